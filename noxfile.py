@@ -1,0 +1,187 @@
+"""Every check and every job of the repository. Plain `nox` runs what a change has to pass.
+
+Interpreters come from `tools/interpreters.py`: all supported Pythons must be there, except on a machine that has
+one Python only, where what is not run is said aloud.
+"""
+
+import sys
+import tomllib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))
+
+from tools import interpreters  # noqa: E402  (found through the line above)
+
+LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+PLAN = interpreters.plan(interpreters.find())
+FIRST = PLAN.rows[PLAN.first]
+QUIET = {"OMP_NUM_THREADS": "1", "PYTHONPATH": None, "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+WORKERS = ("-n", "2")
+
+nox.needs_version = ">=2025.5.1"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = True
+nox.options.sessions = ["pythons", "lint", "types", "tests", "e2e", "wheels"]
+
+
+def group(name: str) -> list[str]:
+    """The requirements of a dependency group of the workspace."""
+    return list(nox.project.dependency_groups(PROJECT, name))
+
+
+def closure(layer: str) -> list[str]:
+    """The layer and the layers it declares, directly or not, lowest first."""
+    declared = tomllib.loads((ROOT / "packages" / layer / "pyproject.toml").read_text())["project"][
+        "dependencies"
+    ]
+    named = {other for other in LAYERS if any(line.startswith(f"framesmith-{other}>") for line in declared)}
+    return [other for other in LAYERS if other == layer or any(other in closure(below) for below in named)]
+
+
+def torch_for(version: str) -> str:
+    """The requirement that pins torch to the release tested with this Python."""
+    return f"torch~={interpreters.SUPPORTED[version]}.0"
+
+
+def install(session: nox.Session, layer: str, *requirements: str, extra: str = "") -> None:
+    """Install one layer and what it declares, each from its folder, and the requirements; nothing else."""
+    folders = [f"./packages/{name}{extra if name == layer else ''}" for name in closure(layer)]
+    session.install(*(word for folder in folders for word in ("-e", folder)), *requirements)
+
+
+def pytest(session: nox.Session, *paths: str) -> None:
+    """Run pytest on the paths, or on what was given after `--`."""
+    session.run("python", "-m", "pytest", *WORKERS, *(session.posargs or paths), env=QUIET)
+
+
+def warn_of_missing(session: nox.Session) -> None:
+    """Say aloud what this machine cannot run."""
+    if PLAN.warning:
+        session.warn(f"{'*' * 20} {PLAN.warning} {'*' * 20}")
+
+
+@nox.session(python=False)
+def pythons(session: nox.Session) -> None:
+    """Show the interpreters found; fail when one is missing that ought to be there."""
+    for version, path in PLAN.rows.items():
+        session.log(f"Python {version} with torch {interpreters.SUPPORTED[version]}: {path}")
+    warn_of_missing(session)
+    missing = [version for version, path in PLAN.rows.items() if path == version]
+    if missing:
+        session.error(
+            f"Python {', '.join(missing)} not found (looked on PATH, in pyenv, `py` and uv); install it"
+        )
+
+
+@nox.session(python=FIRST)
+def lint(session: nox.Session) -> None:
+    """ruff, the import contracts, and the layering tests with the tests of the tools."""
+    session.install(*group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    sources = ":".join(str(ROOT / "packages" / layer / "src") for layer in LAYERS)
+    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": sources})
+    pytest(session, "tests/layering")
+
+
+@nox.session(python=FIRST)
+def types(session: nox.Session) -> None:
+    """mypy --strict of every package, each checked when only it and what it declares is installed.
+
+    The packages stand on each other, so one environment grows from the lowest to the highest.
+    """
+    session.install(*group("types"))
+    if session.virtualenv._reused:  # a reused environment holds the higher layers
+        session.run("uv", "pip", "uninstall", *(f"framesmith-{layer}" for layer in LAYERS), external=True)
+    for layer in LAYERS:
+        install(session, layer, *([] if layer == "bytecode" else [torch_for(PLAN.first)]))
+        folder = f"packages/{layer}/src"
+        session.run("mypy", "-p", f"framesmith.{layer}", env={"MYPYPATH": folder, "PYTHONPATH": None})
+        if layer == "bytecode":
+            for version in ("3.12", "3.13"):
+                session.run(
+                    "mypy", "--python-version", version, "-p", "framesmith.bytecode", env={"MYPYPATH": folder}
+                )
+
+
+@nox.session
+@nox.parametrize(
+    "python,layer",
+    [nox.param(path, "bytecode", id=f"bytecode-{version}") for version, path in PLAN.rows.items()]
+    + [nox.param(FIRST, layer, id=f"{layer}-{PLAN.first}") for layer in LAYERS[1:]],
+)
+def tests(session: nox.Session, layer: str) -> None:
+    """The tests of one package, with only that package and what it declares installed."""
+    warn_of_missing(session)
+    install(session, layer, *group("test"), *([] if layer == "bytecode" else [torch_for(PLAN.first)]))
+    if layer == "bytecode":
+        session.run(
+            "python",
+            "-c",
+            "import importlib.util as u; assert not u.find_spec('torch'), 'torch is installed'",
+        )
+    pytest(session, f"packages/{layer}/tests")
+
+
+@nox.session
+@nox.parametrize(
+    "python,version",
+    [
+        nox.param(path, version, id=f"py{version}-torch{interpreters.SUPPORTED[version]}")
+        for version, path in PLAN.rows.items()
+    ],
+)
+def e2e(session: nox.Session, version: str) -> None:
+    """All five packages together: programs against eager, quality figures, signposts."""
+    warn_of_missing(session)
+    install(session, "frontend", *group("test"), torch_for(version), extra="[demo]")
+    pytest(session, "tests/end_to_end", "tests/quality", "tests/signposts")
+
+
+@nox.session(python=FIRST)
+def build(session: nox.Session) -> None:
+    """Build the five wheels and source archives into dist/."""
+    session.install(*group("build"))
+    for layer in LAYERS:
+        with session.chdir(ROOT / "packages" / layer):
+            session.run("python", "-m", "hatchling", "build", "-d", str(ROOT / "dist"), silent=True)
+
+
+@nox.session(python=FIRST, requires=["build"])
+def wheels(session: nox.Session) -> None:
+    """Install the wheels in a clean environment, and run the README's quick start there."""
+    session.install(
+        torch_for(PLAN.first), *(str(path) for path in sorted((ROOT / "dist").glob("*-0.1.0-*.whl")))
+    )
+    session.run("framesmith", "version", env=QUIET)
+    with session.chdir(session.create_tmp()):
+        session.run("python", str(ROOT / "tools" / "readme.py"), str(ROOT / "README.md"), env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def demo(session: nox.Session) -> None:
+    """The main job: `framesmith demo` on real models."""
+    install(session, "frontend", torch_for(PLAN.first), extra="[demo]")
+    session.run("framesmith", "demo", *session.posargs, env=QUIET | {"OMP_NUM_THREADS": None})
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def bench(session: nox.Session) -> None:
+    """Measure framesmith beside torch.compile in the same run."""
+    install(session, "frontend", torch_for(PLAN.first), extra="[demo]")
+    session.run("python", "-m", "benchmarks", *session.posargs, env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def fuzz(session: nox.Session) -> None:
+    """Random programs for long: every test marked `fuzz`, with many examples."""
+    install(session, "frontend", *group("test"), torch_for(PLAN.first), extra="[demo]")
+    where = session.posargs or ["packages", "tests"]
+    session.run(
+        "python", "-m", "pytest", *WORKERS, "-m", "fuzz", "--hypothesis-profile", "fuzz", *where, env=QUIET
+    )

@@ -1,0 +1,1 @@
+"""What the noxfile and the layering tests share; nothing here is shipped."""
