@@ -1,0 +1,87 @@
+"""The house rules over every module of the five packages. The rules themselves are in `tools/layering`."""
+
+import warnings
+from collections.abc import Sequence
+
+import pytest
+from tools.layering import budget, docs, imports, packages, sizes
+from tools.layering.sources import MAY_IMPORT, ROOT, Problem, Rule, apply, everything
+
+PACKAGES = [ROOT / "packages" / layer for layer in MAY_IMPORT]
+
+CROWDED: dict[str, str] = {}
+"""`<path>::<class>` -> why it has more than twenty public methods."""
+
+RULES: tuple[Rule, ...] = (
+    imports.inside_functions,
+    imports.relative,
+    imports.upward,
+    imports.dynamo,
+    imports.version_questions,
+    imports.third_party,
+    sizes.long_files,
+    sizes.long_functions,
+    sizes.long_chains,
+    docs.missing_docstrings,
+)
+
+
+def none_of(problems: Sequence[Problem]) -> None:
+    """Fail with one line a problem."""
+    assert not problems, "\n" + "\n".join(map(str, problems))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_every_module_keeps_the_rule(rule: Rule) -> None:
+    none_of(apply(rule))
+
+
+def test_a_crowded_class_has_a_reason() -> None:
+    none_of(apply(lambda source: sizes.crowded_classes(source, CROWDED)))
+
+
+def test_any_and_ignores_stay_within_the_budget() -> None:
+    table = budget.read()
+    none_of(
+        [problem for one in everything() for problem in budget.check(one, table.get(one.path, budget.Row()))]
+    )
+
+
+def test_the_budget_lists_no_file_that_is_gone() -> None:
+    assert not set(budget.read()) - {one.path for one in everything()}
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_declared_dependencies_equal_the_table_of_the_design(layer: str) -> None:
+    assert imports.declared_dependencies(layer) == imports.table_row(layer)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_a_package_holds_what_every_package_holds(package) -> None:
+    none_of(packages.missing_parts(package) + packages.bad_fragments(package) + packages.bad_ranges(package))
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    texts = ((path, path.read_text(encoding="utf-8")) for path in packages.text_files())
+    none_of(
+        [one for path, text in texts for one in packages.machine_paths(str(path.relative_to(ROOT)), text)]
+    )
+
+
+def test_the_workspace_lists_every_layer_and_no_other() -> None:
+    assert {path.parent.name for path in ROOT.glob("packages/*/pyproject.toml")} == set(MAY_IMPORT)
+
+
+def test_report_what_is_longer_than_the_aim() -> None:
+    """Never fails: a file over 150 lines and a function over 60 are shown in the summary of warnings."""
+    files = apply(lambda source: sizes.long_files(source, sizes.FILE_AIM))
+    functions = apply(lambda source: sizes.long_functions(source, sizes.FUNCTION_AIM))
+    for problem in functions:
+        warnings.warn(str(problem), stacklevel=1)
+    if files:
+        listed = ", ".join(
+            f"{one.path.rpartition('src/framesmith/')[2]} ({one.text.split()[0]})" for one in files
+        )
+        warnings.warn(
+            f"{len(files)} of {len(everything())} files over {sizes.FILE_AIM} lines: {listed}", stacklevel=1
+        )

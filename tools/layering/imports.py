@@ -1,0 +1,130 @@
+"""Rules on imports: where they stand, which way they point, what is declared. See also the contracts in pyproject.toml."""
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+
+from tools.layering.sources import (
+    FUNCTIONS,
+    MAY_IMPORT,
+    OPTIONAL,
+    ROOT,
+    THIRD_PARTY,
+    Problem,
+    Source,
+)
+
+IMPORTS = (ast.Import, ast.ImportFrom)
+DYNAMIC = {"import_module", "__import__"}
+VERSION_QUESTIONS = {("sys", "version_info"), ("sys", "hexversion"), ("platform", "python_version")}
+
+
+def imported_names(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """(node, dotted name) for every name that an absolute import of the tree mentions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def is_dynamic_import(node: ast.AST) -> bool:
+    """Whether the node is `import_module("a name")` or `__import__("a name")`: an import in disguise."""
+    if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
+        return False
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return called in DYNAMIC
+
+
+def inside_functions(source: Source) -> list[Problem]:
+    """Imports stand on top of the file: none inside a function, none in disguise anywhere."""
+    found = {
+        node
+        for function in ast.walk(source.tree)
+        if isinstance(function, (*FUNCTIONS, ast.Lambda))
+        for node in ast.walk(function)
+        if isinstance(node, IMPORTS)
+    }
+    found |= {node for node in ast.walk(source.tree) if is_dynamic_import(node)}
+    return [
+        source.problem(node, "an import inside a function; move it to the top of the file") for node in found
+    ]
+
+
+def relative(source: Source) -> list[Problem]:
+    """Imports name the whole path."""
+    return [
+        source.problem(node, "a relative import; name the whole path, framesmith.<layer>.<module>")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+
+
+def upward(source: Source) -> list[Problem]:
+    """A layer imports the layers its row names, and itself; `if TYPE_CHECKING` is no excuse."""
+    allowed = {source.layer, *MAY_IMPORT[source.layer]}
+    problems = []
+    for node, name in imported_names(source.tree):
+        parts = name.split(".")
+        if parts[0] == "framesmith" and (len(parts) < 2 or parts[1] not in allowed):
+            problems.append(
+                source.problem(node, f"{source.layer} imports {name}; it may import {sorted(allowed)}")
+            )
+    return problems
+
+
+def dynamo(source: Source) -> list[Problem]:
+    """torch._dynamo is neither imported nor reached as an attribute of torch, which would import it."""
+    reached = [node for node, name in imported_names(source.tree) if f"{name}.".startswith("torch._dynamo.")]
+    reached += [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr == "_dynamo"
+        and getattr(node.value, "id", "") == "torch"
+    ]
+    return [source.problem(node, "torch._dynamo is not ours to import") for node in reached]
+
+
+def version_questions(source: Source) -> list[Problem]:
+    """Only the bytecode package asks which Python this is."""
+    if source.layer == "bytecode":
+        return []
+    asked = [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and (getattr(node.value, "id", ""), node.attr) in VERSION_QUESTIONS
+    ]
+    asked += [
+        node for node, name in imported_names(source.tree) if tuple(name.split(".", 1)) in VERSION_QUESTIONS
+    ]
+    return [
+        source.problem(node, "the version of Python is looked at in framesmith.bytecode only")
+        for node in asked
+    ]
+
+
+def third_party(source: Source) -> list[Problem]:
+    """Outside the standard library a module imports what its layer declares; an extra, in its own folder only."""
+    declared = {"framesmith", *THIRD_PARTY[source.layer]}
+    declared |= {
+        name for name, extra in OPTIONAL.get(source.layer, {}).items() if f"/{extra}/" in source.path
+    }
+    problems = []
+    for node, name in imported_names(source.tree):
+        top = name.split(".")[0]
+        if top not in declared and top not in sys.stdlib_module_names:
+            problems.append(source.problem(node, f"{source.layer} imports {top}, which it does not declare"))
+    return problems
+
+
+def declared_dependencies(layer: str) -> set[str]:
+    """Names of the distributions that the layer's pyproject.toml declares, extras left out."""
+    project = tomllib.loads((ROOT / "packages" / layer / "pyproject.toml").read_text())["project"]
+    return {line.split(">")[0].split("=")[0].split("<")[0].strip() for line in project["dependencies"]}
+
+
+def table_row(layer: str) -> set[str]:
+    """Names of the distributions that the design lets the layer declare."""
+    return {*THIRD_PARTY[layer], *(f"framesmith-{below}" for below in MAY_IMPORT[layer])}

@@ -1,0 +1,57 @@
+"""Rules on size: files, functions, chains of `elif`, classes. Limits in lines, docstrings and blank lines included."""
+
+import ast
+
+from tools.layering.sources import FUNCTIONS, Problem, Source, functions
+
+FILE_AIM, FILE_LIMIT = 150, 500
+FUNCTION_AIM, FUNCTION_LIMIT = 60, 80
+ELIF_LIMIT = 6
+METHODS_LIMIT = 20
+
+
+def long_files(source: Source, limit: int = FILE_LIMIT) -> list[Problem]:
+    """No file has more than `limit` lines."""
+    lines = source.text.count("\n")
+    return [source.problem(1, f"{lines} lines; split it before {limit}")] if lines > limit else []
+
+
+def long_functions(source: Source, limit: int = FUNCTION_LIMIT) -> list[Problem]:
+    """No function has more than `limit` lines."""
+    return [
+        source.problem(function, f"{function.name} has {lines} lines; split it before {limit}")
+        for function in functions(source.tree)
+        if (lines := (function.end_lineno or 0) - function.lineno + 1) > limit
+    ]
+
+
+def chain_length(node: ast.If) -> int:
+    """How many `elif` follow the `if`."""
+    length = 0
+    while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+        node = node.orelse[0]
+        length += 1
+    return length
+
+
+def long_chains(source: Source) -> list[Problem]:
+    """A choice with more than six `elif` is a table."""
+    return [
+        source.problem(node, f"a chain of {length} elif; make it a table")
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.If) and (length := chain_length(node)) == ELIF_LIMIT + 1
+    ]
+
+
+def crowded_classes(source: Source, reasons: dict[str, str]) -> list[Problem]:
+    """A class with more than twenty public methods needs a reason, listed under `<path>::<class>`."""
+    problems = []
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.ClassDef) or reasons.get(f"{source.path}::{node.name}"):
+            continue
+        public = [one for one in node.body if isinstance(one, FUNCTIONS) and not one.name.startswith("_")]
+        if len(public) > METHODS_LIMIT:
+            problems.append(
+                source.problem(node, f"{node.name} has {len(public)} public methods; give a reason")
+            )
+    return problems
