@@ -1,0 +1,313 @@
+"""Python functions: existing ones and those made in the trace; binding of arguments to parameters."""
+
+import inspect
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_CALL
+from framesmith.guards import Source
+from framesmith.guards.kinds import CodeIs, Identical, TypeIs
+from framesmith.guards.sources import (
+    Attribute,
+    FunctionClosure,
+    FunctionDefault,
+    FunctionKeywordDefault,
+    Global,
+    InstanceItem,
+    Pinned,
+)
+
+from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
+from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.objects.namespaces import NamespaceTracker, namespace_of
+
+__all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
+
+_VARARGS = inspect.CO_VARARGS
+_VARKEYWORDS = inspect.CO_VARKEYWORDS
+
+
+def complete(tx: TraceContext, result: Tracker | PendingCall) -> Tracker:
+    """Run a pending call, if it is one, to its end."""
+    return tx.inline(result) if isinstance(result, PendingCall) else result
+
+
+class PythonCallable(Tracker):
+    """A callable whose `begin_call` leads to a Python function; `call` runs it to its end."""
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """`self(*args, **kwargs)`, run to its end."""
+        return complete(tx, self.begin_call(tx, args, kwargs))
+
+
+def mismatch(name: str, problem: str) -> GraphBreak:
+    """The call does not fit the signature: eager is left to raise its own TypeError."""
+    return GraphBreak(UNSUPPORTED_CALL, f"{name}(): {problem}")
+
+
+def bind_arguments(
+    code: CodeType,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+    defaults: Mapping[str, Tracker],
+) -> dict[str, Tracker]:
+    """Fast locals of a new frame. `defaults` maps parameter names to their default values.
+
+    The rule is "Calls" of the Python language reference. A call that does not fit breaks the graph, so
+    that eager raises its own message.
+    """
+    count, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames
+    bound: dict[str, Tracker] = dict(zip(names[:count], args, strict=False))
+    extra = tuple(args[count:])
+    surplus: dict[str, Tracker] = {}
+    named = names[code.co_posonlyargcount : count + keyword_only]
+    for name, value in kwargs.items():
+        if name in named:
+            if name in bound:
+                raise mismatch(code.co_name, f"got multiple values for argument {name!r}")
+            bound[name] = value
+        elif code.co_flags & _VARKEYWORDS:
+            surplus[name] = value
+        else:
+            raise mismatch(code.co_name, f"got an unexpected keyword argument {name!r}")
+    for name in names[: count + keyword_only]:
+        if name not in bound:
+            if name not in defaults:
+                raise mismatch(code.co_name, f"missing argument {name!r}")
+            bound[name] = defaults[name]
+    position = count + keyword_only
+    if code.co_flags & _VARARGS:
+        bound[names[position]] = TupleTracker(extra)
+        position += 1
+    elif extra:
+        raise mismatch(code.co_name, f"takes {count} positional arguments but {len(args)} were given")
+    if code.co_flags & _VARKEYWORDS:
+        bound[names[position]] = new_dict([(Constant(name), value) for name, value in surplus.items()])
+    return bound
+
+
+@final
+class FunctionTracker(PythonCallable):
+    """An existing Python function. Invariant: guarded by identity or, for a function that is handed in, by code."""
+
+    def __init__(self, value: FunctionType, source: Source, anchor: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+        self.anchor = anchor or Pinned(value, value.__qualname__)
+        self._cells: tuple[CellTracker, ...] | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`types.FunctionType`."""
+        return FunctionType
+
+    def bind(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> PendingCall:
+        """The frame of `self(*args, **kwargs)`, ready to run."""
+        code = self.value.__code__
+        if isinstance(self.anchor, Pinned):
+            tx.guard(self.anchor, CodeIs(code))
+        defaults = self._defaults(tx, code, len(args), kwargs)
+        return PendingCall(
+            code,
+            namespace_of(tx, self.value.__globals__),
+            bind_arguments(code, args, kwargs, defaults),
+            self.cells(tx),
+            self,
+        )
+
+    def _defaults(self, tx: TraceContext, code: CodeType, given: int, kwargs: Keywords) -> dict[str, Tracker]:
+        """The default values that this call needs, by parameter name, read lazily."""
+        found: dict[str, Tracker] = {}
+        values = self.value.__defaults__ or ()
+        first = code.co_argcount - len(values)
+        for index, value in enumerate(values):
+            name = code.co_varnames[first + index]
+            if first + index >= given and name not in kwargs:
+                found[name] = lazy(tx, value, FunctionDefault(self.anchor, index))
+        for name, value in (self.value.__kwdefaults__ or {}).items():
+            if name not in kwargs:
+                found[name] = lazy(tx, value, FunctionKeywordDefault(self.anchor, name))
+        return found
+
+    def cells(self, tx: TraceContext) -> tuple[CellTracker, ...]:
+        """The cells of the closure, in the order of `co_freevars`."""
+        if self._cells is None:
+            closure = self.value.__closure__ or ()
+            self._cells = tuple(
+                wrap_cell(tx, cell, FunctionClosure(self.anchor, index)) for index, cell in enumerate(closure)
+            )
+        return self._cells
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """A row for this very function if there is one, else its frame."""
+        row = CALLABLES.find(self.value)
+        return row.begin(tx, args, kwargs) if row is not None else self.bind(tx, args, kwargs)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Attributes of the function object; its `__dict__` first, as the type has no data descriptor for them."""
+        if name in self.value.__dict__:
+            return tx.wrap(self.value.__dict__[name], InstanceItem(self.anchor, name))
+        if not hasattr(self.value, name):
+            raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
+        return tx.wrap(getattr(self.value, name), Attribute(self.anchor, name))
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the function."""
+        return isinstance(other, FunctionTracker) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Functions hash by identity."""
+        tx.guard(self, Identical(self.value))
+        return ("object", self.value)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A function is true."""
+        return True
+
+    def describe(self) -> str:
+        """`function f`."""
+        return f"function {self.value.__qualname__}"
+
+
+def _is_stable(source: Source) -> bool:
+    """Whether a path starts at a module-level name, where a function is expected to stay the same."""
+    root = source
+    while root.base is not None:
+        root = root.base
+    return isinstance(root, Pinned | Global)
+
+
+@WRAP_RULES.exact(FunctionType)
+def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """Functions reached from module level by identity; functions handed in by their code, closure read anew."""
+    assert isinstance(value, FunctionType)
+    if _is_stable(source):
+        if not isinstance(source, Pinned):
+            tx.guard(source, Identical(value))
+        return FunctionTracker(value, source)
+    tx.guard(source, TypeIs(FunctionType))
+    tx.guard(source, CodeIs(value.__code__))
+    return FunctionTracker(value, source, source)
+
+
+@final
+class NestedFunction(PythonCallable):
+    """A function made in the trace by `def` or `lambda`."""
+
+    def __init__(
+        self,
+        code: CodeType,
+        namespace: NamespaceTracker,
+        *,
+        defaults: tuple[Tracker, ...] = (),
+        keyword_defaults: Mapping[str, Tracker] | None = None,
+        annotations: Tracker | None = None,
+        closure: tuple[CellTracker, ...] = (),
+    ) -> None:
+        self.code = code
+        self.namespace = namespace
+        self.defaults = defaults
+        self.keyword_defaults = dict(keyword_defaults or {})
+        self.annotations = annotations
+        self.closure = closure
+        self.attributes: dict[str, Tracker] = {}
+
+    @property
+    def python_type(self) -> type:
+        """`types.FunctionType`."""
+        return FunctionType
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The frame of the call."""
+        code = self.code
+        first = code.co_argcount - len(self.defaults)
+        defaults = {code.co_varnames[first + i]: value for i, value in enumerate(self.defaults)}
+        bound = bind_arguments(code, args, kwargs, {**defaults, **self.keyword_defaults})
+        return PendingCall(code, self.namespace, bound, self.closure, self)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Attributes that were set, and those that the code object gives."""
+        if name in self.attributes:
+            return self.attributes[name]
+        if name in ("__name__", "__qualname__"):
+            return Constant(self.code.co_name if name == "__name__" else self.code.co_qualname)
+        if name == "__module__":
+            return self.namespace.load(tx, "__name__")
+        if name == "__doc__":
+            first = self.code.co_consts[0] if self.code.co_consts else None
+            return Constant(first if isinstance(first, str) else None)
+        if name == "__code__":
+            return Constant(self.code)
+        if name == "__defaults__":
+            return TupleTracker(self.defaults) if self.defaults else Constant(None)
+        if name == "__closure__":
+            return TupleTracker(self.closure) if self.closure else Constant(None)
+        if name == "__kwdefaults__" and not self.keyword_defaults:
+            return Constant(None)
+        if name.startswith("__") and name.endswith("__"):
+            return self.unsupported(f"reading attribute {name!r}")
+        return raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
+
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Any attribute but those that change how the function runs."""
+        if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
+            self.unsupported(f"storing attribute {name!r}")
+        tx.mutations.note(self)
+        self.attributes[name] = value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Functions hash by identity."""
+        return ("object", self)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A function is true."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """Defaults, cells and attributes."""
+        yield from (*self.defaults, *self.keyword_defaults.values(), *self.closure, *self.attributes.values())
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new function object over the same code, globals and cells."""
+        make = writer.constant(FunctionType, "FunctionType")
+        code = writer.constant(self.code, f"code_{self.code.co_name}")
+        namespace = writer.constant(self.namespace.value, "globals")
+        cells = "".join(f"{writer.value(cell)}, " for cell in self.closure)
+        closure = f"({cells})" if cells else "None"
+        name = writer.define(
+            self, f"{make}({code}, {namespace}, {self.code.co_name!r}, None, {closure})", "function"
+        )
+        if self.defaults:
+            values = "".join(f"{writer.value(value)}, " for value in self.defaults)
+            writer.statement(f"{name}.__defaults__ = ({values})")
+        if self.keyword_defaults:
+            pairs = ", ".join(f"{key!r}: {writer.value(value)}" for key, value in self.keyword_defaults.items())
+            writer.statement(f"{name}.__kwdefaults__ = {{{pairs}}}")
+        if self.annotations is not None:
+            make_annotations = writer.constant(set_annotations, "set_annotations")
+            writer.statement(f"{make_annotations}({name}, {writer.value(self.annotations)})")
+        for key, value in self.attributes.items():
+            setter = writer.constant(setattr, "setattr")
+            writer.statement(f"{setter}({name}, {key!r}, {writer.value(value)})")
+        return name
+
+    def describe(self) -> str:
+        """`function f` made in the trace."""
+        return f"function {self.code.co_qualname}"
+
+
+def set_annotations(function: FunctionType, annotations: object) -> None:
+    """Give annotations as the compiler does: a dict, or a flat tuple of names and values."""
+    if isinstance(annotations, tuple):
+        annotations = dict(zip(annotations[::2], annotations[1::2], strict=True))
+    assert isinstance(annotations, dict)
+    function.__annotations__ = annotations

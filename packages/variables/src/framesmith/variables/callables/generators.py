@@ -1,0 +1,197 @@
+"""Generators: a symbolic frame that is suspended between two values."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Protocol, final
+
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import new_exception, raise_observed
+from framesmith.variables.core.table import CALLABLES
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Yielded:
+    """The frame stands at a `yield`."""
+
+    value: Tracker
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The frame has come to its end."""
+
+    value: Tracker
+
+
+class SuspendedFrame(Protocol):
+    """A generator's frame. Implemented by the translator."""
+
+    @property
+    def started(self) -> bool:
+        """Whether it stands at a `yield` (or has ended) rather than before its first instruction."""
+        ...
+
+    def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
+        """Go on with `value` as the result of the `yield`, or with `exception` raised there."""
+        ...
+
+    def reconstruct(self, generator: Tracker, writer: Writer) -> str:
+        """Emit a real generator that stands where this frame stands."""
+        ...
+
+
+@final
+class GeneratorTracker(Tracker):
+    """A generator born in the trace."""
+
+    def __init__(self, frame: SuspendedFrame) -> None:
+        self.frame: SuspendedFrame = frame
+        self.finished = False
+        self.running = False
+
+    @property
+    def python_type(self) -> type:
+        """`types.GeneratorType`."""
+        return GeneratorType
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """A generator is its own iterator."""
+        return self
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """`next(self)`."""
+        outcome = self.step(tx, Constant(None), None)
+        return outcome.value if isinstance(outcome, Yielded) else None
+
+    def step(self, tx: TraceContext, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
+        """Resume the frame; an exception that leaves it ends the generator (PEP 479 is in its bytecode)."""
+        if self.running:
+            raise_observed(ValueError, "generator already executing")
+        tx.mutations.note(self)
+        if self.finished:
+            if exception is not None:
+                raise ObservedException(exception)
+            return Returned(Constant(None))
+        self.running = True
+        try:
+            outcome = self.frame.resume(value, exception)
+        except ObservedException:
+            self.finished = True
+            raise
+        finally:
+            self.running = False
+        self.finished = isinstance(outcome, Returned)
+        return outcome
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """The methods of generators."""
+        descriptor = GeneratorType.__dict__.get(name)
+        if descriptor is None or CALLABLES.find(descriptor) is None:
+            return self.unsupported(f"reading attribute {name!r}")
+        return GeneratorMethod(self, descriptor)
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity."""
+        return ("object", self)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A generator is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A real generator suspended at the same place."""
+        if self.finished:
+            return writer.define(self, f"{writer.constant(exhausted_generator, 'exhausted')}()", "generator")
+        return self.frame.reconstruct(self, writer)
+
+
+def exhausted_generator() -> GeneratorType[None, None, None]:
+    """A generator that has come to its end."""
+    generator = (None for _ in ())
+    next(generator, None)
+    return generator
+
+
+@final
+class GeneratorMethod(Tracker):
+    """`generator.send` and the like, bound."""
+
+    def __init__(self, generator: GeneratorTracker, descriptor: object) -> None:
+        self.generator = generator
+        self.descriptor = descriptor
+
+    @property
+    def python_type(self) -> type:
+        """The type of a builtin method."""
+        return type([].append)
+
+    def call(self, tx: TraceContext, args: "tuple[Tracker, ...] | list[Tracker]", kwargs: "dict[str, Tracker]") -> Tracker:  # type: ignore[override]  # narrower containers are enough here
+        """The row of the method."""
+        row = CALLABLES.find(self.descriptor)
+        assert row is not None
+        result = row.begin(tx, (self.generator, *args), kwargs)
+        assert isinstance(result, Tracker)
+        return result
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The real bound method."""
+        return f"{writer.value(self.generator)}.{getattr(self.descriptor, '__name__')}"
+
+
+def _deliver(outcome: Yielded | Returned) -> Tracker:
+    """The yielded value, or StopIteration with the returned one."""
+    if isinstance(outcome, Yielded):
+        return outcome.value
+    arguments = () if isinstance(outcome.value, Constant) and outcome.value.value is None else (outcome.value,)
+    raise ObservedException(new_exception(StopIteration, *arguments))
+
+
+@CALLABLES.row(GeneratorType.__next__)
+def generator_next(tx: TraceContext, self: GeneratorTracker) -> Tracker:
+    """`generator.__next__()`."""
+    return _deliver(self.step(tx, Constant(None), None))
+
+
+@CALLABLES.row(GeneratorType.__iter__)
+def generator_iter(tx: TraceContext, self: GeneratorTracker) -> Tracker:
+    """`generator.__iter__()`."""
+    return self
+
+
+@CALLABLES.row(GeneratorType.send)
+def generator_send(tx: TraceContext, self: GeneratorTracker, value: Tracker) -> Tracker:
+    """`generator.send(value)`."""
+    if not self.frame.started and not self.finished and not (isinstance(value, Constant) and value.value is None):
+        raise_observed(TypeError, "can't send non-None value to a just-started generator")
+    return _deliver(self.step(tx, value, None))
+
+
+@CALLABLES.row(GeneratorType.throw)
+def generator_throw(tx: TraceContext, self: GeneratorTracker, kind: Tracker, value: Tracker | None = None, traceback: Tracker | None = None) -> Tracker:
+    """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
+    exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value
+    if exception.python_type is type or issubclass(exception.python_type, type):
+        exception = exception.call(tx, (), {})
+    return _deliver(self.step(tx, Constant(None), exception))
+
+
+@CALLABLES.row(GeneratorType.close)
+def generator_close(tx: TraceContext, self: GeneratorTracker) -> Tracker:
+    """`generator.close()`: GeneratorExit at the `yield`."""
+    if self.finished or not self.frame.started:
+        self.finished = True
+        return Constant(None)
+    try:
+        outcome = self.step(tx, Constant(None), new_exception(GeneratorExit))
+    except ObservedException as error:
+        if issubclass(error.exception.python_type, GeneratorExit | StopIteration):
+            return Constant(None)
+        raise
+    if isinstance(outcome, Yielded):
+        raise_observed(RuntimeError, "generator ignored GeneratorExit")
+    return Constant(None)

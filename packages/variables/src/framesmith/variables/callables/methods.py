@@ -1,0 +1,79 @@
+"""Bound methods."""
+
+from collections.abc import Hashable, Iterator
+from types import MethodType
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import MethodFunction, MethodSelf
+
+from framesmith.variables.callables.functions import PythonCallable
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+
+@final
+class BoundMethod(PythonCallable):
+    """`receiver.function`: calls put the receiver first."""
+
+    def __init__(self, function: Tracker, receiver: Tracker, source: Source | None = None) -> None:
+        self.function = function
+        self.receiver = receiver
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`types.MethodType`."""
+        return MethodType
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The function with the receiver as its first argument."""
+        return self.function.begin_call(tx, (self.receiver, *args), kwargs)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`__self__`, `__func__`, else an attribute of the function."""
+        if name == "__self__":
+            return self.receiver
+        if name == "__func__":
+            return self.function
+        return self.function.attribute(tx, name)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Methods are equal when function and receiver are the same object."""
+        if symbol not in ("==", "!=") or not isinstance(other, BoundMethod):
+            return None
+        same = self.function.is_same(tx, other.function) and self.receiver.is_same(tx, other.receiver)
+        return Constant(same == (symbol == "=="))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By function and receiver."""
+        return ("method", self.function.hash_key(tx), self.receiver.hash_key(tx))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A method is true."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """Function and receiver."""
+        yield self.function
+        yield self.receiver
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`MethodType(function, receiver)`."""
+        make = writer.constant(MethodType, "MethodType")
+        return f"{make}({writer.value(self.function)}, {writer.value(self.receiver)})"
+
+    def describe(self) -> str:
+        """`method f of T`."""
+        return f"method {self.function.describe()}"
+
+
+@WRAP_RULES.exact(MethodType)
+def wrap_method(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing bound method: function and receiver are read from it."""
+    assert isinstance(value, MethodType)
+    tx.guard(source, TypeIs(MethodType))
+    function = tx.wrap(value.__func__, MethodFunction(source))
+    return BoundMethod(function, tx.wrap(value.__self__, MethodSelf(source)), source)

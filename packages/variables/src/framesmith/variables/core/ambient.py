@@ -1,0 +1,46 @@
+"""Process-wide torch state that a trace may change and must put back (grad mode, autocast ...).
+
+Here: the mechanism. The rows (which settings exist) stand with the torch functions that change them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One piece of ambient state: `get()` reads it, `set(value)` restores it."""
+
+    name: str
+    get: Callable[[], object]
+    set: Callable[[object], object]
+
+
+class AmbientState:
+    """The settings touched by a trace, with the values they had when it began.
+
+    Setters run for real while tracing, so that fake propagation sees the right state; `restore` puts
+    the state of the beginning back, `changes` tells what an entry has to set after its graph.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[str, tuple[Setting, object]] = {}
+        self.version = 0
+
+    def touch(self, setting: Setting) -> None:
+        """Remember a setting just before it is changed."""
+        self.version += 1
+        if setting.name not in self._before:
+            self._before[setting.name] = (setting, setting.get())
+
+    def changes(self) -> tuple[tuple[Setting, object], ...]:
+        """Settings whose present value differs from the beginning, with the present value."""
+        now = ((setting, before, setting.get()) for setting, before in self._before.values())
+        return tuple((setting, value) for setting, before, value in now if value != before)
+
+    def restore(self) -> None:
+        """Put everything back as it was when the trace began."""
+        for setting, before in reversed(self._before.values()):
+            setting.set(before)

@@ -1,0 +1,275 @@
+"""The symbolic stand-in for one Python value, and everything it may reach while a trace runs.
+
+`Tracker`, the protocols it asks upward through, and `TraceContext` refer to each other, so they live
+together. No concrete tracker lives here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import NoReturn, Protocol, final
+
+from framesmith.graph import GraphBreak, Recorder
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.guards import Guard, GuardSet, Reason, Source
+from framesmith.guards.kinds import Claim
+from torch import fx
+
+from framesmith.variables.core.ambient import AmbientState
+
+Arguments = Sequence["Tracker"]
+Keywords = Mapping[str, "Tracker"]
+
+
+class Tracker(ABC):
+    """A symbolic Python value. What CPython has as a type slot is a method here.
+
+    Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
+    overridden breaks the graph; it never guesses. Slots receive *realised* operands unless they only
+    pass them on.
+    """
+
+    source: Source | None = None
+
+    @property
+    @abstractmethod
+    def python_type(self) -> type:
+        """The exact type of the value."""
+
+    def realize(self) -> "Tracker":
+        """The tracker with its type known; only a lazy tracker returns another object."""
+        return self
+
+    # -- constants ---------------------------------------------------------------------------------
+    def is_python_constant(self) -> bool:
+        """Whether the whole value, members included, is known while tracing."""
+        return False
+
+    def as_python_constant(self) -> object:
+        """The value itself (a fresh object for containers). Only when `is_python_constant()`."""
+        return self.unsupported("a constant")
+
+    # -- slots -------------------------------------------------------------------------------------
+    def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
+        """`self.name`. Raises `ObservedException(AttributeError)` when eager would."""
+        return self.unsupported(f"reading attribute {name!r}")
+
+    def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
+        """`self.name` where a Python call in tail position (a property) may be left to the translator."""
+        return self.attribute(tx, name)
+
+    def set_attribute(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
+        """`self.name = value`."""
+        self.unsupported(f"storing attribute {name!r}")
+
+    def delete_attribute(self, tx: "TraceContext", name: str) -> None:
+        """`del self.name`."""
+        self.unsupported(f"deleting attribute {name!r}")
+
+    def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
+        """`self(*args, **kwargs)`, run to its end."""
+        return self.unsupported("calling it")
+
+    def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
+        """`self(*args, **kwargs)`, where a Python call in tail position is left to the translator.
+
+        A tracker that only forwards to a Python function overrides this one and inherits `call` from
+        `PythonCallable`, so that a graph break inside the callee can be continued frame by frame.
+        """
+        return self.call(tx, args, kwargs)
+
+    def iterate(self, tx: "TraceContext") -> "Tracker":
+        """`iter(self)`."""
+        return self.unsupported("iterating over it")
+
+    def advance(self, tx: "TraceContext") -> "Tracker | None":
+        """`next(self)`; None when exhausted."""
+        return self.unsupported("calling next() on it")
+
+    def length(self, tx: "TraceContext") -> "Tracker":
+        """`len(self)`."""
+        return self.unsupported("taking its length")
+
+    def truth(self, tx: "TraceContext") -> "bool | Tracker":
+        """`bool(self)`: a bool when known (and guarded), else a tracker of a tensor or symbolic value."""
+        return self.unsupported("taking its truth value")
+
+    def contains(self, tx: "TraceContext", item: "Tracker") -> "Tracker":
+        """`item in self`."""
+        return self.unsupported("a membership test")
+
+    def subscript(self, tx: "TraceContext", key: "Tracker") -> "Tracker":
+        """`self[key]`."""
+        return self.unsupported("subscripting it")
+
+    def set_subscript(self, tx: "TraceContext", key: "Tracker", value: "Tracker") -> None:
+        """`self[key] = value`."""
+        self.unsupported("storing an item")
+
+    def delete_subscript(self, tx: "TraceContext", key: "Tracker") -> None:
+        """`del self[key]`."""
+        self.unsupported("deleting an item")
+
+    def binary(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
+        """`self <symbol> other` as the left operand; None stands for NotImplemented."""
+        return None
+
+    def reflected(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
+        """`other <symbol> self` as the right operand; None stands for NotImplemented."""
+        return None
+
+    def inplace(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
+        """`self <symbol>= other`; None when the type has no in-place form (then `binary` is asked)."""
+        return None
+
+    def unary(self, tx: "TraceContext", symbol: str) -> "Tracker":
+        """`-self`, `~self`, `+self`."""
+        return self.unsupported(f"unary {symbol}")
+
+    def compare(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
+        """`self <symbol> other` for a rich comparison; None stands for NotImplemented."""
+        return None
+
+    def is_same(self, tx: "TraceContext", other: "Tracker") -> bool:
+        """`self is other`. The default is right for trackers that stand one to one for an object."""
+        return self is other
+
+    def hash_key(self, tx: "TraceContext") -> Hashable:
+        """A key that is equal for equal values: what a dict or set stores the tracker under."""
+        return self.unsupported("hashing it")
+
+    # -- after the graph ---------------------------------------------------------------------------
+    def reconstruct(self, writer: "Writer") -> str:
+        """Emit code that builds the value; return an expression for it. Called once per tracker and entry.
+
+        Values with a source are loaded by the writer and never come here.
+        """
+        return self.unsupported("building it again after the graph")
+
+    def replay(self, writer: "Writer") -> None:
+        """Emit code that brings the existing object (one with a source) to its state in the trace."""
+        self.unsupported("replaying changes to it")
+
+    def children(self) -> Iterator["Tracker"]:
+        """The trackers held by this one (for liveness of what must be reconstructed)."""
+        return iter(())
+
+    # -- errors ------------------------------------------------------------------------------------
+    def unsupported(self, doing: str) -> NoReturn:
+        """Break the graph, naming this value and what was asked of it."""
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{self.describe()} does not support {doing} while tracing")
+
+    def describe(self) -> str:
+        """The value for people: its type and where it came from."""
+        place = f" ({self.source.text()})" if self.source is not None else ""
+        return f"{self.python_type.__name__}{place}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.describe()}>"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A Python frame ready to run: code with its fast locals bound.
+
+    `replacement`, when given, is what the caller receives instead of the returned value: the new
+    instance after `__init__`, None after `__setattr__`.
+    """
+
+    code: CodeType
+    namespace: "Tracker"
+    arguments: Mapping[str, Tracker]
+    closure: tuple["Tracker", ...]
+    function: Tracker
+    replacement: Tracker | None = None
+
+
+class InlineCall(Protocol):
+    """Runs a Python frame symbolically to its end. Implemented by the translator."""
+
+    def __call__(self, pending: PendingCall) -> Tracker:
+        """The returned value. Raises `ObservedException` for a user-level exception."""
+        ...
+
+
+class Wrap(Protocol):
+    """Gives the tracker for a real value read from a source, with the guards that it needs."""
+
+    def __call__(self, value: object, source: Source) -> Tracker:
+        """One tracker per object; a second source for the same object adds an aliasing guard."""
+        ...
+
+
+class Writer(Protocol):
+    """Receives the Python source of an entry while values are reconstructed."""
+
+    def load(self, source: Source) -> str:
+        """An expression for the value at `source` as it was when the entry began."""
+        ...
+
+    def constant(self, value: object, hint: str) -> str:
+        """A name bound to this very object."""
+        ...
+
+    def node(self, node: fx.Node) -> str:
+        """An expression for the run-time result of a graph node (it becomes a graph output)."""
+        ...
+
+    def value(self, tracker: Tracker) -> str:
+        """An expression for any tracker; each is built once."""
+        ...
+
+    def define(self, tracker: Tracker, expression: str, hint: str) -> str:
+        """Assign `expression` to a fresh variable that stands for `tracker` from now on (cycles!)."""
+        ...
+
+    def statement(self, text: str) -> None:
+        """Append one statement."""
+        ...
+
+
+class MutationLog:
+    """Which existing objects were changed, in order of their first change.
+
+    `version` grows with every change to any tracker, new objects included: two equal versions mean
+    that nothing changed in between.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._changed: dict[int, Tracker] = {}
+
+    def note(self, tracker: Tracker) -> None:
+        """Record that `tracker` is about to change."""
+        self.version += 1
+        if tracker.source is not None:
+            self._changed.setdefault(id(tracker), tracker)
+
+    def changed(self) -> tuple[Tracker, ...]:
+        """Existing objects that the entry must bring up to date, in order of first change."""
+        return tuple(self._changed.values())
+
+    def is_changed(self, tracker: Tracker) -> bool:
+        """Whether an existing object has a change that is not replayed yet."""
+        return id(tracker) in self._changed
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TraceContext:
+    """Everything a tracker may reach while tracing."""
+
+    graph: Recorder
+    guards: GuardSet
+    mutations: MutationLog
+    wrap: Wrap
+    inline: InlineCall
+    ambient: AmbientState = field(default_factory=AmbientState)
+
+    def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
+        """Add a guard on a value; nothing to do for a value born in the trace."""
+        source = tracker_or_source.source if isinstance(tracker_or_source, Tracker) else tracker_or_source
+        if source is not None:
+            self.guards.add(Guard(source, claim, Reason(why or "the trace read it", None)))

@@ -1,0 +1,87 @@
+"""Values that are fully known while tracing and immutable: numbers, strings, None, dtypes, enum members."""
+
+import enum
+import math
+from collections.abc import Hashable
+from types import CodeType
+from typing import final
+
+import torch
+from framesmith.guards import Source
+
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+
+LITERAL_TYPES: frozenset[type] = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)})
+TORCH_CONSTANT_TYPES: frozenset[type] = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
+_OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
+
+
+def is_constant_type(kind: type) -> bool:
+    """Whether every value of exactly this type is treated as a constant."""
+    return kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or issubclass(kind, enum.Enum)
+
+
+@final
+class Null(Tracker):
+    """The NULL that CPython keeps on the value stack."""
+
+    @property
+    def python_type(self) -> type:
+        """NULL has no type; callers never ask."""
+        return type(None)
+
+
+NULL = Null()
+
+
+@final
+class Constant(Tracker):
+    """An immutable value that is known. Invariant: `is_constant_type(type(value))` or a constant tuple/frozenset."""
+
+    def __init__(self, value: object, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """The exact type of the value."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """Always."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The value."""
+        return self.value
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Python's own truth of the value."""
+        return bool(self.value)
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """Singletons by identity; numbers and strings as far as CPython keeps one object."""
+        return isinstance(other, Constant) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
+        return constant_key(self.value)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A literal where the text is exact, else a bound constant."""
+        if type(self.value) in (int, str, bytes, bool, type(None)):
+            return repr(self.value)
+        if type(self.value) is float and math.isfinite(self.value):
+            return repr(self.value)
+        return writer.constant(self.value, type(self.value).__name__)
+
+    def describe(self) -> str:
+        """The value for people."""
+        return f"{type(self.value).__name__} {self.value!r}"
+
+
+def constant_key(value: object) -> Hashable:
+    """The key under which a constant is stored in a modelled dict or set."""
+    if not isinstance(value, Hashable):
+        raise TypeError(f"unhashable constant {value!r}")
+    return ("constant", value)

@@ -1,0 +1,50 @@
+"""Run a pure callable for real when every operand is known, and turn the result into trackers."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant, is_constant_type
+from framesmith.variables.core.raising import raise_observed
+
+Builder = Callable[[object], Tracker]
+_builders: dict[type, Builder] = {}
+
+
+def register_builder(kind: type, builder: Builder) -> None:
+    """Say how a new value of exactly type `kind` (list, tuple, dict ...) becomes a tracker."""
+    _builders[kind] = builder
+
+
+def from_python(value: object) -> Tracker:
+    """The tracker of a value born in the trace. Breaks the graph for types that cannot be born there."""
+    kind = type(value)
+    if is_constant_type(kind):
+        return Constant(value)
+    builder = _builders.get(kind)
+    if builder is None:
+        raise GraphBreak(UNSUPPORTED_VALUE, f"a {kind.__name__} came out of a folded call")
+    return builder(value)
+
+
+def foldable_operands(*operands: Tracker) -> bool:
+    """Whether all operands are immutable constants (so that running the operation has no effect)."""
+    return all(isinstance(operand, Constant) for operand in operands)
+
+
+def fold(
+    tx: TraceContext,
+    function: Callable[..., object],
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker] | None = None,
+) -> Tracker:
+    """`function(*args, **kwargs)` run now on the known values; its exception is the user's exception."""
+    positional = [argument.as_python_constant() for argument in args]
+    keywords = {name: value.as_python_constant() for name, value in (kwargs or {}).items()}
+    try:
+        result = function(*positional, **keywords)
+    except Exception as error:
+        raise_observed(type(error), *[from_python(argument) for argument in error.args])
+    return from_python(result)

@@ -1,0 +1,17 @@
+"""A user-level exception that is seen while tracing."""
+
+from typing import final
+
+from framesmith.variables.core.base import Tracker
+
+
+@final
+class ObservedException(Exception):
+    """Carries the tracker of the exception that the user's program raises at this point.
+
+    It unwinds the tracing stack exactly as the real exception would unwind the user's frames.
+    """
+
+    def __init__(self, exception: Tracker) -> None:
+        super().__init__(exception)
+        self.exception = exception

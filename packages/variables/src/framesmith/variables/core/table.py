@@ -1,0 +1,82 @@
+"""Rows keyed by the real callable: how a call of `len`, `list.append` or `math.sqrt` is modelled.
+
+The mechanism only. The rows stand beside the code they point to; `variables.catalog` imports them all.
+"""
+
+import inspect
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_CALL
+
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+
+Handler = Callable[..., "Tracker | PendingCall"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One callable and the function that models it; `signature` is the handler's without `tx`."""
+
+    key: object
+    handler: Handler
+    signature: inspect.Signature
+
+    def begin(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """Call the handler with realised operands. A call that does not fit the signature breaks the graph."""
+        positional = [argument.realize() for argument in args]
+        keywords = {name: argument.realize() for name, argument in kwargs.items()}
+        try:
+            self.signature.bind(*positional, **keywords)
+        except TypeError as error:
+            raise GraphBreak(UNSUPPORTED_CALL, f"{callable_name(self.key)}: {error}") from None
+        return self.handler(tx, *positional, **keywords)
+
+
+class DuplicateRow(Exception):
+    """Two rows for one callable. Cause: the same key registered twice. Cure: keep one."""
+
+
+class Table:
+    """Rows by callable. Refuses duplicates."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Hashable, Row] = {}
+
+    def row(self, *keys: Hashable) -> Callable[[Handler], Handler]:
+        """Decorator: model calls of `keys` with the decorated `handler(tx, *args, **kwargs)`."""
+
+        def register(handler: Handler) -> Handler:
+            parameters = list(inspect.signature(handler).parameters.values())[1:]
+            signature = inspect.Signature(parameters)
+            for key in keys:
+                if key in self._rows:
+                    raise DuplicateRow(f"{callable_name(key)} has a row already: {self._rows[key].handler}")
+                self._rows[key] = Row(key, handler, signature)
+            return handler
+
+        return register
+
+    def find(self, key: object) -> Row | None:
+        """The row of a callable, or None."""
+        try:
+            return self._rows.get(key)  # type: ignore[call-overload]  # an unhashable key has no row
+        except TypeError:
+            return None
+
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, in order of registration."""
+        return tuple(self._rows.values())
+
+
+CALLABLES = Table()
+
+
+def callable_name(key: object) -> str:
+    """A callable for people: `list.append`, `torch.add`."""
+    name = getattr(key, "__qualname__", None) or repr(key)
+    owner = getattr(key, "__module__", None) or getattr(getattr(key, "__objclass__", None), "__module__", None)
+    return name if owner in (None, "builtins") else f"{owner}.{name}"

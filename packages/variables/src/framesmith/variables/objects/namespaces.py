@@ -1,0 +1,97 @@
+"""Module namespaces: the globals of the traced functions, and builtins behind them."""
+
+import builtins
+from dataclasses import dataclass
+from types import ModuleType
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import HasKey
+from framesmith.guards.sources import Item, Pinned
+
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+@final
+class NamespaceTracker(Tracker):
+    """The globals dictionary of a module. Invariant: `pending` holds what the trace stored and not yet replayed."""
+
+    def __init__(self, value: dict[str, object], source: Source) -> None:
+        self.value = value
+        self.source = source
+        self.pending: dict[str, Tracker | None] = {}
+        self._loaded: dict[str, Tracker] = {}
+
+    @property
+    def python_type(self) -> type:
+        """`dict`."""
+        return dict
+
+    def find(self, tx: TraceContext, name: str) -> Tracker | None:
+        """The global variable `name`, or None when it is not there (guarded)."""
+        if name in self.pending:
+            return self.pending[name]
+        assert self.source is not None
+        if name in self._loaded:
+            return self._loaded[name]
+        if name not in self.value:
+            tx.guard(self, HasKey(name, False))
+            return None
+        found = lazy(tx, self.value[name], Item(self.source, name))
+        self._loaded[name] = found
+        return found
+
+    def load(self, tx: TraceContext, name: str) -> Tracker:
+        """`name` as LOAD_GLOBAL reads it: globals, then builtins, then NameError."""
+        found = self.find(tx, name)
+        if found is not None:
+            return found
+        scope = builtins_of(self.value)
+        if name in scope:
+            return lazy(tx, scope[name], Item(Pinned(scope, "builtins"), name))
+        return raise_observed(NameError, f"name '{name}' is not defined")
+
+    def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
+        """Bind or (None) delete a global variable."""
+        tx.mutations.note(self)
+        self.pending[name] = value
+
+    def replay(self, writer: Writer) -> None:
+        """Store into and delete from the real dictionary."""
+        place = writer.constant(self.value, "globals")
+        for name, value in self.pending.items():
+            if value is None:
+                writer.statement(f"del {place}[{name!r}]")
+            else:
+                writer.statement(f"{place}[{name!r}] = {writer.value(value)}")
+
+
+def builtins_of(namespace: dict[str, object]) -> dict[str, object]:
+    """The builtins that code with these globals sees (CPython: `__builtins__`, a module or a dict)."""
+    scope = namespace.get("__builtins__", builtins)
+    if isinstance(scope, ModuleType):
+        return scope.__dict__
+    return scope if isinstance(scope, dict) else builtins.__dict__
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Globals:
+    """Marks a dictionary that is wrapped as a namespace rather than as an ordinary dict."""
+
+    value: dict[str, object]
+
+
+@WRAP_RULES.exact(Globals)
+def wrap_namespace(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """No guard: the dictionary is a constant of the entry; what is read from it is guarded."""
+    assert isinstance(value, Globals)
+    return NamespaceTracker(value.value, source)
+
+
+def namespace_of(tx: TraceContext, value: dict[str, object]) -> NamespaceTracker:
+    """The tracker of a globals dictionary: one per dictionary and trace."""
+    tracker = tx.wrap(Globals(value), Pinned(value, str(value.get("__name__", "globals"))))
+    assert isinstance(tracker, NamespaceTracker)
+    return tracker

@@ -1,0 +1,90 @@
+"""`a + b`, `a += b` and friends: the order in which CPython asks the operands.
+
+Source of the rule: Python data model, "Emulating numeric types"; CPython Objects/abstract.c.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.folding import fold, foldable_operands
+from framesmith.variables.core.raising import raise_observed
+
+FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "@": operator.matmul,
+    "**": operator.pow,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "^": operator.xor,
+    "|": operator.or_,
+}
+INPLACE_FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "@": operator.imatmul,
+    "**": operator.ipow,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+    "&": operator.iand,
+    "^": operator.ixor,
+    "|": operator.ior,
+}
+METHODS: Final[dict[str, str]] = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "@": "matmul",
+    "**": "pow",
+    "<<": "lshift",
+    ">>": "rshift",
+    "&": "and",
+    "^": "xor",
+    "|": "or",
+}
+
+
+def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
+    """`left <symbol> right`."""
+    left, right = left.realize(), right.realize()
+    if foldable_operands(left, right):
+        return fold(tx, FUNCTIONS[symbol], (left, right))
+    subclass_first = (
+        left.python_type is not right.python_type and issubclass(right.python_type, left.python_type)
+    )
+    attempts = [lambda: left.binary(tx, symbol, right), lambda: right.reflected(tx, symbol, left)]
+    for attempt in reversed(attempts) if subclass_first else attempts:
+        result = attempt()
+        if result is not None:
+            return result
+    return raise_observed(TypeError, unsupported_operands(symbol, left, right))
+
+
+def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
+    """`left <symbol>= right`; the result is what is assigned."""
+    left, right = left.realize(), right.realize()
+    result = left.inplace(tx, symbol, right)
+    return binary(tx, symbol, left, right) if result is None else result
+
+
+def unsupported_operands(symbol: str, left: Tracker, right: Tracker) -> str:
+    """CPython's message for operands that do not fit."""
+    shown = "** or pow()" if symbol == "**" else symbol
+    return (
+        f"unsupported operand type(s) for {shown}: "
+        f"'{left.python_type.__name__}' and '{right.python_type.__name__}'"
+    )

@@ -1,0 +1,59 @@
+"""Rich comparison, identity and membership."""
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold, foldable_operands
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.operations.truth import truth_of
+
+FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+METHODS: Final[dict[str, str]] = {
+    "<": "__lt__",
+    "<=": "__le__",
+    "==": "__eq__",
+    "!=": "__ne__",
+    ">": "__gt__",
+    ">=": "__ge__",
+}
+MIRROR: Final[dict[str, str]] = {"<": ">", "<=": ">=", "==": "==", "!=": "!=", ">": "<", ">=": "<="}
+
+
+def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
+    """`left <symbol> right`, with CPython's order of asking and its identity fallback for == and !=."""
+    left, right = left.realize(), right.realize()
+    if foldable_operands(left, right):
+        return fold(tx, FUNCTIONS[symbol], (left, right))
+    subclass_first = (
+        left.python_type is not right.python_type and issubclass(right.python_type, left.python_type)
+    )
+    attempts = [lambda: left.compare(tx, symbol, right), lambda: right.compare(tx, MIRROR[symbol], left)]
+    for attempt in reversed(attempts) if subclass_first else attempts:
+        result = attempt()
+        if result is not None:
+            return result
+    if symbol in ("==", "!="):
+        return Constant(left.is_same(tx, right) == (symbol == "=="))
+    return raise_observed(
+        TypeError,
+        f"'{symbol}' not supported between instances of "
+        f"'{left.python_type.__name__}' and '{right.python_type.__name__}'",
+    )
+
+
+def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
+    """Whether a container would consider the two equal: identity first, then `==` and its truth."""
+    left, right = left.realize(), right.realize()
+    if left.is_same(tx, right):
+        return True
+    return truth_of(tx, compare(tx, "==", left, right))

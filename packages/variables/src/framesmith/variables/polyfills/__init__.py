@@ -1,0 +1,1 @@
+"""Trackers of one family; each module stands for itself."""

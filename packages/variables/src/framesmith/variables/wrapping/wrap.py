@@ -1,0 +1,65 @@
+"""`wrap(value, source)`: one tracker for one object, aliasing guarded.
+
+The rules themselves stand beside the trackers (`core.wrap_rules` holds the table).
+"""
+
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.kinds import SameObject
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+
+@final
+class Wrapper:
+    """The `Wrap` protocol for one trace.
+
+    Invariant: an object with identity gets one tracker per trace; meeting it again under another
+    source adds a guard that both sources still give the same object.
+    """
+
+    def __init__(self) -> None:
+        self._context: TraceContext | None = None
+        self._by_source: dict[Source, Tracker] = {}
+        self._by_identity: dict[int, tuple[object, Tracker]] = {}
+
+    def attach(self, tx: TraceContext) -> None:
+        """Give the context that rules receive; the context holds this wrapper in turn."""
+        self._context = tx
+
+    def __call__(self, value: object, source: Source) -> Tracker:
+        """The tracker of `value`, read from `source`."""
+        assert self._context is not None
+        found = self._by_source.get(source)
+        if found is not None:
+            return found
+        known = self._by_identity.get(id(value))
+        if known is not None:
+            tracker = known[1]
+            if tracker.source is not None and tracker.source != source:
+                self._context.guards.add(
+                    Guard(source, SameObject(tracker.source), Reason("two names for one object", None))
+                )
+            self._by_source[source] = tracker
+            return tracker
+        rule = WRAP_RULES.find(value)
+        if rule is None:
+            raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps a {type(value).__name__} ({source.text()})")
+        tracker = rule(self._context, value, source)
+        self._by_source[source] = tracker
+        if not isinstance(tracker, Constant):
+            self._by_identity[id(value)] = (value, tracker)
+        return tracker
+
+    def adopt(self, value: object, tracker: Tracker) -> None:
+        """Say that an object met later is this tracker (an object born while tracing)."""
+        self._by_identity[id(value)] = (value, tracker)
+
+    def wrapped(self) -> tuple[tuple[object, Tracker], ...]:
+        """Every object with identity that was wrapped, with its tracker."""
+        return tuple(self._by_identity.values())
