@@ -1,0 +1,238 @@
+"""`assemble`: `CodeParts` to a code object.
+
+Jumps get the direction and the width they need, names and constants their numbers, the frame the
+stack size it needs. What cannot be encoded is an AssembleError; whether it makes sense is for `verify` to say.
+"""
+
+from collections.abc import Callable
+from types import CodeType
+
+from framesmith.bytecode import exception_table, line_table, stack_depth
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.exception_table import TableRow
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import (
+    BINARY_SYMBOLS,
+    CACHES,
+    COMPARE_SHIFT,
+    COMPARE_SYMBOLS,
+    EXTENDED_ARG,
+    INTRINSICS1,
+    INTRINSICS2,
+    KINDS,
+    NUMBERS,
+    ArgumentKind,
+    backward_name,
+    forward_name,
+    is_backward,
+)
+from framesmith.bytecode.pools import ConstantPool, NamePool
+
+_Encoder = Callable[[Instruction], int]
+
+
+def assemble(parts: CodeParts) -> CodeType:
+    """The code object of `parts`; `parts` itself is not changed, except for the direction of jumps."""
+    constants = ConstantPool(parts.constants)
+    names = NamePool(parts.names, "global or attribute name")
+    numbers = _numbers(parts, constants, names)
+    starts, jumps = _layout(parts, numbers)
+    for index, number in jumps.items():
+        numbers[index] = number
+    return CodeType(
+        parts.argcount,
+        parts.posonlyargcount,
+        parts.kwonlyargcount,
+        len(parts.varnames),
+        max(parts.stacksize, stack_depth.highest(parts, numbers)),
+        parts.flags,
+        _bytes(parts, numbers, starts),
+        tuple(constants.values),
+        tuple(names.names),
+        tuple(parts.varnames),
+        parts.filename,
+        parts.name,
+        parts.qualname,
+        parts.firstlineno,
+        _lines(parts, starts),
+        _table(parts, starts),
+        tuple(parts.freevars),
+        tuple(parts.cellvars),
+    )
+
+
+def encoded_arguments(parts: CodeParts) -> list[int]:
+    """The number beside each instruction; jumps get zero."""
+    return _numbers(parts, ConstantPool(parts.constants), NamePool(parts.names, "name"))
+
+
+def _numbers(parts: CodeParts, constants: ConstantPool, names: NamePool) -> list[int]:
+    encoders = _encoders(parts, constants, names)
+    numbers: list[int] = []
+    for instruction in parts.instructions:
+        kind = KINDS.get(instruction.name)
+        if kind is None:
+            raise AssembleError(
+                f"{parts.qualname}: no instruction {instruction.name!r} in this version of CPython"
+            )
+        try:
+            numbers.append(encoders[kind](instruction))
+        except (ValueError, TypeError, IndexError) as error:
+            message = f"{parts.qualname}: {instruction.name} cannot take {instruction.argument!r}"
+            raise AssembleError(message) from error
+    return numbers
+
+
+def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dict[ArgumentKind, _Encoder]:
+    slots = NamePool(parts.slot_names(), "local variable", closed=True)
+    cells = _cell_numbers(parts, slots)
+
+    def flagged(bits: int) -> _Encoder:
+        def encode(instruction: Instruction) -> int:
+            name, flags = _flagged(instruction.argument)
+            return names.number(name, instruction.hint >> bits) << bits | flags
+
+        return encode
+
+    def compare(instruction: Instruction) -> int:
+        symbol, flags = _flagged(instruction.argument)
+        return COMPARE_SYMBOLS.index(str(symbol)) << COMPARE_SHIFT | flags
+
+    def local_pair(instruction: Instruction) -> int:
+        if not isinstance(instruction.argument, tuple):
+            raise ValueError(instruction.argument)
+        first, second = instruction.argument
+        hint = instruction.hint
+        return slots.number(first, hint >> 4) << 4 | slots.number(second, hint & 15 if hint >= 0 else -1)
+
+    def cell(instruction: Instruction) -> int:
+        name = instruction.argument
+        if 0 <= instruction.hint < len(slots.names) and slots.names[instruction.hint] == name:
+            return instruction.hint
+        if name not in cells:
+            raise AssembleError(f"{name!r} is neither a cell nor a free variable of {parts.qualname}")
+        return cells[str(name)]
+
+    return {
+        ArgumentKind.NONE: lambda instruction: _number(instruction.argument or 0),
+        ArgumentKind.NUMBER: lambda instruction: _number(instruction.argument or 0),
+        ArgumentKind.JUMP: lambda instruction: 0,
+        ArgumentKind.CONSTANT: lambda instruction: constants.number(instruction.argument, instruction.hint),
+        ArgumentKind.NAME: lambda instruction: names.number(instruction.argument, instruction.hint),
+        ArgumentKind.NAME_FLAG1: flagged(1),
+        ArgumentKind.NAME_FLAG2: flagged(2),
+        ArgumentKind.LOCAL: lambda instruction: slots.number(instruction.argument, instruction.hint),
+        ArgumentKind.LOCAL_PAIR: local_pair,
+        ArgumentKind.CELL: cell,
+        ArgumentKind.COMPARE: compare,
+        ArgumentKind.BINARY: lambda instruction: BINARY_SYMBOLS.index(str(instruction.argument)),
+        ArgumentKind.INTRINSIC1: lambda instruction: INTRINSICS1.index(str(instruction.argument)),
+        ArgumentKind.INTRINSIC2: lambda instruction: INTRINSICS2.index(str(instruction.argument)),
+    }
+
+
+def _cell_numbers(parts: CodeParts, slots: NamePool) -> dict[str, int]:
+    """Slot of each cell and free variable; a cell that is also a local shares the local's slot."""
+    first_free = len(slots.names) - len(parts.freevars)
+    found = {name: first_free + index for index, name in enumerate(parts.freevars)}
+    found.update({name: slots.number(name) for name in parts.cellvars})
+    return found
+
+
+def _flagged(argument: object) -> tuple[object, int]:
+    if not isinstance(argument, tuple) or len(argument) != 2:
+        raise ValueError(argument)
+    return argument[0], _number(argument[1])
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(value)
+    return value
+
+
+def _prefixes(number: int) -> int:
+    return 0 if number < 256 else 1 if number < 65536 else 2 if number < 1 << 24 else 3
+
+
+def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, int]]:
+    """Code unit where each instruction starts (and the end), and the numbers of the jumps."""
+    instructions = parts.instructions
+    index_of = parts.index_of()
+    targets = {
+        index: index_of.get(one.target) for index, one in enumerate(instructions) if one.target is not None
+    }
+    for index, instruction in enumerate(instructions):
+        if KINDS[instruction.name] is ArgumentKind.JUMP:
+            _turn(parts, index, instruction, targets.get(index))
+    prefixes = [max(_prefixes(number), one.width) for number, one in zip(numbers, instructions)]
+    sizes = [1 + CACHES[instruction.name] for instruction in instructions]
+    jumps: dict[int, int] = {}
+    while True:
+        starts = [0]
+        for size, more in zip(sizes, prefixes):
+            starts.append(starts[-1] + size + more)
+        changed = False
+        for index, target in targets.items():
+            assert target is not None
+            jumps[index] = abs(starts[target] - starts[index + 1])
+            if _prefixes(jumps[index]) > prefixes[index]:
+                prefixes[index] = _prefixes(jumps[index])
+                changed = True
+        if not changed:
+            return starts, jumps
+
+
+def _turn(parts: CodeParts, index: int, instruction: Instruction, target: int | None) -> None:
+    """Make a jump point the way its target lies."""
+    if target is None:
+        raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} has no target in the code")
+    backward = target <= index
+    if backward == is_backward(instruction.name):
+        return
+    turned = backward_name(instruction.name) if backward else forward_name(instruction.name)
+    if turned is None:
+        raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} cannot jump back to {target}")
+    instruction.name = turned
+
+
+def _bytes(parts: CodeParts, numbers: list[int], starts: list[int]) -> bytes:
+    out = bytearray()
+    for index, instruction in enumerate(parts.instructions):
+        number = numbers[index]
+        caches = CACHES[instruction.name]
+        for shift in range(starts[index + 1] - starts[index] - 1 - caches, 0, -1):
+            out.append(EXTENDED_ARG)
+            out.append(number >> 8 * shift & 255)
+        out.append(NUMBERS[instruction.name])
+        out.append(number & 255)
+        out.extend(bytes(2 * caches))
+    return bytes(out)
+
+
+def _lines(parts: CodeParts, starts: list[int]) -> bytes:
+    sizes = (starts[index + 1] - starts[index] for index in range(len(parts.instructions)))
+    entries = zip((one.position for one in parts.instructions), sizes)
+    return line_table.encode(entries, parts.firstlineno)
+
+
+def _table(parts: CodeParts, starts: list[int]) -> bytes:
+    index_of = parts.index_of()
+    rows: list[TableRow] = []
+    try:
+        for region in parts.regions:
+            end = starts[-1] if region.end is None else starts[index_of[region.end]]
+            start = starts[index_of[region.start]]
+            rows.append(
+                TableRow(start, end, starts[index_of[region.target]], region.depth, region.push_lasti)
+            )
+    except KeyError as error:
+        raise AssembleError(
+            f"{parts.qualname}: an exception region names {error.args[0]}, not in the code"
+        ) from None
+    rows.sort()
+    for before, after in zip(rows, rows[1:]):
+        if before.end > after.start:
+            raise AssembleError(f"{parts.qualname}: exception regions overlap: {before} and {after}")
+    return exception_table.encode(row for row in rows if row.start < row.end)

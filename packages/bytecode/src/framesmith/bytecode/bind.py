@@ -1,0 +1,121 @@
+"""`bind_constants`: placeholder names of generated source become constants of the code object.
+
+Before: `LOAD_GLOBAL _graph0` (with or without a NULL for a call). After: `LOAD_CONST <the very object>`,
+the NULL kept where it stood. Nested functions of the generated source are bound too. The objects
+need be neither hashable nor marshalable.
+"""
+
+import sys
+from collections.abc import Mapping
+from types import CodeType
+from typing import Final, final
+
+from framesmith.bytecode.assemble import assemble
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import VERSION
+
+_NULL_FIRST: Final = VERSION < (3, 13)
+_LOADS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+
+
+@final
+class Held:
+    """Keeps an object that CPython would replace by an equal one were it a constant itself."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+def bind_constants(
+    code: CodeType,
+    values: Mapping[str, object],
+    *,
+    name: str,
+    qualname: str,
+    filename: str,
+    firstlineno: int,
+) -> CodeType:
+    """`code` with every global load of a name in `values` made a load of that object.
+
+    The four attributes replace those of `code` (`filename` in nested code objects too). Line numbers of
+    the instructions stay what they are.
+    """
+    parts = _bind(code, {key: _constant(value) for key, value in values.items()}, filename)
+    parts.name, parts.qualname, parts.firstlineno = name, qualname, firstlineno
+    return assemble(parts)
+
+
+def _bind(code: CodeType, values: Mapping[str, object], filename: str) -> CodeParts:
+    parts = disassemble(code)
+    parts.filename = filename
+    replaced: dict[int, CodeType] = {}
+    for index, constant in enumerate(parts.constants):
+        if isinstance(constant, CodeType):
+            parts.constants[index] = replaced[id(constant)] = assemble(_bind(constant, values, filename))
+    bound: list[Instruction] = []
+    for instruction in parts.instructions:
+        if replaced and id(instruction.argument) in replaced:
+            instruction.argument = replaced[id(instruction.argument)]
+        if instruction.name in _LOADS:
+            bound.extend(_replacement(instruction, values))
+        else:
+            bound.append(instruction)
+    parts.instructions = bound
+    parts.names = _used_names(parts)
+    return parts
+
+
+def _replacement(instruction: Instruction, values: Mapping[str, object]) -> list[Instruction]:
+    """The instructions in place of a load; the first is `instruction` itself, jumps may point at it."""
+    argument, null = instruction.argument, False
+    if isinstance(argument, tuple):
+        argument, null = argument[0], bool(argument[1])
+    if not isinstance(argument, str) or argument not in values:
+        return [instruction]
+    position, value = instruction.position, values[argument]
+    steps: list[tuple[str, object]] = [("LOAD_CONST", value)]
+    if isinstance(value, Held):
+        steps.append(("LOAD_ATTR", "value" if VERSION < (3, 12) else ("value", 0)))
+    if null:
+        steps.insert(0 if _NULL_FIRST else len(steps), ("PUSH_NULL", None))
+    made = [Instruction(step, given, None, position) for step, given in steps]
+    instruction.name, instruction.argument, instruction.hint = made[0].name, made[0].argument, -1
+    instruction.width = 0
+    return [instruction, *made[1:]]
+
+
+def _used_names(parts: CodeParts) -> list[str]:
+    """The names still in use, in order: placeholders do not show up in `co_names`."""
+    used: set[str] = set()
+    for instruction in parts.instructions:
+        argument = instruction.argument
+        if isinstance(argument, tuple) and argument:
+            argument = argument[0]
+        if isinstance(argument, str):
+            used.add(argument)
+    return [name for name in parts.names if name in used]
+
+
+def _constant(value: object) -> object:
+    """`value`, or a holder for it if a code object would not keep that very object.
+
+    CPython interns the identifier-like strings among the constants, also inside tuples and frozensets
+    (`intern_string_constants` in Objects/codeobject.c).
+    """
+    if type(value) is str:
+        return value if sys.intern(value) is value else Held(value)
+    if type(value) is tuple or type(value) is frozenset:
+        return value if _untouched(value) else Held(value)
+    return value
+
+
+def _untouched(value: object) -> bool:
+    if type(value) is str:
+        return sys.intern(value) is value
+    if type(value) is tuple or type(value) is frozenset:
+        return all(_untouched(item) for item in value)
+    return True

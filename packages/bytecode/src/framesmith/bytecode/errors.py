@@ -1,0 +1,48 @@
+"""The errors of the bytecode package.
+
+Nothing here is about the user's program: each of these means that a code object cannot be
+read, or that what somebody asked us to assemble is not a program.
+"""
+
+from typing import final
+
+
+class BytecodeError(Exception):
+    """Base of every error raised by framesmith.bytecode."""
+
+
+@final
+class UnknownOpcode(BytecodeError):
+    """An instruction this version of framesmith has no table row for.
+
+    Cause: a code object of an interpreter version that is not supported, or damaged bytecode.
+    Cure: add the row to the table of that version (`operation_tables`).
+    """
+
+    def __init__(self, name: str, offset: int, code: str) -> None:
+        super().__init__(
+            f"unknown opcode {name} at offset {offset} of {code}; "
+            "CPython 3.11, 3.12 and 3.13 are supported, add a row for it to operation_tables"
+        )
+        self.name = name
+        self.offset = offset
+
+
+@final
+class DisassembleError(BytecodeError):
+    """A code object whose bytes do not form instructions (jump into the middle of one, and so on)."""
+
+
+@final
+class AssembleError(BytecodeError):
+    """Instructions that cannot be encoded: unknown name, missing target, overlapping regions."""
+
+
+@final
+class TextError(BytecodeError):
+    """The text form of a code object could not be read back."""
+
+
+@final
+class ResumeError(BytecodeError):
+    """A continuation was asked for at a place or with a layout that does not fit the code."""

@@ -1,0 +1,197 @@
+"""The version-neutral reading of a code object: what each instruction does, whatever CPython runs.
+
+`read` is the entry point. A symbolic interpreter steps over `Reading.operations`; its stack mirrors
+the native one slot for slot. Which instruction gives which operations is a table (`operation_tables`).
+
+Things a reader of operations has to know:
+
+- A name that is both among `co_varnames` and `co_cellvars` is one slot of the frame: it holds a plain value until
+  MAKE_CELL turns it into a cell, and LOAD_LOCAL_AND_CLEAR / STORE_LOCAL save and put back
+  whatever it holds, which is how an inlined comprehension (3.12) hides an outer variable.
+- SEND(keeps_receiver): receiver and value on the stack; if the receiver goes on, its result replaces
+  the value and the next operation (a YIELD) runs; when it returns, the result replaces the value and the jump is taken,
+  the receiver being dropped first where the argument is False (3.11), by END_SEND later where it is True.
+- FOR_ITER leads past END_FOR: those operations are never executed.
+"""
+
+from types import CodeType
+from typing import Final, final
+
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.errors import UnknownOpcode
+from framesmith.bytecode.instruction import Instruction, Position
+from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
+from framesmith.bytecode.operation_effects import effect
+from framesmith.bytecode.operation_liveness import live_before
+from framesmith.bytecode.operation_tables import FIXED, NULL_FIRST, PASSED, RULES, Step
+
+__all__ = [
+    "NULL_FIRST",
+    "Handler",
+    "Kind",
+    "Operation",
+    "Position",
+    "Reading",
+    "read",
+    "stack_depths",
+]
+
+_CLOSURES_BY_LOAD_FAST: Final = VERSION >= (3, 13)
+_CLOSURE_FLAG: Final = 8
+_AFTER_END_FOR: Final = 2 if VERSION >= (3, 13) else 1
+
+
+@final
+class Reading:
+    """A code object as operations. Immutable; liveness is worked out when first asked for.
+
+    `handlers[i]` is the exception handler in force at operation `i`, None for none.
+    """
+
+    __slots__ = ("_first", "_live", "code", "handlers", "operations")
+
+    def __init__(
+        self,
+        code: CodeType,
+        operations: tuple[Operation, ...],
+        handlers: tuple[Handler | None, ...],
+        first: list[int],
+    ) -> None:
+        self.code = code
+        self.operations = operations
+        self.handlers = handlers
+        self._first = first
+        self._live: list[frozenset[str]] | None = None
+
+    def first_of(self, instruction_index: int) -> int:
+        """Index of the first operation of a native instruction (of the next one that has any)."""
+        return self._first[instruction_index]
+
+    def live_locals(self, index: int) -> frozenset[str]:
+        """Names of fast locals that may be read, deleted or saved at or after operation `index`."""
+        if self._live is None:
+            self._live = live_before(self.operations, self.handlers)
+        return self._live[index]
+
+
+def read(code: CodeType) -> Reading:
+    """Read `code`; raises UnknownOpcode for an instruction without a row."""
+    parts = disassemble(code)
+    steps: list[tuple[int, Kind, object]] = []
+    first: list[int] = []
+    closures = _closure_loads(parts) if _CLOSURES_BY_LOAD_FAST and (parts.cellvars or parts.freevars) else ()
+    keywords: tuple[str, ...] = ()
+    for index, instruction in enumerate(parts.instructions):
+        first.append(len(steps))
+        name = instruction.name
+        kind = PASSED.get(name)
+        if kind is not None:
+            if instruction in closures:
+                kind = Kind.LOAD_CLOSURE
+            steps.append((index, kind, instruction.argument))
+            continue
+        if name == "CALL":
+            argc = instruction.argument or 0
+            steps.append((index, Kind.CALL, (argc, keywords)))
+            keywords = ()
+            continue
+        if name == "KW_NAMES":
+            assert isinstance(instruction.argument, tuple)
+            keywords = instruction.argument
+            continue
+        for kind, argument in _rows(instruction, code, index):
+            steps.append((index, kind, argument))
+    first.append(len(steps))
+    targets = _targets(parts, first)
+    instructions = parts.instructions
+    operations = tuple(
+        [
+            Operation(kind, argument, targets.get(index), index, instructions[index].position)
+            for index, kind, argument in steps
+        ]
+    )
+    return Reading(code, operations, _handlers(parts, first), first)
+
+
+def _rows(instruction: Instruction, code: CodeType, index: int) -> tuple[Step, ...]:
+    name = instruction.name
+    fixed = FIXED.get(name)
+    if fixed is not None:
+        return fixed
+    rule = RULES.get(name)
+    if rule is None:
+        raise UnknownOpcode(name, index, repr(code))
+    return rule(instruction)
+
+
+def _targets(parts: CodeParts, first: list[int]) -> dict[int, int]:
+    """Instruction index of each jump -> operation index it leads to."""
+    index_of: dict[Instruction, int] | None = None
+    found: dict[int, int] = {}
+    for index, instruction in enumerate(parts.instructions):
+        if instruction.target is not None:
+            if index_of is None:
+                index_of = parts.index_of()
+            target = index_of[instruction.target]
+            if instruction.name == "FOR_ITER" and instruction.target.name == "END_FOR":
+                target += _AFTER_END_FOR
+            found[index] = first[target]
+    return found
+
+
+def _handlers(parts: CodeParts, first: list[int]) -> tuple[Handler | None, ...]:
+    handlers: list[Handler | None] = [None] * first[-1]
+    if not parts.regions:
+        return tuple(handlers)
+    index_of = parts.index_of()
+    for region in parts.regions:
+        handler = Handler(first[index_of[region.target]], region.depth, region.push_lasti)
+        start = first[index_of[region.start]]
+        end = first[-1] if region.end is None else first[index_of[region.end]]
+        handlers[start:end] = [handler] * (end - start)
+    return tuple(handlers)
+
+
+def _closure_loads(parts: CodeParts) -> frozenset[Instruction]:
+    """LOAD_FAST instructions of 3.13 that push a cell.
+
+    A slot that is no local at all can hold nothing else. Where the name is an ordinary local too (an argument that is a
+    cell, or the variable of an inlined comprehension that hides a cell), a cell is pushed only to build the
+    closure of a function: BUILD_TUPLE, LOAD_CONST code, MAKE_FUNCTION, SET_FUNCTION_ATTRIBUTE 8.
+    """
+    own, shared = len(parts.varnames), set(parts.varnames) & set(parts.cellvars)
+    found: set[Instruction] = set()
+    for index, instruction in enumerate(parts.instructions):
+        if instruction.name == "LOAD_FAST" and instruction.hint >= own:
+            found.add(instruction)
+        elif (
+            shared and instruction.name == "SET_FUNCTION_ATTRIBUTE" and instruction.argument == _CLOSURE_FLAG
+        ):
+            build = parts.instructions[index - 3] if index >= 3 else None
+            if build is not None and build.name == "BUILD_TUPLE" and isinstance(build.argument, int):
+                found.update(parts.instructions[index - 3 - build.argument : index - 3])
+    return frozenset(one for one in found if one.name == "LOAD_FAST")
+
+
+def stack_depths(reading: Reading) -> tuple[int | None, ...]:
+    """Depth of the stack before each operation, None for what is never reached."""
+    operations, handlers = reading.operations, reading.handlers
+    found: list[int | None] = [None] * len(operations)
+    todo = [(0, 0)]
+    while todo:
+        index, depth = todo.pop()
+        while index < len(operations) and found[index] is None:
+            found[index] = depth
+            operation = operations[index]
+            handler = handlers[index]
+            if handler is not None and found[handler.target] is None:
+                todo.append((handler.target, handler.depth + handler.push_lasti + 1))
+            if operation.target is not None:
+                todo.append((operation.target, depth + effect(operation, jump=True)))
+            if operation.kind in NO_FALL_THROUGH:
+                break
+            depth += effect(operation)
+            index += 1
+    return tuple(found)

@@ -1,0 +1,182 @@
+"""Facts about the running interpreter's opcodes: numbers, inline caches, kinds of argument.
+
+The only module, beside `operation_tables`, that knows which version of CPython runs.
+The numbers come from the standard library's `opcode` module; the layouts of packed arguments from
+Python/compile.c and Python/bytecodes.c of the versions named.
+"""
+
+import opcode
+import sys
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+VERSION: Final = sys.version_info[:2]
+SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
+
+
+class ArgumentKind(Enum):
+    """How the number beside an opcode is to be understood."""
+
+    NONE = "none"
+    NUMBER = "number"
+    CONSTANT = "constant"
+    NAME = "name"
+    NAME_FLAG1 = "name, one flag bit"
+    NAME_FLAG2 = "name, two flag bits"
+    LOCAL = "local"
+    LOCAL_PAIR = "two locals"
+    CELL = "cell"
+    JUMP = "jump"
+    COMPARE = "comparison"
+    BINARY = "binary operator"
+    INTRINSIC1 = "intrinsic of one argument"
+    INTRINSIC2 = "intrinsic of two arguments"
+
+
+def _cache_sizes() -> dict[str, int]:
+    # A list indexed by opcode up to 3.12, a mapping by name from 3.13.
+    entries: object = vars(opcode)["_inline_cache_entries"]
+    if isinstance(entries, dict):
+        return {name: int(entries.get(name, 0)) for name in opcode.opmap}
+    assert isinstance(entries, list)
+    return {name: int(entries[number]) for name, number in opcode.opmap.items() if number < 256}
+
+
+NUMBERS: Final = MappingProxyType(
+    {
+        name: number
+        for name, number in opcode.opmap.items()
+        if number < 256 and not name.startswith(("INSTRUMENTED_", "CACHE", "RESERVED", "ENTER_EXECUTOR"))
+    }
+)
+"""Name to number of every instruction a code object may hold (no pseudo or instrumented ones)."""
+
+NAMES: Final = {number: name for name, number in NUMBERS.items()}
+CACHES: Final = _cache_sizes()
+EXTENDED_ARG: Final = opcode.EXTENDED_ARG
+COMPARE_SYMBOLS: Final = ("<", "<=", "==", "!=", ">", ">=")
+COMPARE_SHIFT: Final = {(3, 11): 0, (3, 12): 4}.get(VERSION, 5)
+BINARY_SYMBOLS: Final = tuple(
+    [
+        "+",
+        "&",
+        "//",
+        "<<",
+        "@",
+        "*",
+        "%",
+        "|",
+        "**",
+        ">>",
+        "-",
+        "/",
+        "^",
+        "+=",
+        "&=",
+        "//=",
+        "<<=",
+        "@=",
+        "*=",
+        "%=",
+        "|=",
+        "**=",
+        ">>=",
+        "-=",
+        "/=",
+        "^=",
+    ]
+)
+INTRINSICS1: Final = [
+    "INVALID",
+    "PRINT",
+    "IMPORT_STAR",
+    "STOPITERATION_ERROR",
+    "ASYNC_GEN_WRAP",
+    "UNARY_POSITIVE",
+    "LIST_TO_TUPLE",
+    "TYPEVAR",
+    "PARAMSPEC",
+    "TYPEVARTUPLE",
+    "SUBSCRIPT_GENERIC",
+    "TYPEALIAS",
+]
+INTRINSICS2: Final = [
+    "INVALID",
+    "PREP_RERAISE_STAR",
+    "TYPEVAR_WITH_BOUND",
+    "TYPEVAR_WITH_CONSTRAINTS",
+    "SET_FUNCTION_TYPE_PARAMS",
+    "SET_TYPEPARAM_DEFAULT",
+]
+
+_EXACT: Final = {
+    "LOAD_GLOBAL": ArgumentKind.NAME_FLAG1,
+    "LOAD_ATTR": ArgumentKind.NAME_FLAG1 if VERSION >= (3, 12) else ArgumentKind.NAME,
+    "LOAD_SUPER_ATTR": ArgumentKind.NAME_FLAG2,
+    "COMPARE_OP": ArgumentKind.COMPARE,
+    "BINARY_OP": ArgumentKind.BINARY,
+    "CALL_INTRINSIC_1": ArgumentKind.INTRINSIC1,
+    "CALL_INTRINSIC_2": ArgumentKind.INTRINSIC2,
+    "LOAD_FAST_LOAD_FAST": ArgumentKind.LOCAL_PAIR,
+    "STORE_FAST_LOAD_FAST": ArgumentKind.LOCAL_PAIR,
+    "STORE_FAST_STORE_FAST": ArgumentKind.LOCAL_PAIR,
+}
+
+
+def _argument_kind(name: str, number: int) -> ArgumentKind:
+    if name in _EXACT:
+        return _EXACT[name]
+    for numbers, kind in (
+        (opcode.hasconst, ArgumentKind.CONSTANT),
+        (opcode.hasname, ArgumentKind.NAME),
+        (opcode.hasfree, ArgumentKind.CELL),
+        (opcode.haslocal, ArgumentKind.LOCAL),
+        (opcode.hasjrel, ArgumentKind.JUMP),
+    ):
+        if number in numbers:
+            return kind
+    with_argument: object = getattr(opcode, "hasarg", None)
+    if isinstance(with_argument, list):
+        return ArgumentKind.NUMBER if number in with_argument else ArgumentKind.NONE
+    return ArgumentKind.NUMBER if number >= opcode.HAVE_ARGUMENT else ArgumentKind.NONE
+
+
+KINDS: Final = {name: _argument_kind(name, number) for name, number in NUMBERS.items()}
+
+
+def is_backward(name: str) -> bool:
+    """Whether a jump's number counts backwards from the next instruction."""
+    return "JUMP_BACKWARD" in name
+
+
+def forward_name(name: str) -> str:
+    """The jump of the same meaning that goes forward."""
+    if name.startswith("JUMP_BACKWARD"):
+        return "JUMP_FORWARD"
+    return name.replace("_BACKWARD_", "_FORWARD_")
+
+
+def backward_name(name: str) -> str | None:
+    """The jump of the same meaning that goes backward, or None where this version has none."""
+    if name == "JUMP_FORWARD":
+        return "JUMP_BACKWARD"
+    candidate = name.replace("_FORWARD_", "_BACKWARD_")
+    return candidate if candidate in NUMBERS and is_backward(candidate) else None
+
+
+NO_FALL_THROUGH: Final = frozenset(
+    [
+        "RETURN_VALUE",
+        "RETURN_CONST",
+        "RAISE_VARARGS",
+        "RERAISE",
+        "JUMP_FORWARD",
+        "JUMP_BACKWARD",
+        "JUMP_BACKWARD_NO_INTERRUPT",
+        "INTERPRETER_EXIT",
+    ]
+)
+"""Instructions after which the next one is not reached."""
+
+STATELESS: Final = frozenset({"NOP", "RESUME", "CACHE"})

@@ -1,0 +1,53 @@
+"""Which fast locals may still be looked at, per operation: the classic backward analysis."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
+
+# Deleting and saving look at whether the variable is bound.
+_LOOKS: Final = frozenset({Kind.LOAD_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
+_ENDS: Final = frozenset({Kind.STORE_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
+
+
+def live_before(operations: Sequence[Operation], handlers: Sequence[Handler | None]) -> list[frozenset[str]]:
+    """Names live before each operation. An exception may leave before the operation has done anything."""
+    bits: dict[str, int] = {}
+    looks, keeps = _masks(operations, bits)
+    count = len(operations)
+    live = [0] * (count + 1)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(count - 1, -1, -1):
+            operation = operations[index]
+            after = 0 if operation.kind in NO_FALL_THROUGH else live[index + 1]
+            if operation.target is not None:
+                after |= live[operation.target]
+            now = after & keeps[index] | looks[index]
+            handler = handlers[index]
+            if handler is not None:
+                now |= live[handler.target]
+            if now != live[index]:
+                live[index] = now
+                changed = True
+    names: dict[int, frozenset[str]] = {}
+    for mask in set(live):
+        names[mask] = frozenset(name for name, bit in bits.items() if mask & bit)
+    return [names[mask] for mask in live]
+
+
+def _masks(operations: Sequence[Operation], bits: dict[str, int]) -> tuple[list[int], list[int]]:
+    looks: list[int] = []
+    keeps: list[int] = []
+    for operation in operations:
+        kind, name = operation.kind, operation.argument
+        look = keep = 0
+        if kind in _LOOKS or kind in _ENDS:
+            assert isinstance(name, str)
+            bit = bits.setdefault(name, 1 << len(bits))
+            look = bit if kind in _LOOKS else 0
+            keep = bit if kind in _ENDS else 0
+        looks.append(look)
+        keeps.append(~keep)
+    return looks, keeps

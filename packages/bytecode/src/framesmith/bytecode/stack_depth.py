@@ -1,0 +1,102 @@
+"""How deep the stack is before each native instruction, and how deep it gets.
+
+CPython checks neither; a code object whose `co_stacksize` is too small writes past its frame.
+The effect of one instruction comes from `opcode.stack_effect`; three rows are corrected here, where
+that function counts a compiler's convention rather than what the interpreter does.
+"""
+
+import opcode
+from collections.abc import Sequence
+from typing import Final
+
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, NUMBERS, ArgumentKind
+
+_FIXED: Final = {
+    "PRECALL": 0,  # counted as the whole call in 3.11; it moves nothing
+    "RETURN_GENERATOR": 1,  # the generator is resumed with a value on its stack
+}
+_HAS_ARGUMENT: Final = frozenset(name for name, kind in KINDS.items() if kind is not ArgumentKind.NONE)
+
+
+def effect(instruction: Instruction, number: int, jump: bool) -> int:
+    """Change of depth made by an instruction whose encoded argument is `number`."""
+    name = instruction.name
+    fixed = _FIXED.get(name)
+    if fixed is not None:
+        return fixed
+    if name == "CALL":
+        return -number - 1
+    argument = number if name in _HAS_ARGUMENT else None
+    return opcode.stack_effect(NUMBERS[name], argument, jump=jump)
+
+
+def depths(parts: CodeParts, numbers: Sequence[int]) -> list[int | None]:
+    """Depth before each instruction; None for what cannot be reached.
+
+    `numbers` are the encoded arguments. Raises AssembleError when two paths disagree or the stack underflows.
+    """
+    instructions = parts.instructions
+    index_of = parts.index_of()
+    found: list[int | None] = [None] * len(instructions)
+    handler_at = handlers(parts, index_of)
+    todo: list[tuple[int, int]] = [(0, 0)]
+    while todo:
+        index, depth = todo.pop()
+        while True:
+            if index >= len(instructions):
+                raise AssembleError(f"{parts.qualname}: control runs off the end of the instructions")
+            known = found[index]
+            if known is not None:
+                if known != depth:
+                    raise AssembleError(_disagreement(parts, index, known, depth))
+                break
+            found[index] = depth
+            instruction = instructions[index]
+            handler = handler_at[index]
+            if handler is not None:
+                region = parts.regions[handler]
+                todo.append((index_of[region.target], region.depth + region.push_lasti + 1))
+            if instruction.target is not None:
+                todo.append((index_of[instruction.target], depth + effect(instruction, numbers[index], True)))
+            if instruction.name in NO_FALL_THROUGH:
+                break
+            depth += effect(instruction, numbers[index], False)
+            if depth < 0:
+                raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} pops an empty stack")
+            index += 1
+    return found
+
+
+def handlers(parts: CodeParts, index_of: dict[Instruction, int]) -> list[int | None]:
+    """For each instruction the index of the region that covers it, or None."""
+    covering: list[int | None] = [None] * len(parts.instructions)
+    for number, region in enumerate(parts.regions):
+        start = index_of[region.start]
+        end = len(parts.instructions) if region.end is None else index_of[region.end]
+        covering[start:end] = [number] * (end - start)
+    return covering
+
+
+def highest(parts: CodeParts, numbers: Sequence[int]) -> int:
+    """The stack size the instructions need."""
+    top = 0
+    found = depths(parts, numbers)
+    for index, depth in enumerate(found):
+        if depth is None:
+            continue
+        instruction = parts.instructions[index]
+        top = max(top, depth, depth + effect(instruction, numbers[index], False))
+        if instruction.target is not None:
+            top = max(top, depth + effect(instruction, numbers[index], True))
+    return top
+
+
+def _disagreement(parts: CodeParts, index: int, known: int, depth: int) -> str:
+    instruction = parts.instructions[index]
+    return (
+        f"{parts.qualname}: stack depth before {instruction.name} at {index} "
+        f"(line {instruction.position.line}) is {known} on one path and {depth} on another"
+    )
