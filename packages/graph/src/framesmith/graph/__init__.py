@@ -1,0 +1,46 @@
+"""The FX graph being recorded: inputs keyed by source, fake values, symbolic shapes, clean-up, the backend.
+
+No bytecode and no trackers here. The page to read first is `recorder`.
+"""
+
+from framesmith.graph import break_kinds
+from framesmith.graph.arguments import Argument, example
+from framesmith.graph.backend import list_backends, register_backend
+from framesmith.graph.breaks import BreakKind, GraphBreak, all_kinds, kind_of, register
+from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.graph.errors import BackendFailed, FakeFailure, RecorderMisuse, UnknownBackend
+from framesmith.graph.finish import CompiledSubgraph
+from framesmith.graph.nesting import NestedGraph, NestedRecording, unify
+from framesmith.graph.options import GraphOptions
+from framesmith.graph.recorder import Marker, Recorder, UserStack
+from framesmith.graph.text import text
+from framesmith.graph.verify import verify
+
+__all__ = [
+    "Argument",
+    "BackendFailed",
+    "BreakKind",
+    "CompiledSubgraph",
+    "Dim",
+    "DynamicDims",
+    "FakeFailure",
+    "GraphBreak",
+    "GraphOptions",
+    "Marker",
+    "NestedGraph",
+    "NestedRecording",
+    "Recorder",
+    "RecorderMisuse",
+    "UnknownBackend",
+    "UserStack",
+    "all_kinds",
+    "break_kinds",
+    "example",
+    "kind_of",
+    "list_backends",
+    "register",
+    "register_backend",
+    "text",
+    "unify",
+    "verify",
+]

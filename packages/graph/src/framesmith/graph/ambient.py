@@ -1,0 +1,49 @@
+"""torch's per-thread switches that recorded operations may turn while tracing, and turning them back.
+
+Grad mode, inference mode and autocast only; what the frontend models itself (default dtype, function modes,
+seeds) is its own business.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+_AUTOCAST_DEVICES = tuple(
+    device
+    for device in ("cpu", "cuda", "xpu", "mps", "hpu")
+    if torch.amp.autocast_mode.is_autocast_available(device)
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Ambient:
+    """The switches at one moment."""
+
+    grad: bool
+    autocast: tuple[tuple[str, bool, torch.dtype], ...]
+    autocast_cache: bool
+
+    @staticmethod
+    def now() -> "Ambient":
+        """The switches as they are."""
+        return Ambient(
+            torch.is_grad_enabled(),
+            tuple(
+                (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
+                for device in _AUTOCAST_DEVICES
+            ),
+            torch.is_autocast_cache_enabled(),
+        )
+
+    def restore(self) -> None:
+        """Turn the switches back to this state."""
+        torch._C._set_grad_enabled(self.grad)
+        for device, enabled, dtype in self.autocast:
+            if torch.is_autocast_enabled(device) != enabled:
+                torch.set_autocast_enabled(device, enabled)
+            if torch.get_autocast_dtype(device) != dtype:
+                torch.set_autocast_dtype(device, dtype)
+        if torch.is_autocast_cache_enabled() != self.autocast_cache:
+            torch.set_autocast_cache_enabled(self.autocast_cache)

@@ -1,0 +1,123 @@
+"""What may stand as an argument of a graph node, and the two readings of it: the node's, and the example's.
+
+Before: `(Node x, [Node y, 2])`; the example reading: `(fake of x, [fake of y, 2])`.
+"""
+
+import enum
+import inspect
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch
+from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks import GraphBreak
+from torch import fx
+
+# Nodes, constants, and tuples, lists, dicts and slices of these. The containers cannot be spelt recursively
+# without losing the variance that callers need.
+Argument: TypeAlias = object
+
+EXAMPLE = "example_value"
+
+_PLAIN: frozenset[type] = frozenset(
+    {
+        int,
+        float,
+        bool,
+        str,
+        bytes,
+        complex,
+        type(None),
+        type(...),
+        type(NotImplemented),
+        torch.dtype,
+        torch.device,
+        torch.memory_format,
+        torch.layout,
+        range,
+        torch.Size,
+        torch.finfo,
+        torch.iinfo,
+    }
+)
+_SYMBOLIC: frozenset[type] = frozenset({torch.SymInt, torch.SymFloat, torch.SymBool})
+_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops.HigherOrderOperator)
+
+NodeOf = Callable[[object], fx.Node]
+
+
+def example(node: fx.Node) -> object:
+    """The value that stands for a node while tracing: a fake tensor, a symbolic number, a tuple of those ..."""
+    return node.meta[EXAMPLE]
+
+
+def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: NodeOf) -> object:
+    """The argument in the form a graph node takes it.
+
+    `local` gives the node to use in the current graph for a node of an outer one, `symbolic` the node that computes
+    a symbolic number. Raises GraphBreak for an object that cannot stand in a graph.
+    """
+    kind = type(argument)
+    if kind is fx.Node:
+        return local(argument)  # type: ignore[arg-type]  # just compared
+    if kind in _PLAIN:
+        return argument
+    if kind in _SYMBOLIC:
+        return symbolic(argument)
+    if isinstance(argument, tuple):
+        parts = [admit(item, local, symbolic) for item in argument]
+        if kind is tuple:
+            return tuple(parts)
+        if hasattr(kind, "_fields"):
+            return kind(*parts)
+    elif kind is list:
+        return [admit(item, local, symbolic) for item in argument]  # type: ignore[attr-defined]
+    elif isinstance(argument, dict):
+        return {key: admit(value, local, symbolic) for key, value in argument.items()}
+    elif kind is slice:
+        whole: slice[object, object, object] = argument  # type: ignore[assignment]  # just compared
+        return slice(*(admit(item, local, symbolic) for item in (whole.start, whole.stop, whole.step)))
+    return _other_constant(argument)
+
+
+def _other_constant(argument: object) -> object:
+    if isinstance(argument, enum.Enum | type | torch.Generator | torch.Stream) or isinstance(
+        argument, _OPERATORS
+    ):
+        return argument
+    if inspect.isroutine(argument):
+        return argument
+    if isinstance(argument, int | float | str | bytes | complex):
+        return argument
+    raise GraphBreak(UNSUPPORTED_ARGUMENT, f"an argument of type {type(argument).__qualname__}")
+
+
+def examples(argument: object) -> object:
+    """The argument with every node replaced by its example; containers are rebuilt, constants are kept."""
+    kind = type(argument)
+    if kind is fx.Node:
+        return argument.meta[EXAMPLE]  # type: ignore[attr-defined]  # just compared
+    if kind in _PLAIN:
+        return argument
+    if isinstance(argument, tuple):
+        parts = [examples(item) for item in argument]
+        return tuple(parts) if kind is tuple else kind(*parts)
+    if isinstance(argument, list):  # a node's arguments hold fx's immutable lists
+        return [examples(item) for item in argument]
+    if isinstance(argument, dict):
+        return {key: examples(value) for key, value in argument.items()}
+    if kind is slice:
+        whole: slice[object, object, object] = argument  # type: ignore[assignment]  # just compared
+        return slice(examples(whole.start), examples(whole.stop), examples(whole.step))
+    return argument
+
+
+def tensors_in(value: object) -> list[torch.Tensor]:
+    """The tensors in an example, in order; containers as in `Argument`."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, tuple | list):
+        return [tensor for item in value for tensor in tensors_in(item)]
+    if isinstance(value, dict):
+        return [tensor for item in value.values() for tensor in tensors_in(item)]
+    return []

@@ -1,0 +1,34 @@
+"""Objects that belong to the graph itself: constant tensors, nested graphs. Inputs are in `inputs`."""
+
+import re
+from typing import final
+
+import torch
+
+_NOT_A_NAME = re.compile(r"\W+")
+
+
+@final
+class Attributes:
+    """A module that holds them by name. Invariant: one name per object, by identity."""
+
+    def __init__(self) -> None:
+        self.root = torch.nn.Module()
+        self._names: dict[int, tuple[str, object]] = {}
+
+    def name_of(self, value: object, hint: str) -> str:
+        """The attribute's name; the object is added when it is new."""
+        known = self._names.get(id(value))
+        if known is not None:
+            return known[0]
+        stem = _NOT_A_NAME.sub("_", hint).strip("_") or "constant"
+        stem = f"_{stem}" if stem[0].isdigit() else stem
+        name, number = stem, 0
+        while hasattr(self.root, name):
+            name, number = f"{stem}_{number}", number + 1
+        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+            self.root.register_buffer(name, value, persistent=False)
+        else:
+            setattr(self.root, name, value)
+        self._names[id(value)] = (name, value)
+        return name

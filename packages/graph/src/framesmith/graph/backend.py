@@ -1,0 +1,142 @@
+"""Backends: finding one by name or callable, and calling it with its failures named.
+
+A backend takes `(graph_module, example_inputs)` and returns something that is called with the inputs and returns
+the outputs. The captured graph is not changed here.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any
+
+import torch
+from framesmith.graph.errors import BackendFailed, UnknownBackend
+from framesmith.graph.options import Backend, BackendCall, GraphOptions
+from torch import fx
+from torch._functorch.aot_autograd import aot_module_simplified
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+_GROUP = "torch_dynamo_backends"
+_REGISTERED: dict[str, Backend] = {}
+
+
+def register_backend(backend: Backend, name: str | None = None) -> Backend:
+    """Make a backend known by a name, its own by default. A name that is taken by another one is refused."""
+    key = name or str(getattr(backend, "__name__", type(backend).__name__))
+    known = _REGISTERED.get(key)
+    if known is not None and known is not backend:
+        raise ValueError(f"a backend named {key!r} is registered already ({known!r}); choose another name")
+    _REGISTERED[key] = backend
+    return backend
+
+
+def list_backends() -> tuple[str, ...]:
+    """The names of every known backend, sorted: ours, registered ones, and those of installed distributions."""
+    return tuple(sorted({*_REGISTERED, *entry_points(group=_GROUP).names}))
+
+
+def lookup(backend: str | Backend) -> Backend:
+    """The backend itself. UnknownBackend names those that are known."""
+    if callable(backend):
+        return backend
+    known = _REGISTERED.get(backend)
+    if known is not None:
+        return known
+    for point in entry_points(group=_GROUP, name=backend):
+        try:
+            loaded: Backend = point.load()
+        except Exception as error:
+            raise BackendFailed(backend, f"could not be loaded from {point.value}: {error}", error) from error
+        return _REGISTERED.setdefault(backend, loaded)
+    raise UnknownBackend(backend, list_backends())
+
+
+def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequence[object]) -> BackendCall:
+    """Call the chosen backend. What it raises, and a result that cannot be called, become BackendFailed."""
+    backend = lookup(options.backend)
+    settings: dict[str, object] = {}
+    if options.mode is not None and options.mode != "default":
+        settings["mode"] = options.mode
+    if options.backend_options:
+        settings["options"] = dict(options.backend_options)
+    try:
+        compiled = backend(module, list(examples), **settings)
+    except Exception as error:
+        raise BackendFailed(options.backend_name, f"raised {type(error).__name__}: {error}", error) from error
+    if not callable(compiled):
+        raise BackendFailed(
+            options.backend_name,
+            f"returned {compiled!r}, which is a {type(compiled).__name__}, instead of a callable",
+        )
+    return compiled
+
+
+# the backends that are always there
+
+
+def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
+    """The captured graph as it is."""
+    _refuse_settings("eager", settings)
+    return module.forward
+
+
+def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
+    """Forward and backward graph made by AOTAutograd, run operation by operation."""
+    _refuse_settings("aot_eager", settings)
+    compiled: BackendCall = aot_module_simplified(
+        module,
+        examples,
+        fw_compiler=_run_boxed,
+        bw_compiler=_run_boxed,
+        partition_fn=functools.partial(min_cut_rematerialization_partition, compiler="inductor"),
+        keep_inference_input_mutations=True,
+    )
+    return compiled
+
+
+def _run_boxed(module: fx.GraphModule, examples: Sequence[object]) -> Callable[[list[Any]], object]:
+    def run(arguments: list[Any]) -> object:
+        return fx.Interpreter(module).boxed_run(arguments)
+
+    run._boxed_call = True  # type: ignore[attr-defined]  # how AOTAutograd recognises the calling convention
+    return run
+
+
+def inductor(
+    module: fx.GraphModule,
+    examples: Sequence[object],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> BackendCall:
+    """torch's own compiler; `mode` and `options` as `torch.compile` documents them."""
+    patches: dict[str, object] = {}
+    if mode is not None:
+        patches.update(torch._inductor.list_mode_options(mode))
+    patches.update(_option_patches(options or {}))
+    compiled: BackendCall = torch._inductor.compile_fx.compile_fx(
+        module, examples, config_patches=patches or None
+    )
+    return compiled
+
+
+def _option_patches(options: Mapping[str, object]) -> dict[str, object]:
+    known = torch._inductor.config.get_config_copy()
+    patches: dict[str, object] = {}
+    for key, value in options.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise ValueError(
+                f"inductor has no option {key!r}; torch._inductor.list_options() names those it has"
+            )
+        patches[name] = value
+    return patches
+
+
+def _refuse_settings(name: str, settings: Mapping[str, object]) -> None:
+    if settings:
+        raise ValueError(f"takes no {' and no '.join(sorted(settings))}: only inductor has modes and options")
+
+
+for _name, _backend in (("eager", eager), ("aot_eager", aot_eager), ("inductor", inductor)):
+    register_backend(_backend, _name)

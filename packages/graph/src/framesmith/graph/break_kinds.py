@@ -1,0 +1,227 @@
+"""The catalogue of graph breaks: one row per kind. The classes live in `breaks`.
+
+An id is never reused for something else. Titles say what happened, explanations why the graph cannot go on,
+remedies what the user can do.
+"""
+
+from framesmith.graph.breaks import BreakKind, register
+
+
+def _row(identifier: str, title: str, explanation: str, remedy: str) -> BreakKind:
+    return register(BreakKind(identifier, title, explanation, remedy))
+
+
+# calls
+
+NATIVE_CALL = _row(
+    "native-call",
+    "call of a C function that cannot be traced",
+    "The function has no Python code to read and no row in framesmith's tables says what it does.",
+    "Move the call out of the compiled function, register it with torch.library.custom_op, or give a Python "
+    "version with substitute_in_graph.",
+)
+PRINT_OR_LOG = _row(
+    "print-or-log",
+    "printing, logging or warning",
+    "Output has to appear in order with the rest of the program, so it is written between two graphs.",
+    "Remove the call, or guard it with `if not torch.compiler.is_compiling()`.",
+)
+EXPLICIT = _row(
+    "explicit-break",
+    "graph_break() was called",
+    "The program asks for a break here.",
+    "Remove the call when the break is no longer wanted.",
+)
+DISABLED = _row(
+    "disabled-function",
+    "call of a function that is not to be compiled",
+    "The function is marked with disable, or belongs to a module that is excluded from compilation.",
+    "Remove the mark, or call the function outside the compiled region.",
+)
+CALL_SIGNATURE = _row(
+    "unsupported-call-signature",
+    "arguments in a form that is not modelled",
+    "The callee is known, but not with these kinds of arguments.",
+    "Call it with plain positional or keyword arguments.",
+)
+RECURSION = _row(
+    "recursion-depth",
+    "too many nested calls",
+    "Inlining calls this deep would make the trace endless or the graph too large.",
+    "Turn the recursion into a loop, or compile the inner function by itself.",
+)
+INTROSPECTION = _row(
+    "introspection",
+    "the program looks at itself",
+    "exec, eval, compile, sys._getframe, locals() of a frame and the inspect module see the interpreter's real "
+    "frames, which do not exist while tracing.",
+    "Move the call out of the compiled function.",
+)
+IMPORT = _row(
+    "import-side-effects",
+    "import of a module that is not loaded yet",
+    "Running a module body has effects that a graph cannot hold.",
+    "Import the module at the top of the file.",
+)
+BACKWARD_CALL = _row(
+    "backward-call",
+    "call of backward()",
+    "The gradients are written to leaves of a graph that is only known when it runs.",
+    "Leave backward() outside the compiled function, or use torch.autograd.grad or torch.func.grad inside.",
+)
+OPTIMIZER_STEP = _row(
+    "optimizer-step",
+    "an optimizer step that cannot be traced",
+    "The optimizer creates state or reads gradients in a way that is not modelled.",
+    "Compile the step by itself, or use an optimizer with capturable=True.",
+)
+
+# values that only the running program knows
+
+DATA_DEPENDENT_BRANCH = _row(
+    "data-dependent-branch",
+    "a branch on the content of a tensor",
+    "The graph is captured without the content, so it cannot know which way to go.",
+    "Use torch.where, or torch.cond with both branches.",
+)
+DATA_DEPENDENT_SHAPE = _row(
+    "data-dependent-shape",
+    "an operation whose output size depends on the content of a tensor",
+    "The size is needed to go on and is known only when the program runs.",
+    "Set capture_dynamic_output_shape_ops, or use a form with a fixed size such as torch.where or a mask.",
+)
+DATA_DEPENDENT_OUTPUT = _row(
+    "data-dependent-output",
+    "an operation that returns a Python value computed from the content of a tensor",
+    "The value is known only when the program runs.",
+    "Keep the value in a tensor, or set capture_scalar_outputs.",
+)
+TENSOR_ITEM = _row(
+    "tensor-item",
+    "Tensor.item(), tolist(), int() or float() of a tensor",
+    "The number is known only when the program runs.",
+    "Keep the value in a tensor, or set capture_scalar_outputs to go on with an unknown number.",
+)
+UNBACKED_GUARD = _row(
+    "data-dependent-guard",
+    "a decision on a number that comes out of a tensor",
+    "The number has no known value while tracing, and the rest of the program depends on the answer.",
+    "State what holds with torch._check(...) before, or decide on a tensor's shape instead.",
+)
+CONSTRAINT_VIOLATED = _row(
+    "constraint-violated",
+    "a dimension marked dynamic turned out to be fixed",
+    "The program forces the dimension to one value, against the mark.",
+    "Remove the mark_dynamic, or the code that fixes the size.",
+)
+
+# instructions, values, attributes
+
+UNSUPPORTED_OPCODE = _row(
+    "unsupported-opcode",
+    "an instruction that is not modelled",
+    "The translator has no rule for this instruction on these values.",
+    "Please report it together with the source line.",
+)
+UNSUPPORTED_VALUE = _row(
+    "unsupported-value",
+    "an operation on a value that is not modelled",
+    "framesmith does not know how this object behaves, and does not guess.",
+    "Keep such objects outside of the compiled function, or pass the tensors and numbers they hold.",
+)
+UNSUPPORTED_ARGUMENT = _row(
+    "unsupported-graph-argument",
+    "an argument that cannot stand in a graph",
+    "A graph node takes tensors, numbers, strings, types, devices and containers of those.",
+    "Pass the tensors and numbers that the object holds.",
+)
+ATTRIBUTE_STORE = _row(
+    "unsupported-attribute-store",
+    "an attribute is set on an object that is not modelled",
+    "The assignment may run code that the trace cannot see.",
+    "Return the value and assign it outside of the compiled function.",
+)
+UNKNOWN_MUTATION = _row(
+    "unknown-mutation",
+    "an object of unknown kind is changed",
+    "The change cannot be written down and replayed after the graph.",
+    "Use plain lists, dicts, sets or attributes of Python objects.",
+)
+UNKNOWN_ITERATOR = _row(
+    "unknown-iterator",
+    "iterating over an iterator that is not modelled",
+    "Taking an element changes the iterator, which lives outside of the trace.",
+    "Turn it into a list before the compiled function.",
+)
+UNHASHABLE_KEY = _row(
+    "unhashable-key",
+    "a dict key or set element whose hash is not known while tracing",
+    "Where the element goes depends on a hash that only the running program has.",
+    "Use strings, numbers, enum members, modules or tensors as keys.",
+)
+UNSUPPORTED_SUBCLASS = _row(
+    "unsupported-tensor-subclass",
+    "a tensor subclass that cannot be traced",
+    "It overrides torch behaviour in a way that fake tensors do not follow.",
+    "Give the class __tensor_flatten__ and __tensor_unflatten__, or a traceable __torch_function__.",
+)
+RANDOM_STATE = _row(
+    "random-state",
+    "reading or writing the state of a random number generator",
+    "The state is not part of the graph.",
+    "Seed outside of the compiled function.",
+)
+LEAF_VIEW_MUTATION = _row(
+    "in-place-on-leaf-view",
+    "an in-place operation on a view of a leaf that was captured as an input",
+    "The history of the base would have to be rewritten from within the graph.",
+    "Use the out-of-place form, or do it under torch.no_grad().",
+)
+
+# control flow
+
+CONTEXT_MANAGER = _row(
+    "unsupported-context-manager",
+    "a context manager that is not modelled",
+    "Entering or leaving it has effects that a graph cannot hold.",
+    "Enter it outside of the compiled function.",
+)
+GENERATOR = _row(
+    "generator-across-break",
+    "a generator is suspended where the graph ends",
+    "Its frame exists only in the trace and would have to become a real one.",
+    "Consume the generator before the break, e.g. with list(...).",
+)
+ASYNC_FRAME = _row(
+    "async-frame",
+    "a coroutine or asynchronous generator",
+    "It is suspended and resumed by an event loop that the trace cannot see.",
+    "Compile the functions that it calls.",
+)
+NONDETERMINISTIC = _row(
+    "nondeterministic-trace",
+    "the trace went another way the second time",
+    "A trace that is not reproducible would give a graph that does not belong to the program.",
+    "Look for code that changes global state while it is being traced.",
+)
+
+# torch
+
+FAKE_FAILED = _row(
+    "operator-without-fake",
+    "an operator that cannot run on fake tensors",
+    "It has no rule that gives the sizes and types of its result without its data.",
+    "Give the operator one with torch.library.register_fake.",
+)
+FAKE_INPUT = _row(
+    "tensor-without-fake",
+    "a tensor that has no fake counterpart",
+    "Its layout or backend is one that torch's fake tensors do not follow.",
+    "Convert it to a strided tensor before the compiled function.",
+)
+BACKEND_LIMIT = _row(
+    "backend-limit",
+    "the backend cannot take this",
+    "The value is captured, but the chosen backend does not compile it.",
+    "Choose another backend, or keep the operation out of the compiled function.",
+)

@@ -1,0 +1,92 @@
+"""What a graph break is: a kind from the catalogue and the details of one occurrence.
+
+The rows of the catalogue live in `break_kinds`; who reports a break and what happens next, in the frontend.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+_KINDS: dict[str, "BreakKind"] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BreakKind:
+    """One way in which capture can end.
+
+    `id` is stable: it is used in reports, documentation and tests, and is never given a new meaning.
+    `explanation` says why the graph cannot go on, `remedy` what the user can do; both are whole sentences.
+    """
+
+    id: str
+    title: str
+    explanation: str
+    remedy: str
+
+
+class DuplicateBreakKind(Exception):
+    """Two rows of the catalogue ask for one id."""
+
+    def __init__(self, known: BreakKind, other: BreakKind) -> None:
+        super().__init__(
+            f"break kind {known.id!r} is defined twice, as {known.title!r} and as {other.title!r}; "
+            "give one of them an id of its own in framesmith.graph.break_kinds"
+        )
+
+
+class UnknownBreakKind(LookupError):
+    """An id that no row of the catalogue has."""
+
+    def __init__(self, identifier: str) -> None:
+        super().__init__(
+            f"no break kind has the id {identifier!r}; the catalogue has {', '.join(sorted(_KINDS))}"
+        )
+
+
+def register(kind: BreakKind) -> BreakKind:
+    """Put a row into the catalogue; refuses an id that is taken."""
+    known = _KINDS.get(kind.id)
+    if known is not None and known != kind:
+        raise DuplicateBreakKind(known, kind)
+    _KINDS[kind.id] = kind
+    return kind
+
+
+def kind_of(identifier: str) -> BreakKind:
+    """The row with this id, or UnknownBreakKind."""
+    try:
+        return _KINDS[identifier]
+    except KeyError:
+        raise UnknownBreakKind(identifier) from None
+
+
+def all_kinds() -> Iterator[BreakKind]:
+    """Every row, in the order of registration."""
+    yield from _KINDS.values()
+
+
+def _restore(identifier: str, detail: str) -> "GraphBreak":
+    return GraphBreak(kind_of(identifier), detail)
+
+
+@final
+class GraphBreak(Exception):
+    """Capture ends here. Carries strings only, so it can be stored, compared and shown long after the trace.
+
+    `detail` names the value or operation at hand, e.g. "torch.nonzero on a tensor of unknown content".
+    """
+
+    def __init__(self, kind: BreakKind, detail: str = "") -> None:
+        self.kind = kind
+        self.detail = detail
+        super().__init__(kind.id, detail)
+
+    def __str__(self) -> str:
+        head = f"{self.kind.title}: {self.detail}" if self.detail else self.kind.title
+        return (
+            f"{head}\n  why: {self.kind.explanation}\n  what to do: {self.kind.remedy}\n  id: {self.kind.id}"
+        )
+
+    def __reduce__(self) -> tuple[Callable[[str, str], "GraphBreak"], tuple[str, str]]:
+        return _restore, (self.kind.id, self.detail)

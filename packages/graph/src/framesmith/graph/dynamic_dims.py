@@ -1,0 +1,65 @@
+"""Which dimensions of an input may differ from call to call. The decision is the caller's; here is its form."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import final
+
+
+class Dim(StrEnum):
+    """How one dimension is treated."""
+
+    STATIC = "static"
+    """A number of the graph; the tensor guard holds it."""
+    DYNAMIC = "dynamic"
+    """A symbol with the example's size as its hint; what is decided about it becomes a guard. 0 and 1 stay numbers."""
+    UNBACKED = "unbacked"
+    """A symbol without a hint: nothing can be decided about it, so nothing is specialised."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DynamicDims:
+    """The treatment of each dimension of one tensor; a dimension not mentioned is static.
+
+    `bounds` maps a dimension to the inclusive (lowest, highest) size that the user promised, None for open.
+    """
+
+    default: Dim = Dim.STATIC
+    dims: Mapping[int, Dim] = field(default_factory=dict)
+    bounds: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
+
+    @staticmethod
+    def none() -> "DynamicDims":
+        """Every dimension is static."""
+        return DynamicDims()
+
+    @staticmethod
+    def all() -> "DynamicDims":
+        """Every dimension is dynamic."""
+        return DynamicDims(default=Dim.DYNAMIC)
+
+    @staticmethod
+    def of(*dims: int) -> "DynamicDims":
+        """The given dimensions are dynamic (counted from 0)."""
+        return DynamicDims(dims=dict.fromkeys(dims, Dim.DYNAMIC))
+
+    def treatment(self, dim: int) -> Dim:
+        """How the dimension is treated."""
+        return self.dims.get(dim, self.default)
+
+    def treatments(self, rank: int) -> list[Dim]:
+        """One entry per dimension of a tensor of this rank."""
+        return [self.treatment(dim) for dim in range(rank)]
+
+    def is_static(self, rank: int) -> bool:
+        """Whether no dimension of a tensor of this rank is symbolic."""
+        return all(treatment is Dim.STATIC for treatment in self.treatments(rank))
+
+    def restricted_to(self, dims: Iterable[int]) -> "DynamicDims":
+        """The same treatment for these dimensions only."""
+        kept = set(dims)
+        return DynamicDims(
+            dims={dim: self.treatment(dim) for dim in kept},
+            bounds={dim: bound for dim, bound in self.bounds.items() if dim in kept},
+        )

@@ -1,0 +1,49 @@
+"""Errors of this layer that are no graph breaks: the user's own mistake, and a backend that failed."""
+
+from typing import final
+
+
+@final
+class FakeFailure(Exception):
+    """Running an operation on fake tensors raised what eager would raise: the user's mistake.
+
+    `original` is that exception. No node was recorded and no fake was changed.
+    """
+
+    def __init__(self, operation: str, original: BaseException) -> None:
+        self.operation = operation
+        self.original = original
+        super().__init__(f"{operation} raised {type(original).__name__}: {original}")
+
+
+@final
+class BackendFailed(RuntimeError):
+    """The backend raised, or gave back something that cannot be called. `original` is its exception, if any."""
+
+    def __init__(self, backend: str, problem: str, original: BaseException | None = None) -> None:
+        self.backend = backend
+        self.original = original
+        super().__init__(
+            f"backend {backend!r} {problem}\n"
+            'next step: try backend="eager" (the captured graph as it is) or backend="aot_eager" (with autograd) '
+            "to see which part fails"
+        )
+
+
+@final
+class UnknownBackend(ValueError):
+    """A backend name that nobody registered."""
+
+    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(
+            f"backend {name!r} is not known; known are {', '.join(known)}. Pass a callable "
+            "(graph_module, example_inputs) -> callable, register one with register_backend, or install the "
+            "distribution that provides it as an entry point of the group 'torch_dynamo_backends'"
+        )
+
+
+@final
+class RecorderMisuse(AssertionError):
+    """A bug of the layers above: the recorder was used against its contract."""

@@ -1,0 +1,79 @@
+"""From a recorded graph to a compiled one: clean-up, GraphModule, backend. The result is plain data.
+
+Before: nodes, some unused, and the nodes to return. After: `CompiledSubgraph`, whose `call` takes the values of
+its `inputs` in order and returns a tuple.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.graph.ambient import Ambient
+from framesmith.graph.arguments import EXAMPLE, example
+from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
+from framesmith.graph.purity import IMPURE
+from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.verify import verify
+from framesmith.guards.sources.base import Source
+from torch import fx
+from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledSubgraph:
+    """What the graph layer hands over.
+
+    `call(*values of inputs)` returns a tuple of `outputs` values. The i-th output asked for is number
+    `positions[i]` of that tuple: an output asked for twice is computed once.
+    When no operation is left, `call` and `graph_module` are None, and `positions` count the `inputs` instead.
+    `mutated` are the inputs that the graph writes to, in the order of `inputs`.
+    """
+
+    call: Callable[..., tuple[object, ...]] | None
+    inputs: tuple[Source, ...]
+    outputs: int
+    positions: tuple[int, ...]
+    graph_module: fx.GraphModule | None
+    mutated: tuple[Source, ...] = ()
+
+
+def close(graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient) -> tuple[int, ...]:
+    """Add the output and clean the graph; returns where each output asked for stands in the tuple."""
+    distinct = list(dict.fromkeys(outputs))
+    result = graph.output(tuple(distinct))
+    result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
+    drop_dead_nodes(graph)
+    collapse_grad_switches(graph, ambient.grad)
+    return tuple(distinct.index(node) for node in outputs)
+
+
+def build_module(graph: fx.Graph, root: object, world: ShapeWorld) -> fx.GraphModule:
+    """The GraphModule, with the assertions that tracing owes about numbers known at run time only."""
+    module = fx.GraphModule(root, graph, class_name="FramesmithGraph")  # type: ignore[arg-type]  # a Module
+    if world.env.deferred_runtime_asserts:
+        insert_deferred_runtime_asserts(module, world.env, "framesmith")
+        for node in module.graph.nodes:
+            if EXAMPLE not in node.meta:
+                node.meta[EXAMPLE] = None
+                node.meta[IMPURE] = True
+    drop_unused_inputs(module.graph)
+    problems = verify(module.graph)
+    assert not problems, "\n".join(problems)
+    module.recompile()
+    return module
+
+
+def returns_tuple(call: Callable[..., object]) -> Callable[..., tuple[object, ...]]:
+    """A backend may return a list; the caller is promised a tuple."""
+
+    def run(*values: object) -> tuple[object, ...]:
+        result = call(*values)
+        return result if type(result) is tuple else tuple(result)  # type: ignore[arg-type]  # a sequence
+
+    return run
+
+
+def works(graph: fx.Graph) -> bool:
+    """Whether a backend is needed at all."""
+    return has_work(graph)

@@ -1,0 +1,97 @@
+"""Running one operation on fake values, and telling the user's mistakes from what a graph cannot hold."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from framesmith.graph.break_kinds import (
+    CONSTRAINT_VIOLATED,
+    DATA_DEPENDENT_OUTPUT,
+    DATA_DEPENDENT_SHAPE,
+    FAKE_FAILED,
+    TENSOR_ITEM,
+    UNBACKED_GUARD,
+)
+from framesmith.graph.breaks import BreakKind, GraphBreak
+from framesmith.graph.errors import FakeFailure
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedMutationAliasingException,
+    UnsupportedOperatorException,
+)
+from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
+
+CallKind = Literal["call_function", "call_method"]
+
+_BREAKS: tuple[tuple[type[BaseException], BreakKind], ...] = (
+    (DynamicOutputShapeException, DATA_DEPENDENT_SHAPE),
+    (GuardOnDataDependentSymNode, UNBACKED_GUARD),
+    (UnsupportedOperatorException, FAKE_FAILED),
+    (UnsupportedFakeTensorException, FAKE_FAILED),
+    (UnsupportedMutationAliasingException, FAKE_FAILED),
+    (ConstraintViolationError, CONSTRAINT_VIOLATED),
+)
+
+
+def operation_name(op: str, target: object) -> str:
+    """A name for people: `torch.add`, `Tensor.add_`, `operator.add`."""
+    if op == "call_method":
+        return f"Tensor.{target}"
+    if isinstance(
+        target, torch._ops.OpOverload | torch._ops.OpOverloadPacket | torch._ops.HigherOrderOperator
+    ):
+        return f"torch.ops.{target}"
+    name = str(getattr(target, "__name__", target))
+    home = str(getattr(target, "__module__", "") or "torch")
+    if home.startswith("torch._C") or home == "torch.functional":
+        home = "torch"
+    return f"{home.removeprefix('_')}.{name}"
+
+
+def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    """The result on fakes. `target` is whatever callable the program calls, hence Any.
+
+    Raises GraphBreak when the graph cannot hold the operation, FakeFailure when eager would raise.
+    """
+    try:
+        if op == "call_function":
+            return target(*args, **kwargs)
+        return getattr(args[0], target)(*args[1:], **kwargs)
+    except GraphBreak:
+        raise
+    except Exception as error:
+        raise translate(operation_name(op, target), error) from error
+
+
+def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:
+    """What an exception raised by a fake operation means."""
+    for reason in _chain(error):
+        if isinstance(reason, DataDependentOutputException):
+            item = "local_scalar" in str(reason) or operation in ("Tensor.item", "Tensor.tolist")
+            return GraphBreak(TENSOR_ITEM if item else DATA_DEPENDENT_OUTPUT, operation)
+        for kind, row in _BREAKS:
+            if isinstance(reason, kind):
+                return GraphBreak(row, f"{operation}: {_first_line(reason)}")
+    if isinstance(error, NotImplementedError) and _lacks_kernel(str(error)):
+        return GraphBreak(FAKE_FAILED, f"{operation}: {_first_line(error)}")
+    return FakeFailure(operation, error)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    reason: BaseException | None = error
+    while reason is not None and reason not in found:
+        found.append(reason)
+        reason = reason.__cause__
+    return found
+
+
+def _lacks_kernel(message: str) -> bool:
+    return "Meta" in message or "fake" in message.lower() or "meta" in message
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

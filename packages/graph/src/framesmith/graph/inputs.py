@@ -1,0 +1,91 @@
+"""The inputs of the graph being recorded, one per source."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from framesmith.guards.sources.base import Source
+from torch import fx
+
+_NOT_A_NAME = re.compile(r"\W+")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """One input. `value` is the real object, kept while recording only; `example` is what stands for it.
+
+    `layout` is what a tensor's fake was made with: sizes, strides, offset. The fake itself may be changed by a
+    recorded operation such as `x.t_()`.
+    """
+
+    source: Source
+    node: fx.Node
+    value: object
+    example: object
+    layout: tuple[tuple[object, ...], tuple[object, ...], object] | None
+
+
+def layout_of(fake: torch.Tensor) -> tuple[tuple[object, ...], tuple[object, ...], object] | None:
+    """Sizes, strides and offset of a strided tensor; sizes only for others."""
+    if fake.layout is not torch.strided or fake.is_nested:
+        return (tuple(fake.shape) if not fake.is_nested else (), (), 0)
+    return tuple(fake.shape), tuple(fake.stride()), fake.storage_offset()
+
+
+def placeholder_name(source: Source) -> str:
+    """A readable name for the placeholder: `self.weight` gives `self_weight`."""
+    name = _NOT_A_NAME.sub("_", source.text()).strip("_") or "input"
+    return f"l_{name}" if name[0].isdigit() else name
+
+
+@final
+class Inputs:
+    """The table. Invariant: a source has one entry; entries stand in the order in which they were asked for."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Source, Input] = {}
+        self._fakes: dict[Source, object] = {}
+        self._constants: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def find(self, source: Source) -> Input | None:
+        """The entry of a source, if there is one."""
+        return self._entries.get(source)
+
+    def add(self, entry: Input) -> None:
+        """A new entry; the source must not have one."""
+        assert entry.source not in self._entries, entry.source
+        self._entries[entry.source] = entry
+
+    def remember(self, source: Source, example: object) -> None:
+        """Keep the example of a source for the whole recording, so that a rolled back input comes back as it was."""
+        self._fakes[source] = example
+
+    def remembered(self, source: Source) -> object:
+        """The example a source had before, or None."""
+        return self._fakes.get(source)
+
+    def remembered_constant(
+        self, value: torch.Tensor, make: Callable[[torch.Tensor], torch.Tensor]
+    ) -> torch.Tensor:
+        """The fake of a tensor of the graph itself, made once."""
+        known = self._constants.get(id(value))
+        if known is None:
+            known = self._constants[id(value)] = (value, make(value))
+        return known[1]
+
+    def drop_nodes(self, nodes: set[fx.Node]) -> None:
+        """Forget the entries of these placeholders."""
+        self._entries = {source: entry for source, entry in self._entries.items() if entry.node not in nodes}
+
+    def of_node(self, node: fx.Node) -> Input:
+        """The entry of a placeholder."""
+        return next(entry for entry in self._entries.values() if entry.node is node)
+
+    def __iter__(self) -> Iterator[Input]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)

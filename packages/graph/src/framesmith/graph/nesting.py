@@ -1,0 +1,90 @@
+"""Nested graphs for higher-order operators: `torch.cond`, checkpoint, `while_loop`.
+
+Before: a body that uses a node of the enclosing graph. After: the body has a placeholder for it, and the node is
+listed in `lifted`, to be passed as an operand.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.graph.arguments import EXAMPLE, example
+from framesmith.graph.attributes import Attributes
+from framesmith.graph.subgraph import Subgraph
+from framesmith.graph.verify import verify
+from torch import fx
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedGraph:
+    """A finished body. `node` is the get_attr node of it in the enclosing graph, `lifted` the operands it needs.
+
+    `examples` are the examples of its outputs, one each.
+    """
+
+    node: fx.Node
+    module: fx.GraphModule
+    lifted: tuple[fx.Node, ...]
+    examples: tuple[object, ...]
+
+
+@final
+class NestedRecording:
+    """A body being recorded, or recorded and not yet finished."""
+
+    def __init__(self, body: Subgraph, parent: Subgraph, attributes: Attributes) -> None:
+        self.body = body
+        self._parent = parent
+        self._attributes = attributes
+
+    @property
+    def lifted(self) -> tuple[fx.Node, ...]:
+        """The nodes of the enclosing graph used so far, in the order of their placeholders."""
+        return tuple(self.body.lifted)
+
+    def input(self, name: str, value: object) -> fx.Node:
+        """An input of the body itself, such as the carried value of a loop; to be made before anything is lifted."""
+        assert not self.body.lifted, "own inputs of a body stand before the lifted ones"
+        return self.body.placeholder(name, value)
+
+    def finish(self, outputs: Sequence[fx.Node], *, name: str = "body", single: bool = False) -> NestedGraph:
+        """Close the body and put it into the enclosing graph as an attribute.
+
+        The body returns a tuple, or its one output itself when `single` is set.
+        """
+        local = tuple(self.body.local(node) for node in outputs)
+        assert not single or len(local) == 1, "a single output was announced"
+        result = self.body.graph.output(local[0] if single else local)
+        result.meta[EXAMPLE] = tuple(example(node) for node in local)
+        problems = verify(self.body.graph)
+        assert not problems, "\n".join(problems)
+        module = fx.GraphModule(self._attributes.root, self.body.graph, class_name=name)
+        attribute = self._attributes.name_of(module, name)
+        node = self._parent.append("get_attr", attribute, (), {})
+        node.meta[EXAMPLE] = module
+        return NestedGraph(node, module, self.lifted, tuple(example(node) for node in local))
+
+
+def unify(bodies: Sequence[NestedRecording]) -> tuple[fx.Node, ...]:
+    """Give several bodies the same operands in the same order, as the branches of `torch.cond` need.
+
+    To be called before they are finished. A body that does not use an operand gets an unused placeholder for it.
+    """
+    wanted = list(dict.fromkeys(node for body in bodies for node in body.lifted))
+    for recording in bodies:
+        body = recording.body
+        for outer in wanted:
+            body.local(outer)
+        previous: fx.Node | None = None
+        own = [
+            node for node in body.order if node.op == "placeholder" and node not in set(body.lifted.values())
+        ]
+        for node in [*own, *(body.lifted[outer] for outer in wanted)]:
+            if previous is None:
+                body.graph._root.append(node)
+            else:
+                previous.append(node)
+            previous = node
+        body.lifted = {outer: body.lifted[outer] for outer in wanted}
+    return tuple(wanted)

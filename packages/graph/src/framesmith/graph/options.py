@@ -1,0 +1,41 @@
+"""What a caller may choose about one recording."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import torch
+
+# A backend takes what torch.compile's backends take. `Any` because a compiled callable has no fixed signature.
+BackendCall = Callable[..., Any]
+Backend = Callable[..., BackendCall]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """Choices for one recording; every field has the default of `torch.compile`.
+
+    `duck_shapes`: dynamic sizes that are equal in the example share one symbol (and so one guard of equality).
+    `mode` and `backend_options` belong to the backend, as `torch.compile(mode=..., options=...)`.
+    """
+
+    backend: str | Backend = "eager"
+    mode: str | None = None
+    backend_options: Mapping[str, object] = field(default_factory=dict)
+    capture_scalar_outputs: bool = False
+    capture_dynamic_output_shape_ops: bool = False
+    duck_shapes: bool = False
+    verify_correctness: bool = False
+
+    @property
+    def backend_name(self) -> str:
+        """The backend's name for messages."""
+        if isinstance(self.backend, str):
+            return self.backend
+        return str(getattr(self.backend, "__qualname__", None) or type(self.backend).__qualname__)
+
+
+def is_symbolic(value: object) -> bool:
+    """Whether a value is one of torch's symbolic numbers."""
+    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)

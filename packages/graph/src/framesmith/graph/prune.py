@@ -1,0 +1,75 @@
+"""Dropping what a recorded graph does not need. Works on a closed graph, in place.
+
+Before: `a = x + 1; b = a * 2; no_grad on; no_grad off; return x * 3`. After: `return x * 3`.
+Operations that change something stay, see `purity`.
+"""
+
+import torch
+from framesmith.graph.purity import is_pure
+from torch import fx
+
+_SET_GRAD = torch._C._set_grad_enabled
+
+
+def drop_dead_nodes(graph: fx.Graph) -> int:
+    """Erase unused pure operations, last first, so that a whole dead chain goes. Returns how many."""
+    count = 0
+    for node in reversed(list(graph.nodes)):
+        if not node.users and is_pure(node):
+            graph.erase_node(node)
+            count += 1
+    return count
+
+
+def drop_unused_inputs(graph: fx.Graph) -> list[fx.Node]:
+    """Erase placeholders that nobody uses; returns those that stay, in order."""
+    kept: list[fx.Node] = []
+    for node in list(graph.find_nodes(op="placeholder")):
+        if node.users:
+            kept.append(node)
+        else:
+            graph.erase_node(node)
+    return kept
+
+
+def collapse_grad_switches(graph: fx.Graph, initial: bool) -> int:
+    """Erase switches of the grad mode that another one overrides before anything ran, and such that change nothing.
+
+    `initial` is the mode in which the graph starts. The mode in force at each operation and at the end stays.
+    """
+    erased = 0
+    pending: fx.Node | None = None
+    for node in list(graph.nodes):
+        if node.op in ("placeholder", "get_attr"):
+            continue
+        if _is_switch(node):
+            if pending is not None:
+                graph.erase_node(pending)
+                erased += 1
+            pending = node
+        else:
+            pending = None
+    mode = initial
+    for node in list(graph.nodes):
+        if _is_switch(node):
+            wanted = bool(node.args[0])
+            if wanted == mode:
+                graph.erase_node(node)
+                erased += 1
+            mode = wanted
+    return erased
+
+
+def _is_switch(node: fx.Node) -> bool:
+    return (
+        node.op == "call_function"
+        and node.target is _SET_GRAD
+        and len(node.args) == 1
+        and isinstance(node.args[0], bool)
+        and not node.users
+    )
+
+
+def has_work(graph: fx.Graph) -> bool:
+    """Whether any operation is left."""
+    return any(node.op in ("call_function", "call_method") for node in graph.nodes)

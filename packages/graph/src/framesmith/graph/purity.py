@@ -1,0 +1,129 @@
+"""Whether an operation does more than compute its result: changes an argument, a switch, a random state.
+
+Used before a call (what has to be undone if it fails) and by pruning (what may be dropped when unused). The
+answer errs on the side of "it does".
+"""
+
+import operator
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import torch
+from torch import fx
+from torch.fx.operator_schemas import get_signature_for_torch_op
+
+IMPURE = "framesmith_impure"
+
+_MUTATING_METHODS = frozenset(
+    {
+        "backward",
+        "retain_grad",
+        "register_hook",
+        "register_post_accumulate_grad_hook",
+        "record_stream",
+        "__setitem__",
+    }
+)
+_MUTATING_FUNCTIONS = frozenset(
+    {
+        operator.setitem,
+        operator.delitem,
+        setattr,
+        delattr,
+        operator.iadd,
+        operator.isub,
+        operator.imul,
+        operator.itruediv,
+        operator.ifloordiv,
+        operator.imod,
+        operator.ipow,
+        operator.iand,
+        operator.ior,
+        operator.ixor,
+        operator.ilshift,
+        operator.irshift,
+        operator.imatmul,
+    }
+)
+_TORCH_HOMES = ("torch", "math", "operator", "_operator", "builtins")
+_RANDOM_NAMES = frozenset(
+    {
+        "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "multinomial",
+        "normal", "poisson", "binomial", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
+        "feature_dropout", "feature_alpha_dropout", "rrelu", "gumbel_softmax", "native_dropout",
+        "scaled_dot_product_attention", "multi_head_attention_forward", "fractional_max_pool2d",
+        "fractional_max_pool3d",
+    }
+)  # fmt: skip
+
+
+def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether the call may change one of its arguments, told from the target and the keywords."""
+    if kwargs and (kwargs.get("out") is not None or kwargs.get("inplace") is True):
+        return True
+    return _target_mutates(op, target) or (len(args) > 1 and _inplace_flag(target, args))
+
+
+def _inplace_flag(target: object, args: Sequence[object]) -> bool:
+    # F.relu(x, True): the flag by position
+    return any(arg is True for arg in args) and "inplace" in _parameters(target)
+
+
+@lru_cache(maxsize=1024)
+def _parameters(target: object) -> frozenset[str]:
+    code = getattr(target, "__code__", None)
+    if code is not None:
+        return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    signatures = get_signature_for_torch_op(target) if callable(target) else None
+    return frozenset(name for signature in signatures or () for name in signature.parameters)
+
+
+@lru_cache(maxsize=4096)
+def _target_mutates(op: str, target: object) -> bool:
+    if op == "call_method":
+        name = str(target)
+        return (
+            name in _MUTATING_METHODS
+            or (name.endswith("_") and not name.endswith("__"))
+            or name.startswith("__i")
+        )
+    if isinstance(target, torch._ops.OpOverload):
+        return bool(target._schema.is_mutable)
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        return any(getattr(target, name)._schema.is_mutable for name in target.overloads())
+    if target in _MUTATING_FUNCTIONS:
+        return True
+    name = str(getattr(target, "__name__", ""))
+    return name.endswith("_") and not name.endswith("__")
+
+
+@lru_cache(maxsize=4096)
+def _foreign(target: object) -> bool:
+    """Whether the target comes from outside torch and the pure part of the standard library."""
+    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        return False
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return True
+    home = getattr(target, "__module__", None) or getattr(
+        type(getattr(target, "__self__", None)), "__module__", ""
+    )
+    return str(home).split(".")[0] not in _TORCH_HOMES
+
+
+@lru_cache(maxsize=4096)
+def _random(op: str, target: object) -> bool:
+    if isinstance(target, torch._ops.OpOverload):
+        return torch.Tag.nondeterministic_seeded in target.tags
+    name = str(target) if op == "call_method" else str(getattr(target, "__name__", ""))
+    return name in _RANDOM_NAMES or (op == "call_method" and name.startswith("random"))
+
+
+def is_pure(node: fx.Node) -> bool:
+    """Whether the node may be dropped when nobody uses it. Needs the marks the recorder left in `meta`."""
+    if node.op == "get_attr":
+        return True
+    if node.op not in ("call_function", "call_method"):
+        return False
+    if node.meta.get(IMPURE, True):
+        return False
+    return not (_random(node.op, node.target) or _foreign(node.target) or node.is_impure())

@@ -1,0 +1,351 @@
+"""The recording of one graph: what the layers above talk to.
+
+`with Recorder(options) as recorder:` spans the trace. Fake mode is on inside, so real tensors must not be
+computed with there except in `with recorder.paused():`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeAlias, final
+
+import torch
+import torch._guards
+from framesmith.graph import finish as finishing
+from framesmith.graph.ambient import Ambient
+from framesmith.graph.arguments import EXAMPLE, Argument, admit, examples, tensors_in
+from framesmith.graph.attributes import Attributes
+from framesmith.graph.backend import compile_with
+from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.errors import RecorderMisuse
+from framesmith.graph.fake_tensors import Snapshot, restore, snapshots
+from framesmith.graph.finish import CompiledSubgraph
+from framesmith.graph.infer import CallKind, run, translate
+from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
+from framesmith.graph.nesting import NestedRecording
+from framesmith.graph.options import GraphOptions
+from framesmith.graph.purity import IMPURE, may_mutate
+from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.subgraph import Subgraph
+from framesmith.guards.sources.base import Source
+from torch import fx
+
+UserStack: TypeAlias = str
+"""The user's frames as `traceback.format_list` would join them; goes into `stack_trace` of the node."""
+
+
+@final
+class _Compute:
+    """Stands for "no example given: run the operation"."""
+
+
+_COMPUTE = _Compute()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Marker:
+    """A moment of the recording to go back to."""
+
+    body: Subgraph
+    length: int
+    undo: int
+    ambient: Ambient
+
+
+@final
+class Recorder:
+    """Records torch work into an fx.Graph while running it on fakes.
+
+    Invariant: every node has an `example_value`; a call that raises leaves no node and no changed fake behind.
+    """
+
+    def __init__(self, options: GraphOptions | None = None) -> None:
+        self.options = options or GraphOptions()
+        self._world = ShapeWorld(self.options)
+        self._root = Subgraph()
+        self._body = self._root
+        self._inputs = Inputs()
+        self._attributes = Attributes()
+        self._undo: list[Snapshot] = []
+        self._open = ExitStack()
+        self._active = False
+        self._start = Ambient.now()
+
+    # the span of the trace
+
+    def __enter__(self) -> Self:
+        self._start = Ambient.now()
+        self._resume()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._active:
+            self._pause()
+        self._start.restore()
+
+    def _resume(self) -> None:
+        self._open.enter_context(torch._guards.tracing(self._world.context))
+        self._open.enter_context(self._world.mode)
+        self._active = True
+
+    def _pause(self) -> None:
+        self._active = False
+        self._open.close()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Fake mode off, for work on real values: reading guards, running a function of the user natively."""
+        was_active = self._active
+        if was_active:
+            self._pause()
+        try:
+            yield
+        finally:
+            if was_active:
+                self._resume()
+
+    @contextmanager
+    def _running(self) -> Iterator[None]:
+        if self._active:
+            yield
+            return
+        self._resume()
+        try:
+            yield
+        finally:
+            self._pause()
+
+    # what can be asked
+
+    @property
+    def graph(self) -> fx.Graph:
+        """The graph being recorded at the moment; not to be changed by hand."""
+        return self._body.graph
+
+    @property
+    def fake_mode(self) -> torch._subclasses.FakeTensorMode:
+        """The fake mode of the trace."""
+        return self._world.mode
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of the inputs so far, in order."""
+        return tuple(entry.source for entry in self._inputs)
+
+    # inputs
+
+    def tensor_input(
+        self, source: Source, value: torch.Tensor, dynamic: DynamicDims | None = None
+    ) -> fx.Node:
+        """The node of an input tensor, made at the first request; `example_value` is its fake."""
+        known = self._inputs.find(source)
+        if known is not None:
+            return known.node
+        fake = self._inputs.remembered(source)
+        if fake is None:
+            with self.paused():
+                try:
+                    fake = self._world.fake(source, value, dynamic or DynamicDims.none())
+                except Exception as error:
+                    raise translate(f"faking {source.text()}", error) from error
+        assert isinstance(fake, torch.Tensor)
+        return self._add_input(source, value, fake, layout_of(fake))
+
+    def number_input(self, source: Source, value: int | float) -> fx.Node:
+        """The node of a number that may differ from call to call; `example_value` is a SymInt or SymFloat."""
+        known = self._inputs.find(source)
+        if known is not None:
+            return known.node
+        symbol = self._inputs.remembered(source)
+        if symbol is None:
+            make = self._world.symbolic_float if isinstance(value, float) else self._world.symbolic_int
+            symbol = make(source, value)  # type: ignore[arg-type]  # float or int, as just asked
+        return self._add_input(source, value, symbol, None)
+
+    def object_input(self, source: Source, value: object) -> fx.Node:
+        """The node of an opaque object, such as a torch.Generator; its example is the object itself."""
+        known = self._inputs.find(source)
+        return known.node if known is not None else self._add_input(source, value, value, None)
+
+    def _add_input(
+        self,
+        source: Source,
+        value: object,
+        fake: object,
+        layout: tuple[tuple[object, ...], tuple[object, ...], object] | None,
+    ) -> fx.Node:
+        node = self._root.placeholder(placeholder_name(source), fake)
+        self._inputs.add(Input(source, node, value, fake, layout))
+        self._inputs.remember(source, fake)
+        return node
+
+    # operations
+
+    def call(
+        self,
+        op: CallKind,
+        target: Any,
+        args: Sequence[Argument] = (),
+        kwargs: Mapping[str, Argument] | None = None,
+        *,
+        stack: UserStack = "",
+        modules: Mapping[str, tuple[str, object]] | None = None,
+        result: object = _COMPUTE,
+    ) -> fx.Node:
+        """Record an operation and run it on fakes; the node's `example_value` is the result.
+
+        `target` is the callable, or the method's name with the object first in `args`. `modules` is the
+        `nn_module_stack`. With `result` given, nothing is run: it is the example (higher-order operators).
+        An in-place operation returns the very fake it changed, as eager would.
+        Raises GraphBreak (the graph cannot hold it) or FakeFailure (the user's mistake).
+        """
+        body = self._body
+        before = len(body.order)
+        own_args = tuple(admit(argument, body.local, self._symbolic) for argument in args)
+        own_kwargs = {
+            name: admit(value, body.local, self._symbolic) for name, value in (kwargs or {}).items()
+        }
+        impure = may_mutate(op, target, own_args, own_kwargs)
+        if result is _COMPUTE:
+            try:
+                result, impure = self._run(op, target, own_args, own_kwargs, impure)
+            except BaseException:
+                body.erase_after(before)
+                raise
+        node = body.append(op, target, own_args, own_kwargs)
+        meta = node.meta
+        meta[EXAMPLE] = result
+        meta[IMPURE] = impure or result is None
+        if stack:
+            meta["stack_trace"] = stack
+        if modules is not None:
+            meta["nn_module_stack"] = dict(modules)
+        if op == "call_function":
+            meta["source_fn_stack"] = [(node.name, target)]
+        if self._world.env.pending_fresh_unbacked_symbols:
+            bindings = self._world.unbacked_bindings(result)
+            if bindings:
+                meta["unbacked_bindings"] = bindings
+        return node
+
+    def _run(
+        self, op: CallKind, target: Any, args: tuple[object, ...], kwargs: dict[str, object], impure: bool
+    ) -> tuple[object, bool]:
+        fake_args = tuple(examples(argument) for argument in args)
+        fake_kwargs = {name: examples(value) for name, value in kwargs.items()}
+        taken: list[Snapshot] = []
+        ambient = None
+        if impure:
+            taken = snapshots((fake_args, fake_kwargs))
+        versions = _versions(fake_args)
+        if not versions and op == "call_function":
+            ambient = Ambient.now()
+        try:
+            if self._active:
+                result = run(op, target, fake_args, fake_kwargs)
+            else:
+                with self._running():
+                    result = run(op, target, fake_args, fake_kwargs)
+        except BaseException:
+            restore(taken)
+            if ambient is not None:
+                ambient.restore()
+            self._world.drop_pending()
+            raise
+        self._undo.extend(taken)
+        return result, impure or versions != _versions(fake_args)
+
+    def _symbolic(self, value: object) -> fx.Node:
+        raise RecorderMisuse(f"symbolic number {value} without a node")
+
+    def get_attribute(self, value: object, hint: str = "constant") -> fx.Node:
+        """The node of an object that belongs to the graph: a constant tensor, a GraphModule."""
+        name = self._attributes.name_of(value, hint)
+        fake: object = value
+        if isinstance(value, torch.Tensor):
+            fake = self._inputs.remembered_constant(value, self._fake_constant)
+        node = self._body.append("get_attr", name, (), {})
+        node.meta[EXAMPLE] = fake
+        return node
+
+    def _fake_constant(self, value: torch.Tensor) -> torch.Tensor:
+        with self.paused():
+            return self._world.fake_constant(value)
+
+    # nested graphs
+
+    @contextmanager
+    def subgraph(self) -> Iterator[NestedRecording]:
+        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it."""
+        parent = self._body
+        body = Subgraph(parent)
+        self._body = body
+        try:
+            yield NestedRecording(body, parent, self._attributes)
+        finally:
+            self._body = parent
+
+    # going back
+
+    def marker(self) -> Marker:
+        """This moment."""
+        return Marker(self._body, len(self._body.order), len(self._undo), Ambient.now())
+
+    def rollback(self, marker: Marker) -> None:
+        """Erase every node and input made since, undo in-place changes of fakes, turn torch's switches back."""
+        if marker.body is not self._root and marker.body.parent is None:
+            raise RecorderMisuse("the marker belongs to another recorder")
+        self._body = marker.body
+        gone = set(marker.body.erase_after(marker.length))
+        self._inputs.drop_nodes(gone)
+        undo = self._undo[marker.undo :]
+        del self._undo[marker.undo :]
+        with self._running():
+            restore(reversed(undo))
+        marker.ambient.restore()
+
+    # the end
+
+    def finish(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
+        """Clean the graph, build the module, call the backend. The recording is over."""
+        if self._body is not self._root:
+            raise RecorderMisuse("a nested graph is still being recorded")
+        graph = self._root.graph
+        positions = finishing.close(graph, outputs, self._start)
+        if not finishing.works(graph):
+            return self._without_graph(outputs)
+        with self.paused():
+            module = finishing.build_module(graph, self._attributes.root, self._world)
+            used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
+            after = Ambient.now()
+            self._start.restore()
+            mode, context = self._world.for_backend()
+            try:
+                with torch._guards.tracing(context):
+                    call = compile_with(self.options, module, [_for_backend(entry) for entry in used])
+            finally:
+                after.restore()
+        return CompiledSubgraph(
+            call=finishing.returns_tuple(call),
+            inputs=tuple(entry.source for entry in used),
+            outputs=len(dict.fromkeys(outputs)),
+            positions=positions,
+            graph_module=module,
+        )
+
+    def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
+        nodes = list(dict.fromkeys(outputs))
+        sources = tuple(self._inputs.of_node(node).source for node in nodes)
+        return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
+
+
+def _versions(fake_args: tuple[object, ...]) -> list[int]:
+    return [tensor._version for tensor in tensors_in(fake_args) if not tensor.is_inference()]
+
+
+def _for_backend(entry: Input) -> object:
+    return entry.value if isinstance(entry.value, torch.Tensor) else entry.example

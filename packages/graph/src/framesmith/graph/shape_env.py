@@ -1,0 +1,129 @@
+"""The one adapter to torch's symbolic shapes: ShapeEnv, FakeTensorMode, TracingContext and symbolic contexts.
+
+What is private in torch is touched here, in `torch_sources` and in `shape_guards`, so that a new torch asks for
+changes in few places.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast, final
+
+import torch
+import torch._guards
+from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.graph.options import GraphOptions
+from framesmith.graph.torch_sources import SourceNames, TorchSource
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import Attribute
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    ShapeEnv,
+    StatefulSymbolicContext,
+    SubclassSymbolicContext,
+    compute_unbacked_bindings,
+)
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+_TREATMENTS: Mapping[Dim, DimDynamic] = {
+    Dim.STATIC: DimDynamic.STATIC,
+    Dim.DYNAMIC: DimDynamic.DYNAMIC,
+    Dim.UNBACKED: DimDynamic.UNBACKED,
+}
+
+
+@final
+class ShapeWorld:
+    """One ShapeEnv with the fake mode and tracing context of a trace.
+
+    Invariant: symbols are made for sources known to `names` only, so each symbol leads back to one of ours.
+    """
+
+    def __init__(self, options: GraphOptions) -> None:
+        self.names = SourceNames()
+        self.env = ShapeEnv(
+            allow_scalar_outputs=options.capture_scalar_outputs,
+            allow_dynamic_output_shape_ops=options.capture_dynamic_output_shape_ops,
+            duck_shape=options.duck_shapes,
+        )
+        self.mode = FakeTensorMode(shape_env=self.env)
+        self.context = torch._guards.TracingContext(self.mode)
+
+    def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
+        """A fresh mode and context over the same symbols.
+
+        Tracing may have changed the metadata of its fakes (`x.t_()`); a backend has to start from the inputs
+        as the caller hands them in, so it fakes them again.
+        """
+        mode = FakeTensorMode(shape_env=self.env)
+        context = torch._guards.TracingContext(mode)
+        context.tensor_to_context = self.context.tensor_to_context
+        return mode, context
+
+    def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
+        """The fake of an input tensor: its class, Parameter or view as far as fakes allow, sizes symbolic as asked."""
+        ours = self.names.wrap(source)
+        context = _context(self.names, ours, value, dynamic)
+        self.context.tensor_to_context[value] = context
+        return self.mode.from_tensor(value, source=ours, symbolic_context=context)
+
+    def fake_constant(self, value: torch.Tensor) -> torch.Tensor:
+        """The fake of a tensor that belongs to the graph; all static."""
+        return self.mode.from_tensor(value, static_shapes=True)
+
+    def symbolic_int(self, source: Source, value: int) -> torch.SymInt | int:
+        """A symbol for an int of the program. 0 and 1 are not special; what is decided about it becomes a guard."""
+        ours = self.names.wrap(source)
+        symbol = self.env.create_unspecified_symbol(value, source=ours, dynamic_dim=DimDynamic.DYNAMIC)
+        return cast(torch.SymInt | int, self.env.create_symintnode(symbol, hint=value, source=ours))
+
+    def symbolic_float(self, source: Source, value: float) -> torch.SymFloat | float:
+        """A symbol for a float of the program."""
+        ours = self.names.wrap(source)
+        symbol = self.env.create_unspecified_symbol(value, source=ours, dynamic_dim=DimDynamic.DYNAMIC)
+        return cast(torch.SymFloat | float, self.env.create_symfloatnode(symbol, hint=value, source=ours))
+
+    def unbacked_bindings(self, result: object) -> Mapping[object, object] | None:
+        """Where the result of an operation holds the symbols that the operation invented; None if it invented none."""
+        if not self.env.pending_fresh_unbacked_symbols:
+            return None
+        return cast("Mapping[object, object] | None", compute_unbacked_bindings(self.env, result))
+
+    def drop_pending(self) -> None:
+        """Forget symbols invented by an operation that failed."""
+        self.env.pending_fresh_unbacked_symbols.clear()
+
+    @contextmanager
+    def no_guards(self) -> Iterator[None]:
+        """Questions asked in this block leave no guard behind (for looking at values, never for deciding)."""
+        with self.env.suppress_guards():
+            yield
+
+
+def _context(
+    names: SourceNames, source: TorchSource, value: torch.Tensor, dynamic: DynamicDims
+) -> StatefulSymbolicContext:
+    sizes = [_TREATMENTS[treatment] for treatment in dynamic.treatments(value.dim())]
+    base = value._base if value._is_view() else None
+    base_context = None
+    if base is not None:
+        # the base's sizes are of no interest by themselves; they have to follow those of the view
+        treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
+        base_source = names.wrap(Attribute(source.ours, "_base"))
+        base_context = _context(names, base_source, base, treatment)
+    if is_traceable_wrapper_subclass(value):
+        attributes, _ = value.__tensor_flatten__()  # type: ignore[attr-defined]  # the protocol of such classes
+        inner = {
+            name: _context(names, names.wrap(Attribute(source.ours, name)), part, dynamic)
+            for name in attributes
+            if isinstance(part := getattr(value, name), torch.Tensor)
+        }
+        return SubclassSymbolicContext(
+            dynamic_sizes=sizes, tensor_source=source, view_base_context=base_context, inner_contexts=inner
+        )
+    return StatefulSymbolicContext(
+        dynamic_sizes=sizes,
+        tensor_source=source,
+        view_base_context=base_context,
+        unbacked_bounds=dict(dynamic.bounds) or None,
+    )

@@ -1,0 +1,64 @@
+"""One fx.Graph being recorded: appending, erasing back to a mark. Free variables are the business of `nesting`."""
+
+from collections.abc import Mapping
+from typing import Any, final
+
+from framesmith.graph.arguments import EXAMPLE
+from torch import fx
+
+
+@final
+class Subgraph:
+    """A graph and the order in which its nodes were made.
+
+    Invariant: placeholders stand before all other nodes; `order` lists every node, oldest first; `lifted` maps a
+    node of the enclosing graph to the placeholder that stands for it here.
+    """
+
+    def __init__(self, parent: "Subgraph | None" = None) -> None:
+        self.parent = parent
+        self.graph = fx.Graph()
+        self.order: list[fx.Node] = []
+        self.lifted: dict[fx.Node, fx.Node] = {}
+        self._last_placeholder: fx.Node | None = None
+
+    def placeholder(self, name: str, value: object) -> fx.Node:
+        """A new input after the inputs there are."""
+        after = self._last_placeholder or self.graph._root
+        with self.graph.inserting_after(after):
+            node = self.graph.placeholder(name)
+        node.meta[EXAMPLE] = value
+        self._last_placeholder = node
+        self.order.append(node)
+        return node
+
+    def append(self, op: str, target: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> fx.Node:
+        """A new node at the end. `target` is a callable, a method's name or an attribute's, hence Any."""
+        node = self.graph.create_node(op, target, args, dict(kwargs))  # type: ignore[arg-type]  # fx's closed types
+        self.order.append(node)
+        return node
+
+    def local(self, node: fx.Node) -> fx.Node:
+        """The node to use here for a node of this or an enclosing graph; lifts free variables through every level."""
+        if node.graph is self.graph:
+            return node
+        if self.parent is None:
+            raise AssertionError(f"node {node} belongs to a graph that does not enclose this one")
+        outer = self.parent.local(node)
+        inner = self.lifted.get(outer)
+        if inner is None:
+            inner = self.lifted[outer] = self.placeholder(outer.name, outer.meta[EXAMPLE])
+        return inner
+
+    def erase_after(self, length: int) -> list[fx.Node]:
+        """Erase the nodes made since `order` had this length; they come back newest first."""
+        gone = self.order[length:]
+        gone.reverse()
+        del self.order[length:]
+        for node in gone:
+            self.graph.erase_node(node)
+        erased = set(gone)
+        self.lifted = {outer: inner for outer, inner in self.lifted.items() if inner not in erased}
+        placeholders = [node for node in self.order if node.op == "placeholder"]
+        self._last_placeholder = placeholders[-1] if placeholders else None
+        return gone

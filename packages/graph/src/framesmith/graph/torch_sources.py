@@ -1,0 +1,85 @@
+"""Our sources in the clothes torch's ShapeEnv expects, and back again. Adapter to `torch._guards`.
+
+torch asks a source for a unique name and whether it is ephemeral; everything else of its interface serves
+another front end. The way back looks at the shape of torch's derived sources (base, property, index) only,
+so nothing of that front end is imported here.
+"""
+
+from typing import final
+
+import torch._guards
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import Attribute
+from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
+
+
+@final
+class TorchSource(torch._guards.Source):
+    """One of our sources, for torch. Invariant: two of them are equal exactly when ours are."""
+
+    ours: Source
+    label: str
+
+    def __init__(self, ours: Source, label: str) -> None:
+        # torch's class is a frozen dataclass, hence the way around its __setattr__
+        object.__setattr__(self, "ours", ours)
+        object.__setattr__(self, "label", label)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # a cached property there; a plain one serves
+        return self.label
+
+    @property
+    def _name_template(self) -> str:
+        return self.label
+
+    @property
+    def guard_source(self) -> torch._guards.GuardSource:  # type: ignore[override]  # as above
+        return torch._guards.GuardSource.LOCAL
+
+    def __hash__(self) -> int:
+        return hash(self.ours)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TorchSource) and other.ours == self.ours
+
+
+@final
+class SourceNames:
+    """Gives each source a label of its own: torch keeps symbols by name, and two of our texts may be alike."""
+
+    def __init__(self) -> None:
+        self._known: dict[Source, TorchSource] = {}
+        self._taken: set[str] = set()
+
+    def wrap(self, source: Source) -> TorchSource:
+        """The torch form of a source; the same one every time."""
+        known = self._known.get(source)
+        if known is None:
+            label = text = source.text()
+            number = 1
+            while label in self._taken:
+                number += 1
+                label = f"{text}#{number}"
+            self._taken.add(label)
+            known = self._known[source] = TorchSource(source, label)
+        return known
+
+
+def unwrap(source: object) -> Source | None:
+    """Our source for one that torch derived from ours (`x.size()[1]`, an inner tensor of a subclass), or None."""
+    if isinstance(source, TorchSource):
+        return source.ours
+    base = getattr(source, "base", None)
+    ours = None if base is None else unwrap(base)
+    if ours is None:
+        return None
+    kind = getattr(getattr(source, "prop", None), "name", None)
+    if kind == "SIZE":
+        return TensorSize(ours, getattr(source, "idx"))  # noqa: B009  # torch's class is not imported
+    if kind == "STRIDE":
+        return TensorStride(ours, getattr(source, "idx"))  # noqa: B009
+    if kind == "STORAGE_OFFSET":
+        return TensorStorageOffset(ours)
+    member = getattr(source, "member", None)
+    return Attribute(ours, member) if isinstance(member, str) else None
