@@ -36,7 +36,8 @@ def cells(row: Row) -> list[str]:
     result = "[green]as eager[/]" if row.passed else "[red]FAILED[/]" if row.failure else "[red]DIFFERS[/]"
     if row.failure:
         return [row.name, result, *["-"] * (len(COLUMNS) - 2)]
-    numbers = [str(number) for number in (row.graphs, row.breaks, row.operators, row.guards)]
+    counts = row.counts
+    numbers = [str(number) for number in (counts.graphs, counts.breaks, counts.operators, counts.guards)]
     mark = " *" if row.above_eager else ""
     return [row.name, result, *numbers, *traces(row.cost, row.peer), *overheads(row.cost, row.peer, mark)]
 

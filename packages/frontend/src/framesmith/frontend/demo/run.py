@@ -27,6 +27,17 @@ class Cost:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """What `explain` counted in one program."""
+
+    graphs: int = 0
+    breaks: int = 0
+    operators: int = 0
+    guards: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Row:
     """What came out of one case. `failure` holds the text of an exception that framesmith raised, `cost` and `peer` are
     None where nothing was measured."""
@@ -35,10 +46,7 @@ class Row:
     above_eager: bool = False
     differences: tuple[Difference, ...] = ()
     failure: str = ""
-    graphs: int = 0
-    breaks: int = 0
-    operators: int = 0
-    guards: int = 0
+    counts: Counts = Counts()
     cost: Cost | None = None
     peer: Cost | None = None
 
@@ -70,16 +78,12 @@ def check(case: Case, backend: str) -> tuple[Difference, ...]:
     return tuple(compare.differences(expected, found))
 
 
-def count(build: Callable[[], Program]) -> dict[str, int]:
+def count(build: Callable[[], Program]) -> Counts:
     """Graphs, breaks, operators and guards of the program, as `explain` counts them."""
     program = build()
     account = frontend.explain(program.target)(*program.arguments, **program.keywords)
-    return {
-        "graphs": len(account.graphs),
-        "breaks": len(account.breaks),
-        "operators": measure.operators(account.graphs),
-        "guards": len(account.guards),
-    }
+    operators = measure.operators(account.graphs)
+    return Counts(len(account.graphs), len(account.breaks), operators, len(account.guards))
 
 
 def cost(peer: measure.Peer, case: Case) -> Cost:
@@ -101,4 +105,4 @@ def run(case: Case, backend: str, measured: bool = True) -> Row:
     except Exception:
         return Row(case.name, case.native, failure=traceback.format_exc())
     theirs = cost(TORCH, case) if measured else None
-    return Row(case.name, case.native, differences, cost=ours, peer=theirs, **counts)
+    return Row(case.name, case.native, differences, counts=counts, cost=ours, peer=theirs)
