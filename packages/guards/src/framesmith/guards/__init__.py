@@ -1,0 +1,25 @@
+"""Sources, claims, guards, and the one generated check an entry rests on. The public names of the package."""
+
+from framesmith.guards.failure import MISSES, Failure, ValueChange, all_failures, first_failure
+from framesmith.guards.guard_set import Guard, GuardSet, Reason
+from framesmith.guards.names import Names, PlainNames
+from framesmith.guards.program import Program, compile_guards
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+
+__all__ = [
+    "MISSES",
+    "Failure",
+    "Guard",
+    "GuardSet",
+    "Names",
+    "PlainNames",
+    "Program",
+    "Reason",
+    "Scope",
+    "Source",
+    "ValueChange",
+    "all_failures",
+    "compile_guards",
+    "first_failure",
+]

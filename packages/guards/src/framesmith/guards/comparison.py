@@ -1,0 +1,130 @@
+"""Exact equality of constants, and value equality for sources and claims.
+
+Python's `==` holds `1`, `1.0` and `True` for equal, and calls whatever `__eq__` a user wrote. A guard may do
+neither: two constants are the same here when their types are the same all the way down and no user code had to
+run to find out. What has no row in the table below is compared by identity.
+"""
+
+import math
+import types
+from collections.abc import Callable
+
+import torch
+
+
+class Comparable:
+    """Value equality over the fields (the `__slots__`) of a frozen dataclass; the hash is computed once.
+
+    Invariant: `a == b` implies the same type and, field by field, `same_constant`.
+    """
+
+    __slots__ = ("_hash",)
+
+    def compared(self) -> tuple[object, ...]:
+        """What equality looks at."""
+        return tuple([getattr(self, name) for name in type(self).__slots__])
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other) or not isinstance(other, Comparable) or hash(self) != hash(other):
+            return False
+        return same_constant(self.compared(), other.compared())
+
+    def __hash__(self) -> int:
+        try:
+            known: int = self._hash
+            return known
+        except AttributeError:
+            value = self._compute_hash()
+            object.__setattr__(self, "_hash", value)
+            return value
+
+    def _compute_hash(self) -> int:
+        try:
+            return hash((type(self), self.compared()))
+        except TypeError:  # a slice (before 3.12), or a tuple that holds one
+            return hash((type(self), repr(self.compared())))
+
+
+def same_constant(left: object, right: object) -> bool:
+    """Whether the two are one object, or equal constants of equal types all the way down."""
+    if left is right:
+        return True
+    kind = type(left)
+    if kind is not type(right):
+        return False
+    compare = _COMPARERS.get(kind)
+    if compare is not None:
+        return compare(left, right)
+    if isinstance(left, Comparable):
+        return left == right
+    if isinstance(left, tuple):  # a named tuple, torch.Size
+        return _same_items(left, right)
+    return False
+
+
+def is_plain_constant(value: object) -> bool:
+    """Whether `same_constant` compares the value by its contents rather than by identity."""
+    kind = type(value)
+    if kind not in _COMPARERS:
+        return False
+    if isinstance(value, tuple | frozenset | list):
+        return all(is_plain_constant(item) for item in value)
+    if isinstance(value, slice):
+        return all(is_plain_constant(item) for item in (value.start, value.stop, value.step))
+    return True
+
+
+def _equal(left: object, right: object) -> bool:
+    return left == right
+
+
+def _same_float(left: object, right: object) -> bool:
+    assert isinstance(left, float) and isinstance(right, float)
+    if left == right:
+        return math.copysign(1.0, left) == math.copysign(1.0, right)
+    return left != left and right != right
+
+
+def _same_complex(left: object, right: object) -> bool:
+    assert isinstance(left, complex) and isinstance(right, complex)
+    return _same_float(left.real, right.real) and _same_float(left.imag, right.imag)
+
+
+def _same_items(left: object, right: object) -> bool:
+    assert isinstance(left, tuple | list) and isinstance(right, tuple | list)
+    return len(left) == len(right) and all(map(same_constant, left, right))
+
+
+def _same_members(left: object, right: object) -> bool:
+    assert isinstance(left, frozenset) and isinstance(right, frozenset)
+    if len(left) != len(right) or left != right:
+        return False
+    twins = {item: item for item in right}
+    return all(same_constant(item, twins[item]) for item in left)
+
+
+def _same_slice(left: object, right: object) -> bool:
+    assert isinstance(left, slice) and isinstance(right, slice)
+    return _same_items((left.start, left.stop, left.step), (right.start, right.stop, right.step))
+
+
+# One row per type whose equality runs no user code.
+_COMPARERS: dict[type, Callable[[object, object], bool]] = {
+    bool: _equal,
+    int: _equal,
+    str: _equal,
+    bytes: _equal,
+    float: _same_float,
+    complex: _same_complex,
+    tuple: _same_items,
+    list: _same_items,
+    frozenset: _same_members,
+    slice: _same_slice,
+    range: _equal,
+    torch.device: _equal,
+    types.NoneType: _equal,
+    types.EllipsisType: _equal,
+    types.NotImplementedType: _equal,
+}

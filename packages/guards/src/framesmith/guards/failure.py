@@ -1,0 +1,122 @@
+"""The slow check: which guard no longer holds, and why, in the user's words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
+from framesmith.guards.kinds.aliasing import first_pair
+from framesmith.guards.kinds.base import Relation
+from framesmith.guards.kinds.tensor import TensorChange, TensorIs
+from framesmith.guards.kinds.values import EqualTo
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+
+#: What reading a path or checking a claim may raise when the world has changed: a miss, not an error.
+MISSES: tuple[type[Exception], ...] = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    NameError,
+    ValueError,
+    ArithmeticError,
+    RuntimeError,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """A number that was guarded by value and is another now (of the same type, int or float)."""
+
+    was: int | float
+    found: int | float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A guard that does not hold. The structured fields are for the policy that makes sizes and numbers dynamic."""
+
+    guard: Guard
+    text: str
+    tensor_change: TensorChange | None = None
+    value_change: ValueChange | None = None
+
+    @property
+    def source(self) -> Source | None:
+        """Where the value came from that failed."""
+        return self.guard.source
+
+
+def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
+    """The first guard that does not hold, or None; agrees with the generated condition."""
+    scope = scope.remembering()
+    for guard in guard_set:
+        failure = _failure_of(guard, scope)
+        if failure is not None:
+            return failure
+    return _same_tensor_twice(guard_set, scope)
+
+
+def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
+    """Every guard that does not hold, for reports and for the dynamic-shapes policy."""
+    scope = scope.remembering()
+    failures = [failure for guard in guard_set if (failure := _failure_of(guard, scope)) is not None]
+    twice = None if failures else _same_tensor_twice(guard_set, scope)
+    return failures if twice is None else [twice]
+
+
+def _failure_of(guard: Guard, scope: Scope) -> Failure | None:
+    try:
+        values = [scope.value_of(source) for source in guard.sources]
+    except MISSES as error:
+        return Failure(guard, f"{_named(guard)}: can no longer be read ({type(error).__name__}: {error})")
+    try:
+        if _holds(guard, values):
+            return None
+        return _explained(guard, values)
+    except MISSES as error:
+        return Failure(guard, f"{guard.text()}: could not be checked ({type(error).__name__}: {error})")
+
+
+def _holds(guard: Guard, values: Sequence[object]) -> bool:
+    if isinstance(guard.claim, Relation):
+        return guard.claim.holds(values)
+    return guard.claim.check(values[0])
+
+
+def _explained(guard: Guard, values: Sequence[object]) -> Failure:
+    claim = guard.claim
+    if isinstance(claim, Relation):
+        return Failure(guard, claim.explain(values))
+    assert guard.source is not None
+    text = claim.explain(values[0], guard.source)
+    if isinstance(claim, TensorIs):
+        return Failure(guard, text, tensor_change=claim.change(values[0]))
+    if isinstance(claim, EqualTo):
+        return Failure(guard, text, value_change=_value_change(claim.value, values[0]))
+    return Failure(guard, text)
+
+
+def _value_change(was: object, found: object) -> ValueChange | None:
+    if type(was) is not type(found) or type(was) not in (int, float):
+        return None
+    assert isinstance(was, int | float) and isinstance(found, int | float)
+    return ValueChange(was, found)
+
+
+def _same_tensor_twice(guard_set: GuardSet, scope: Scope) -> Failure | None:
+    """Tensors from different sources are different objects unless a guard says they are one."""
+    tensors = split_tensors(guard_set).distinct
+    marks = [id(scope.value_of(source)) for source, _ in tensors]
+    if len({*marks}) == len(marks):
+        return None
+    left, right = first_pair(marks)
+    source, claim = tensors[right]
+    text = f"{tensors[left][0].text()} and {source.text()} were two tensors and are one now"
+    return Failure(Guard(source, claim), text)
+
+
+def _named(guard: Guard) -> str:
+    return ", ".join(source.text() for source in guard.sources)

@@ -1,0 +1,142 @@
+"""Guards and the set of them an entry rests on. No text is generated here."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.kinds.aliasing import SameObject
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Who asked for a guard: what was decided, and the user's frame (`file.py:12 in forward`) if there is one."""
+
+    what: str
+    user_frame: str | None = None
+
+
+NO_REASON = Reason("unspecified")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A claim about the value of a source, or a relation (which names its sources itself: `source` is None)."""
+
+    source: Source | None
+    claim: Claim | Relation
+    reason: Reason = NO_REASON
+
+    def __post_init__(self) -> None:
+        if isinstance(self.claim, Claim) and self.source is None:
+            raise TypeError(f"{type(self.claim).__name__} speaks about one value: its guard needs a source")
+
+    @classmethod
+    def relation(cls, claim: Relation, reason: Reason = NO_REASON) -> "Guard":
+        """A guard without a source of its own."""
+        return cls(None, claim, reason)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Every source it reads."""
+        if isinstance(self.claim, Relation):
+            return self.claim.over
+        return () if self.source is None else (self.source,)
+
+    def text(self) -> str:
+        """The guard as a line of a table."""
+        if isinstance(self.claim, Relation):
+            return self.claim.text()
+        assert self.source is not None
+        return self.claim.text(self.source)
+
+
+@final
+class GuardSet:
+    """Guards in the order they were added, each once; the first reason given is kept.
+
+    Whoever adds a guard adds those on its base before, so that checking in order never runs user code on a value
+    of an unexpected type.
+    """
+
+    def __init__(self, guards: Iterable[Guard] = ()) -> None:
+        self._guards: dict[tuple[Source | None, Claim | Relation], Guard] = {}
+        for guard in guards:
+            self.add(guard)
+
+    def add(self, guard: Guard) -> None:
+        """Add the guard unless its like is there."""
+        source = None if isinstance(guard.claim, Relation) else guard.source
+        self._guards.setdefault((source, guard.claim), guard)
+
+    def update(self, guards: Iterable[Guard]) -> None:
+        """Add them all."""
+        for guard in guards:
+            self.add(guard)
+
+    def __iter__(self) -> Iterator[Guard]:
+        return iter(self._guards.values())
+
+    def __len__(self) -> int:
+        return len(self._guards)
+
+    def __contains__(self, guard: Guard) -> bool:
+        return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
+
+    def copy(self) -> "GuardSet":
+        """Another set with the same guards."""
+        return GuardSet(self)
+
+    @property
+    def tensors(self) -> tuple[tuple[Source, TensorIs], ...]:
+        """The sources of tensors with what is claimed of them, in order."""
+        return tuple(
+            (guard.source, guard.claim)
+            for guard in self
+            if isinstance(guard.claim, TensorIs) and guard.source is not None
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """The tensor claims of a set: those over pairwise distinct objects, and those still to be checked apart
+    (a second claim about one tensor)."""
+
+    distinct: tuple[tuple[Source, TensorIs], ...]
+    apart: tuple[tuple[Source, TensorIs], ...]
+
+
+def split_tensors(guard_set: GuardSet) -> Tensors:
+    """Sources that `SameObject` says are one tensor stand once among the distinct ones, by the first of them."""
+    leader = _leaders(guard_set)
+    chosen: dict[Source, TensorIs] = {}
+    apart = []
+    for source, claim in guard_set.tensors:
+        first = chosen.setdefault(leader.get(source, source), claim)
+        if first is not claim and first != claim:
+            apart.append((source, claim))
+    return Tensors(tuple(chosen.items()), tuple(apart))
+
+
+def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
+    """For every source in a `SameObject`: the tensor source of its group that was guarded first."""
+    group: dict[Source, list[Source]] = {}
+    for guard in guard_set:
+        if isinstance(guard.claim, SameObject):
+            left = group.setdefault(guard.claim.left, [guard.claim.left])
+            right = group.setdefault(guard.claim.right, [guard.claim.right])
+            if left is not right:
+                left += right
+                group.update(dict.fromkeys(right, left))
+    if not group:
+        return {}
+    order = {source: -index for index, (source, _) in enumerate(guard_set.tensors)}
+    return {
+        source: max(members, key=lambda item: order.get(item, -len(order) - 1))
+        for source, members in group.items()
+    }

@@ -1,0 +1,133 @@
+"""Looking ahead in builtin iterators without moving them.
+
+A builtin iterator describes itself by `__reduce__`: what it runs over and where it stands. From that a second
+iterator is built that stands at the same place, inner iterators (of `zip`, `enumerate`) included. Generators,
+`map`, `filter` and whatever has no row below run user code when they advance: `UnknownIterator`.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+_DONE = object()
+
+
+class UnknownIterator(TypeError):
+    """The iterator cannot be copied without running user code, or the thing is no iterator at all."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"cannot look ahead in a {type(value).__name__}: only builtin iterators over containers"
+        )
+
+
+def clone(iterator: object) -> Iterator[object]:
+    """An independent iterator at the same position."""
+    row = _CLONERS.get(type(iterator))
+    if row is None:
+        raise UnknownIterator(iterator)
+    try:
+        return row(iterator)
+    except RuntimeError as changed:  # the dictionary or set changed size under its iterator
+        raise UnknownIterator(iterator) from changed
+
+
+def can_clone(iterator: object) -> bool:
+    """Whether `clone` would succeed now."""
+    try:
+        clone(iterator)
+    except UnknownIterator:
+        return False
+    return True
+
+
+def peek(iterator: object, ahead: int = 0) -> object:
+    """The item that comes after `ahead` others; IndexError when there are fewer."""
+    item = next(islice(clone(iterator), ahead, None), _DONE)
+    if item is _DONE:
+        raise IndexError(f"the iterator has no item {ahead} ahead")
+    return item
+
+
+def has_at_least(iterator: object, count: int) -> bool:
+    """Whether `count` more items will come."""
+    return count <= 0 or next(islice(clone(iterator), count - 1, None), _DONE) is not _DONE
+
+
+def parts(iterator: object) -> tuple[object, ...]:
+    """What the iterator runs over, as its `__reduce__` says: `(list,)`, the inner iterators of a `zip`,
+    `(function, inner, ...)` of a `map`, `(inner, count)` of an `enumerate`; empty containers once exhausted."""
+    if type(iterator) not in _DESCRIBED:
+        raise UnknownIterator(iterator)
+    description: tuple[object, tuple[object, ...]] = iterator.__reduce__()  # type: ignore[assignment]
+    return description[1]
+
+
+def _clone_flat(iterator: object) -> Iterator[object]:
+    """One that runs over a container: the constructor, its argument, the position."""
+    constructor, arguments, *state = iterator.__reduce__()  # type: ignore[misc]
+    if not _runs_no_user_code(constructor, arguments[0]):
+        raise UnknownIterator(iterator)
+    copy: Iterator[object] = constructor(*arguments)  # type: ignore[operator]
+    if state and state[0] is not None:
+        copy.__setstate__(state[0])  # type: ignore[attr-defined]
+    return copy
+
+
+def _runs_no_user_code(constructor: object, container: object) -> bool:
+    """Whether building the copy calls builtin code only: the container's class overrides nothing it uses."""
+    slots = ("__reversed__", "__getitem__", "__len__") if constructor is reversed else ("__iter__",)
+    for kind in _CONTAINERS:
+        if isinstance(container, kind):
+            return all(getattr(type(container), slot, None) is getattr(kind, slot, None) for slot in slots)
+    return False
+
+
+def _clone_enumerate(iterator: object) -> Iterator[object]:
+    inner, count = parts(iterator)
+    assert isinstance(count, int)
+    return enumerate(clone(inner), count)
+
+
+def _clone_zip(iterator: object) -> Iterator[object]:
+    _, inner, *state = iterator.__reduce__()  # type: ignore[misc]
+    return zip(*map(clone, inner), strict=bool(state and state[0]))  # type: ignore[arg-type]
+
+
+def _types_of(*iterators: object) -> tuple[type, ...]:
+    return tuple(type(iterator) for iterator in iterators)
+
+
+_FLAT = _types_of(
+    iter([]),
+    iter(()),
+    iter(range(0)),
+    iter(range(1 << 70, (1 << 70) + 1)),
+    iter("a"),
+    iter("\u0100"),
+    iter(b""),
+    iter(bytearray()),
+    iter({}),
+    iter({}.values()),
+    iter({}.items()),
+    reversed({}),
+    reversed({}.values()),
+    reversed({}.items()),
+    iter(set()),
+    iter(OrderedDict()),
+    iter(deque()),
+    reversed(deque()),
+    reversed([]),
+    reversed(()),
+)
+
+_CONTAINERS: tuple[type, ...] = (list, tuple, range, str, bytes, bytearray, deque)
+
+# One row per iterator type; inner iterators are cloned too.
+_CLONERS: dict[type, Callable[[object], Iterator[object]]] = {
+    **dict.fromkeys(_FLAT, _clone_flat),
+    enumerate: _clone_enumerate,
+    zip: _clone_zip,
+}
+
+_DESCRIBED = frozenset({*_CLONERS, map, filter})

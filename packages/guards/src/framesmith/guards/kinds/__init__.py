@@ -1,0 +1,59 @@
+"""What must still hold. The public names of this folder."""
+
+from framesmith.guards.kinds.aliasing import DistinctObjects, DistinctStorages, SameObject, SameStorage
+from framesmith.guards.kinds.ambient import AmbientValue, GlobalState
+from framesmith.guards.kinds.attributes import MISSING, ClassAttribute, HasInstanceAttribute
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.containers import (
+    HasKey,
+    IteratorExhaustedAfter,
+    IteratorHasAtLeast,
+    KeysAre,
+    LengthAtLeast,
+    LengthIs,
+)
+from framesmith.guards.kinds.functions import CodeIs
+from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone
+from framesmith.guards.kinds.modules import ModuleHooks, ModuleTraining, NoModuleHooks
+from framesmith.guards.kinds.shapes import ShapeExpression
+from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorProperty, TensorSpec
+from framesmith.guards.kinds.types import SequenceTypes, TypeIs
+from framesmith.guards.kinds.values import EqualTo, NotEqualTo, Truthy
+
+__all__ = [
+    "MISSING",
+    "AmbientValue",
+    "Claim",
+    "ClassAttribute",
+    "CodeIs",
+    "DistinctObjects",
+    "DistinctStorages",
+    "EqualTo",
+    "GlobalState",
+    "HasInstanceAttribute",
+    "HasKey",
+    "Identical",
+    "IsNone",
+    "IteratorExhaustedAfter",
+    "IteratorHasAtLeast",
+    "KeysAre",
+    "LengthAtLeast",
+    "LengthIs",
+    "ModuleHooks",
+    "ModuleTraining",
+    "NoModuleHooks",
+    "NotEqualTo",
+    "NotIdentical",
+    "NotNone",
+    "Relation",
+    "SameObject",
+    "SameStorage",
+    "SequenceTypes",
+    "ShapeExpression",
+    "TensorChange",
+    "TensorIs",
+    "TensorProperty",
+    "TensorSpec",
+    "Truthy",
+    "TypeIs",
+]

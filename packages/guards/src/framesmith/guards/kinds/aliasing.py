@@ -1,0 +1,135 @@
+"""Relations between objects: the same one, different ones, tensors that share memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from framesmith.guards.kinds.base import Relation
+from framesmith.guards.names import Names
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SameObject(Relation):
+    """Both sources give one object."""
+
+    left: Source
+    right: Source
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return (self.left, self.right)
+
+    def holds(self, values: Sequence[object]) -> bool:
+        return values[0] is values[1]
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        return f"{expressions[0]} is {expressions[1]}"
+
+    def explain(self, values: Sequence[object]) -> str:
+        return f"{self.left.text()} and {self.right.text()} were one object and are two now"
+
+    def text(self) -> str:
+        return f"{self.left.text()} is {self.right.text()}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctObjects(Relation):
+    """No two of the sources give one object."""
+
+    sources: tuple[Source, ...]
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return self.sources
+
+    def holds(self, values: Sequence[object]) -> bool:
+        return len({*map(id, values)}) == len(values)
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        if len(expressions) == 2:
+            return f"{expressions[0]} is not {expressions[1]}"
+        identity = names.constant(id, "id")
+        return f"{names.constant(len, 'len')}({{*{names.constant(map, 'map')}({identity}, ({', '.join(expressions)},))}}) == {len(expressions)}"
+
+    def explain(self, values: Sequence[object]) -> str:
+        pair = first_pair([id(value) for value in values])
+        left, right = (self.sources[index].text() for index in pair)
+        return f"{left} and {right} were two objects and are one now"
+
+    def text(self) -> str:
+        return f"{', '.join(source.text() for source in self.sources)} are distinct objects"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SameStorage(Relation):
+    """Two tensors use one storage."""
+
+    left: Source
+    right: Source
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return (self.left, self.right)
+
+    def holds(self, values: Sequence[object]) -> bool:
+        return storage_of(values[0]) == storage_of(values[1])
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        storage = names.constant(storage_of, "storage_of")
+        return f"{storage}({expressions[0]}) == {storage}({expressions[1]})"
+
+    def explain(self, values: Sequence[object]) -> str:
+        return f"{self.left.text()} and {self.right.text()} shared their memory and no longer do"
+
+    def text(self) -> str:
+        return f"{self.left.text()} and {self.right.text()} share their memory"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctStorages(Relation):
+    """No two of the tensors use one storage."""
+
+    sources: tuple[Source, ...]
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return self.sources
+
+    def holds(self, values: Sequence[object]) -> bool:
+        return len({*map(storage_of, values)}) == len(values)
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        storages = f"{names.constant(map, 'map')}({names.constant(storage_of, 'storage_of')}, ({', '.join(expressions)},))"
+        return f"{names.constant(len, 'len')}({{*{storages}}}) == {len(expressions)}"
+
+    def explain(self, values: Sequence[object]) -> str:
+        pair = first_pair([storage_of(value) for value in values])
+        left, right = (self.sources[index].text() for index in pair)
+        return f"{left} and {right} share their memory now"
+
+    def text(self) -> str:
+        return f"{', '.join(source.text() for source in self.sources)} share no memory"
+
+
+def storage_of(tensor: object) -> int:
+    """The identity of the tensor's storage; TypeError (a miss) for anything else."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"expected a tensor, found a {type(tensor).__name__}")
+    return tensor.untyped_storage()._cdata
+
+
+def first_pair(marks: Sequence[int]) -> tuple[int, int]:
+    """The first two positions with equal marks."""
+    seen: dict[int, int] = {}
+    for index, mark in enumerate(marks):
+        if mark in seen:
+            return seen[mark], index
+        seen[mark] = index
+    raise ValueError("all marks differ")

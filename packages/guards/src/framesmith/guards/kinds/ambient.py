@@ -1,0 +1,147 @@
+"""Relations about the state of the process and thread: grad mode, autocast, modes, levels, hooks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+import torch
+from torch.utils._device import DeviceContext
+
+from framesmith.guards import torch_adapter
+from framesmith.guards.comparison import same_constant
+from framesmith.guards.kinds.base import Relation, shown
+from framesmith.guards.names import Names, literal
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalState(Relation):
+    """torch's switches, mode stacks and levels are as they were when this was captured.
+
+    Beside a native tensor check the dispatch modes, functorch levels and inference mode need no look of their own:
+    they change the dispatch keys in force, which that check compares (see `torch_adapter`).
+    """
+
+    switches: torch_adapter.StateSnapshot = field(repr=False)
+    dispatch: torch_adapter.DispatchState = field(repr=False)
+    function_modes: tuple[object, ...]
+    dispatch_modes: tuple[object, ...]
+    functorch_levels: tuple[tuple[str, int], ...]
+    forward_ad_level: int
+    saved_tensor_hooks: tuple[object, ...]
+    inference: bool
+
+    @classmethod
+    def capture(cls) -> "GlobalState":
+        """What holds now. Call it in the user's state, before any mode of ours is entered."""
+        return cls(
+            torch_adapter.StateSnapshot(),
+            torch_adapter.DispatchState(),
+            _marks_of(torch_adapter.function_modes()),
+            _marks_of(torch_adapter.dispatch_modes()),
+            tuple(torch_adapter.functorch_levels()),
+            torch_adapter.forward_ad_module._current_level,
+            _saved_hooks(),
+            torch_adapter.is_inference_mode(),
+        )
+
+    def compared(self) -> tuple[object, ...]:
+        return (tuple(sorted(map(str, self.switches.fields.items()))), *self._stacks())
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return ()
+
+    def holds(self, values: Sequence[object] = ()) -> bool:
+        return self.switches.check() and same_constant(self._stacks(), GlobalState.capture()._stacks())
+
+    def render(self, expressions: Sequence[str], names: Names, *, beside_tensors: bool = False) -> str:
+        parts = [f"{names.constant(self.switches.check, 'global_state')}()"]
+        if self.function_modes or self.dispatch_modes or self.functorch_levels or self.saved_tensor_hooks:
+            return f"{names.constant(self.holds, 'global_state')}()"
+        adapter = torch_adapter
+        parts.append(f"not {names.constant(adapter.function_mode_depth, 'function_modes')}()")
+        level = f"{names.constant(adapter.forward_ad_module, 'forward_ad')}._current_level"
+        parts.append(f"{level} == {self.forward_ad_level}")
+        parts.append(f"{names.constant(adapter.saved_tensor_hooks, 'saved_hooks')}(True) is None")
+        if not beside_tensors:
+            parts.append(f"not {names.constant(adapter.dispatch_mode_depth, 'dispatch_modes')}()")
+            parts.append(f"{names.constant(adapter.functorch_top, 'functorch')}() is None")
+            parts.append(f"{names.constant(adapter.is_inference_mode, 'inference')}() is {self.inference}")
+        return " and ".join(parts)
+
+    def explain(self, values: Sequence[object] = ()) -> str:
+        changes = [] if self.switches.check() else self.switches.changes() or ["a switch of torch changed"]
+        now = GlobalState.capture()
+        for label, name in _STACK_FIELDS.items():
+            was, found = getattr(self, name), getattr(now, name)
+            if not same_constant(was, found):
+                changes.append(f"{label} changed from {shown(was)} to {shown(found)}")
+        return f"the global state of torch changed: {'; '.join(changes)}"
+
+    def text(self) -> str:
+        return "torch's global state (grad mode, autocast, default dtype, modes, levels) is unchanged"
+
+    def _stacks(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in _STACK_FIELDS.values())
+
+
+_STACK_FIELDS = {
+    "torch-function modes": "function_modes",
+    "dispatch modes": "dispatch_modes",
+    "functorch levels": "functorch_levels",
+    "forward-mode differentiation level": "forward_ad_level",
+    "saved-tensor hooks": "saved_tensor_hooks",
+    "inference mode": "inference",
+}
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class AmbientValue(Relation):
+    """A question to the process has the same answer: `AmbientValue(torch.is_grad_enabled, (), True)`.
+
+    For functions that were folded to a constant while tracing. The function must have no effects; the answer is
+    compared as `EqualTo` does.
+    """
+
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
+    answer: object
+
+    def compared(self) -> tuple[object, ...]:
+        return (id(self.function), self.arguments, self.answer)
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return ()
+
+    def holds(self, values: Sequence[object] = ()) -> bool:
+        return same_constant(self.function(*self.arguments), self.answer)
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        arguments = ", ".join(literal(argument, names, "argument") for argument in self.arguments)
+        call = f"{names.constant(self.function, self._name())}({arguments})"
+        if self.answer is None or isinstance(self.answer, bool | torch.dtype):
+            return f"{call} is {literal(self.answer, names, 'answer')}"
+        return f"{names.constant(same_constant, 'same')}({call}, {names.constant(self.answer, 'answer')})"
+
+    def explain(self, values: Sequence[object] = ()) -> str:
+        return f"{self.text()}, and is {shown(self.function(*self.arguments))} now"
+
+    def text(self) -> str:
+        return f"{self._name()}({', '.join(map(shown, self.arguments))}) was {shown(self.answer)}"
+
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+def _saved_hooks() -> tuple[object, ...]:
+    hooks = torch_adapter.saved_tensor_hooks(True)
+    return hooks if isinstance(hooks, tuple) else ()
+
+
+def _marks_of(modes: Sequence[object]) -> tuple[object, ...]:
+    """A default device is the same for two `with torch.device(...)` blocks; any other mode is itself."""
+    return tuple(("device", mode.device) if isinstance(mode, DeviceContext) else mode for mode in modes)

@@ -1,0 +1,110 @@
+"""Claims about attributes: what an instance holds itself, and what lookup on its class finds."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.containers import HasKey
+from framesmith.guards.kinds.identity import Identical
+from framesmith.guards.names import Names
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.roots import Pinned
+from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem, InstanceDict, type_dict
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class HasInstanceAttribute(Claim):
+    """`name in value.__dict__`, or not."""
+
+    name: str
+    present: bool = True
+
+    def check(self, value: object) -> bool:
+        return (self.name in value.__dict__) is self.present
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{ascii(self.name)} {'in' if self.present else 'not in'} {value_expression}.__dict__"
+
+    def explain(self, value: object, source: Source) -> str:
+        how = "has no attribute of its own" if self.present else "has an attribute of its own"
+        return f"{source.text()}: {how} named {self.name!r} now"
+
+    def text(self, source: Source) -> str:
+        return f"{self.name!r} {'in' if self.present else 'not in'} {source.text()}.__dict__"
+
+    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+        return [(InstanceDict(source), HasKey(self.name, self.present))]
+
+
+class Missing:
+    """What `ClassAttribute` expects when no class of the resolution order defines the name."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassAttribute(Claim):
+    """Of a class: static lookup of the name along its resolution order finds this object (`MISSING`: finds nothing).
+
+    Nothing is bound: a function, property or classmethod is compared as the class stores it.
+    """
+
+    missing: ClassVar[Missing] = MISSING
+
+    name: str
+    value: object
+
+    def compared(self) -> tuple[object, ...]:
+        return (self.name, id(self.value))
+
+    @classmethod
+    def capture(cls, owner: type, name: str) -> "ClassAttribute":
+        """What holds of the class now."""
+        return cls(name, static_lookup(owner, name))
+
+    def check(self, value: object) -> bool:
+        return static_lookup(value, self.name) is self.value
+
+    def render(self, value_expression: str, names: Names) -> str:
+        lookup = names.constant(static_lookup, "static_lookup")
+        return f"{lookup}({value_expression}, {ascii(self.name)}) is {names.constant(self.value, self.name)}"
+
+    def explain(self, value: object, source: Source) -> str:
+        found = shown(static_lookup(value, self.name))
+        return f"{source.text()}: class attribute {self.name!r} changed from {shown(self.value)} to {found}"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()}.{self.name} is {shown(self.value)} (class attribute)"
+
+    def lowered(self, source: Source) -> list[tuple[Source, Claim]] | None:
+        """For a pinned class: absent in the classes before the owner, and the object in the owner's dictionary."""
+        if not isinstance(source, Pinned) or not isinstance(source.value, type):
+            return None
+        claims: list[tuple[Source, Claim]] = []
+        order = source.value.__mro__
+        for cls in order:
+            holder = source if cls is source.value else Pinned(cls, cls.__name__)
+            if self.name in type_dict(cls):
+                claims.append((ClassDictItem(holder, self.name), Identical(self.value)))
+                break
+            claims.append((ClassDict(holder), HasKey(self.name, False)))
+        if len(claims) > 1:
+            claims.insert(0, (Attribute(source, "__mro__"), Identical(order)))
+        return claims
+
+
+def static_lookup(cls: object, name: str) -> object:
+    """What the class or its bases store under the name; `MISSING` when none does; TypeError if it is no class."""
+    for base in type.__dict__["__mro__"].__get__(cls):
+        attributes = type_dict(base)
+        if name in attributes:
+            return attributes[name]
+    return MISSING

@@ -1,0 +1,178 @@
+"""Claims about builtin containers and their iterators: lengths, keys and their order, membership.
+
+The type of the container has to be guarded as well (`TypeIs`), so that `len`, `in` and iteration are builtin code.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.comparison import same_constant
+from framesmith.guards.iterators import has_at_least
+from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.names import Names, literal
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import DictKeys
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LengthIs(Claim):
+    """`len(value)` is this number."""
+
+    length: int
+
+    def check(self, value: object) -> bool:
+        return len(value) == self.length  # type: ignore[arg-type]  # TypeError is a miss, as in the text
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{names.constant(len, 'len')}({value_expression}) == {self.length}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: length changed from {self.length} to {_length(value)}"
+
+    def text(self, source: Source) -> str:
+        return f"len({source.text()}) == {self.length}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LengthAtLeast(Claim):
+    """`len(value)` is this number or more."""
+
+    length: int
+
+    def check(self, value: object) -> bool:
+        return len(value) >= self.length  # type: ignore[arg-type]  # TypeError is a miss, as in the text
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{names.constant(len, 'len')}({value_expression}) >= {self.length}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: length was at least {self.length}, is {_length(value)} now"
+
+    def text(self, source: Source) -> str:
+        return f"len({source.text()}) >= {self.length}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class KeysAre(Claim):
+    """Exactly these keys in this order. Strings are compared by value, other keys exactly (see `comparison`)."""
+
+    keys: tuple[object, ...]
+
+    def check(self, value: object) -> bool:
+        return _Listed(self.keys).check([*value])  # type: ignore[misc]  # TypeError is a miss, as in the text
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return _Listed(self.keys).render(f"[*{value_expression}]", names)
+
+    def explain(self, value: object, source: Source) -> str:
+        found = [*value]  # type: ignore[misc]  # only reached when `check` could list the keys
+        missing = [key for key in self.keys if key not in found]
+        extra = [key for key in found if key not in self.keys]
+        if missing or extra:
+            changes = [
+                f"{label} {shown(keys)}" for label, keys in (("without", missing), ("new", extra)) if keys
+            ]
+            return f"{source.text()}: keys changed ({', '.join(changes)})"
+        return f"{source.text()}: the order of the keys changed from {shown([*self.keys])} to {shown(found)}"
+
+    def text(self, source: Source) -> str:
+        return f"list({source.text()}) == {shown([*self.keys])}"
+
+    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+        return [(DictKeys(source), _Listed(self.keys))]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Listed(Claim):
+    """What `KeysAre` says, of the list of the keys."""
+
+    keys: tuple[object, ...]
+
+    def check(self, value: object) -> bool:
+        expected = [*self.keys]
+        return value == expected if self._all_strings() else same_constant(value, expected)
+
+    def render(self, value_expression: str, names: Names) -> str:
+        expected = names.constant([*self.keys], "keys")
+        if self._all_strings():
+            return f"{value_expression} == {expected}"
+        return f"{names.constant(same_constant, 'same')}({value_expression}, {expected})"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: changed from {shown([*self.keys])} to {shown(value)}"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} == {shown([*self.keys])}"
+
+    def _all_strings(self) -> bool:
+        return all(type(key) is str for key in self.keys)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class HasKey(Claim):
+    """`key in value`, or not."""
+
+    key: object
+    present: bool = True
+
+    def check(self, value: object) -> bool:
+        return (self.key in value) is self.present  # type: ignore[operator]  # TypeError is a miss
+
+    def render(self, value_expression: str, names: Names) -> str:
+        # The container is on the right of `in`: the constant on the left is no user code and no temporary.
+        return f"{literal(self.key, names)} {'in' if self.present else 'not in'} {value_expression}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: {shown(self.key)} is {'no longer' if self.present else 'now'} in it"
+
+    def text(self, source: Source) -> str:
+        return f"{shown(self.key)} {'in' if self.present else 'not in'} {source.text()}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IteratorHasAtLeast(Claim):
+    """A builtin iterator has this many items to come (it does not move)."""
+
+    count: int
+
+    def check(self, value: object) -> bool:
+        return has_at_least(value, self.count)
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{names.constant(has_at_least, 'has_at_least')}({value_expression}, {self.count})"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: has fewer than {self.count} items left"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} has at least {self.count} items left"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IteratorExhaustedAfter(Claim):
+    """A builtin iterator has at most this many items to come (it does not move)."""
+
+    count: int
+
+    def check(self, value: object) -> bool:
+        return not has_at_least(value, self.count + 1)
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"not {names.constant(has_at_least, 'has_at_least')}({value_expression}, {self.count + 1})"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: has more than {self.count} items left"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} has at most {self.count} items left"
+
+
+def _length(value: object) -> str:
+    return str(len(value)) if hasattr(value, "__len__") else "no length"

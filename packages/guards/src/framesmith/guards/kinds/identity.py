@@ -1,0 +1,96 @@
+"""Claims that a value is one particular object, or None, or not None."""
+
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.names import Names
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Identical(Claim):
+    """The very object (held strongly: use it for what outlives the compiled function anyway)."""
+
+    value: object
+
+    def compared(self) -> tuple[object, ...]:
+        return (id(self.value),)
+
+    def check(self, value: object) -> bool:
+        return value is self.value
+
+    def render(self, value_expression: str, names: Names) -> str:
+        if self.value is None or self.value is True or self.value is False:
+            return f"{value_expression} is {self.value}"
+        return f"{value_expression} is {names.constant(self.value, _hint(self.value))}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: is another object now: expected {shown(self.value)}, found {shown(value)}"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} is {shown(self.value)}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IsNone(Claim):
+    """The value is None."""
+
+    def check(self, value: object) -> bool:
+        return value is None
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{value_expression} is None"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: was None, is {shown(value)} now"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} is None"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NotNone(Claim):
+    """The value is anything but None."""
+
+    def check(self, value: object) -> bool:
+        return value is not None
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{value_expression} is not None"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: is None now"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} is not None"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NotIdentical(Claim):
+    """Anything but this object."""
+
+    value: object
+
+    def compared(self) -> tuple[object, ...]:
+        return (id(self.value),)
+
+    def check(self, value: object) -> bool:
+        return value is not self.value
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{value_expression} is not {names.constant(self.value, _hint(self.value))}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: is {shown(self.value)} now"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} is not {shown(self.value)}"
+
+
+def _hint(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else type(value).__name__

@@ -1,0 +1,81 @@
+"""Claims about `torch.nn.Module` instances. The class is guarded apart (`TypeIs`)."""
+
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.kinds.base import Claim
+from framesmith.guards.kinds.identity import Identical
+from framesmith.guards.names import Names
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import InstanceDict, InstanceItem
+
+# What `Module.__call__` looks at before it goes straight to `forward`.
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NoModuleHooks(Claim):
+    """No hook of a kind that runs around `forward` is registered on the instance."""
+
+    def check(self, value: object) -> bool:
+        return _NoHooksIn().check(value.__dict__)
+
+    def render(self, value_expression: str, names: Names) -> str:
+        attributes = f"{value_expression}.__dict__"
+        return _NoHooksIn().render(attributes, names)
+
+    def explain(self, value: object, source: Source) -> str:
+        present = [name for name in _HOOKS if value.__dict__.get(name)]
+        return f"{source.text()}: has hooks now ({', '.join(present)})"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} has no hooks"
+
+    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+        return [(InstanceDict(source), _NoHooksIn())]
+
+
+ModuleHooks = NoModuleHooks
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _NoHooksIn(Claim):
+    """What `NoModuleHooks` says, of the instance's dictionary."""
+
+    def check(self, value: object) -> bool:
+        return not any(value[name] for name in _HOOKS)  # type: ignore[index]  # TypeError is a miss
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"not ({' or '.join(f'{value_expression}[{name!r}]' for name in _HOOKS)})"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: has hooks now"
+
+    def text(self, source: Source) -> str:
+        return f"no hooks in {source.text()}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleTraining(Claim):
+    """`module.training`, as the instance holds it."""
+
+    training: bool
+
+    def check(self, value: object) -> bool:
+        return value.__dict__["training"] is self.training
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{value_expression}.__dict__['training'] is {self.training}"
+
+    def explain(self, value: object, source: Source) -> str:
+        mode = "eval" if self.training else "train"
+        return f"{source.text()}: the module is in {mode} mode now (training was {self.training})"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()}.training is {self.training}"
+
+    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+        return [(InstanceItem(source, "training"), Identical(self.training))]

@@ -1,0 +1,127 @@
+"""Claims about the value of constants: equality that is exact by type, truth."""
+
+import enum
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.comparison import same_constant
+from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.names import Names, literal
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class EqualTo(Claim):
+    """The same constant: equal, and of the same type all the way down (`1` is not `True`, `0.0` not `-0.0`, NaN is
+    NaN). What is no plain constant (an enum member, a dtype) is compared by identity."""
+
+    value: object
+
+    def check(self, value: object) -> bool:
+        return same_constant(value, self.value)
+
+    def render(self, value_expression: str, names: Names) -> str:
+        row = _RENDERERS.get(type(self.value))
+        if row is not None:
+            return row(self.value, value_expression, names)
+        constant = names.constant(self.value, type(self.value).__name__)
+        if isinstance(self.value, enum.Enum | type):
+            return f"{value_expression} is {constant}"
+        return f"{names.constant(same_constant, 'same')}({value_expression}, {constant})"
+
+    def explain(self, value: object, source: Source) -> str:
+        if type(value) is not type(self.value):
+            types = f" ({type(self.value).__name__} to {type(value).__name__})"
+        else:
+            types = ""
+        return f"{source.text()}: value changed from {shown(self.value)} to {shown(value)}{types}"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} == {shown(self.value)}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class NotEqualTo(Claim):
+    """A string or number that is not equal (Python's `==`) to this one: a decision taken on `n != "a"`.
+    The type of the value has to be guarded as well."""
+
+    value: str | int | float | bytes
+
+    def check(self, value: object) -> bool:
+        return value != self.value
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{value_expression} != {names.constant(self.value, 'value')}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: equals {shown(self.value)} now"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} != {shown(self.value)}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Truthy(Claim):
+    """`bool(value)`. The type has to be guarded as well: only builtin types answer without user code."""
+
+    expected: bool
+
+    def check(self, value: object) -> bool:
+        return bool(value) is self.expected
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"not not {value_expression}" if self.expected else f"not {value_expression}"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: bool() of it changed from {self.expected} to {bool(value)} ({shown(value)})"
+
+    def text(self, source: Source) -> str:
+        return f"bool({source.text()}) is {self.expected}"
+
+
+def _by_identity(constant: object, value: str, names: Names) -> str:
+    return f"{value} is {literal(constant, names, 'constant')}"
+
+
+def _by_type_and_value(constant: object, value: str, names: Names) -> str:
+    kind = type(constant)
+    is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, kind.__name__)}"
+    return f"{is_kind} and {value} == {literal(constant, names, kind.__name__)}"
+
+
+def _float(constant: object, value: str, names: Names) -> str:
+    assert isinstance(constant, float)
+    is_float = f"{names.constant(type, 'type')}({value}) is {names.constant(float, 'float')}"
+    if constant != constant:
+        return f"{is_float} and {value} != {value}"
+    if constant == 0.0:
+        sign = f"{names.constant(math.copysign, 'copysign')}(1.0, {value})"
+        return f"{is_float} and {value} == 0.0 and {sign} == {math.copysign(1.0, constant)}"
+    return f"{is_float} and {value} == {names.constant(constant, 'float')}"
+
+
+def _deep(constant: object, value: str, names: Names) -> str:
+    """The identity test first: constants of the code pass it, and then nothing is walked."""
+    held = names.constant(constant, type(constant).__name__)
+    return f"({value} is {held} or {names.constant(same_constant, 'same')}({value}, {held}))"
+
+
+# One row per type of constant that has a cheaper text than a call.
+_RENDERERS: dict[type, Callable[[object, str, Names], str]] = {
+    type(None): _by_identity,
+    bool: _by_identity,
+    type(...): _by_identity,
+    type(NotImplemented): _by_identity,
+    int: _by_type_and_value,
+    str: _by_type_and_value,
+    bytes: _by_type_and_value,
+    float: _float,
+    tuple: _deep,
+    frozenset: _deep,
+    slice: _deep,
+}

@@ -1,0 +1,109 @@
+"""How a source or a claim names what it needs while it writes itself as Python text.
+
+The protocol, and the plain implementation without temporaries. The one that shares paths is in `program`.
+"""
+
+import builtins
+import keyword
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol, final
+
+if TYPE_CHECKING:
+    from framesmith.guards.sources.base import Source
+
+PREFIX = "__fs_"
+_LARGEST_LITERAL = 1 << 62
+
+
+class Names(Protocol):
+    """What an `expression` or a `render` may ask for."""
+
+    def source(self, source: "Source") -> str:
+        """A primary expression for the value of the source: its text, or the temporary that holds it."""
+
+    def constant(self, value: object, hint: str) -> str:
+        """The name of a placeholder bound to this very object."""
+
+    def local(self, name: str) -> str:
+        """How the function that evaluates the text spells this local variable of the user's function."""
+
+    def global_name(self, name: str) -> str:
+        """An expression that reads the name as LOAD_GLOBAL does, whatever the local names are."""
+
+
+@final
+class Constants:
+    """Placeholders for objects, one per object. Invariant: equal names mean the same object."""
+
+    def __init__(self, prefix: str = PREFIX) -> None:
+        if not prefix.startswith(PREFIX) or not prefix.isidentifier():
+            raise ValueError(f"the prefix {prefix!r} has to be an identifier that starts with {PREFIX!r}")
+        self._prefix = prefix
+        self._names: dict[int, str] = {}
+        self.values: dict[str, object] = {}
+
+    def name(self, value: object, hint: str) -> str:
+        known = self._names.get(id(value))
+        if known is not None:
+            return known
+        name = f"{self._prefix}c{len(self.values)}_{_NOT_IN_NAMES.sub('_', hint)[:24]}"
+        self._names[id(value)] = name
+        self.values[name] = value
+        return name
+
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+
+
+@final
+class PlainNames:
+    """Names without temporaries: every path is written out. For texts, tests and single expressions."""
+
+    def __init__(self) -> None:
+        self._constants = Constants()
+
+    @property
+    def constants(self) -> dict[str, object]:
+        return self._constants.values
+
+    def source(self, source: "Source") -> str:
+        return source.expression(self)
+
+    def constant(self, value: object, hint: str) -> str:
+        return self._constants.name(value, hint)
+
+    def local(self, name: str) -> str:
+        return name
+
+    def global_name(self, name: str) -> str:
+        return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {ascii(name)})"
+
+
+def read_global(module_globals: Mapping[str, object], name: str) -> object:
+    """What LOAD_GLOBAL does, for a function whose local names may hide the global."""
+    if name in module_globals:
+        return module_globals[name]
+    found = module_globals.get("__builtins__", builtins)
+    names = found if isinstance(found, dict) else vars(found)
+    if name not in names:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    value: object = names[name]
+    return value
+
+
+def literal(value: object, names: Names, hint: str = "key") -> str:
+    """The value as Python text: spelled out where that is exact and short, a placeholder otherwise."""
+    kind = type(value)
+    if kind is str and len(str(value)) <= 80:
+        return ascii(value)
+    if isinstance(value, int) and kind is int and -_LARGEST_LITERAL < value < _LARGEST_LITERAL:
+        return str(value)
+    if value is None or value is True or value is False:
+        return str(value)
+    return names.constant(value, hint)
+
+
+def is_attribute_name(name: str) -> bool:
+    """Whether `.name` in source text reads exactly this attribute (identifiers are normalised, so ASCII only)."""
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)

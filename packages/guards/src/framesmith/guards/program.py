@@ -1,0 +1,166 @@
+"""From a guard set to one Python expression: what the dispatcher evaluates before it enters an entry.
+
+`x.fc.weight` and `x.fc.bias` guarded give, in essence
+
+    type(__fs_t0 := x.__dict__['_modules']['fc']) is Linear and CHECK(x, (__fs_t1 := __fs_t0.__dict__...)['weight'], ...)
+
+where every path is read once, into a temporary. Order: the global state; the guards as they were added; all tensors
+in one native call; then what rests on tensors (sizes, shape relations) or relates several values.
+"""
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards import torch_adapter
+from framesmith.guards.failure import MISSES
+from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
+from framesmith.guards.kinds.ambient import GlobalState
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.names import PREFIX
+from framesmith.guards.sources.base import Source
+from framesmith.guards.writer import Writer
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A generated check. `condition` is one expression over local names, temporaries and `constants`.
+
+    It is true when every guard holds. An exception out of `misses` while it is evaluated means that they do not
+    (a path is gone): the dispatcher evaluates it inside `try: ... except misses: ...`.
+    Once it was true, `loads[i]` gives the i-th preloaded source; the temporaries are local names of the dispatcher.
+    """
+
+    condition: str
+    loads: tuple[str, ...]
+    constants: dict[str, object]
+    terms: tuple[str, ...]
+    temporaries: tuple[str, ...]
+    misses: tuple[type[Exception], ...] = MISSES
+
+
+def compile_guards(
+    guard_set: GuardSet,
+    preload: Sequence[Source] = (),
+    *,
+    prefix: str = PREFIX,
+    local_names: Mapping[str, str] | None = None,
+    dispatcher_locals: Collection[str] | None = None,
+) -> Program:
+    """The check for the set.
+
+    `prefix` starts the names of the constants (one prefix per entry of a dispatcher; temporaries are shared).
+    `local_names` maps a local variable to its spelling in the dispatcher where the two differ.
+    `dispatcher_locals`: all local names of the dispatcher; with it a global none of them hides is read by its bare
+    name, which is the fastest (the dispatcher's globals are the user's), otherwise through a call.
+    """
+    writer = Writer(prefix, local_names or {}, dispatcher_locals)
+    for guard in _ambient(guard_set):
+        _add_ambient(guard, guard_set, writer)
+    early, late = _phases(guard_set)
+    for guard in early:
+        _add(guard, writer)
+    _add_tensors(guard_set, writer)
+    for guard in late:
+        _add(guard, writer)
+    for source in preload:
+        writer.preload(source)
+    written = writer.finish()
+    condition = " and ".join(written.terms) or "True"
+    return Program(condition, written.loads, written.constants, written.terms, written.temporaries)
+
+
+def _ambient(guard_set: GuardSet) -> list[Guard]:
+    return [guard for guard in guard_set if isinstance(guard.claim, Relation) and not guard.claim.over]
+
+
+def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
+    """The guards before and after the tensor check."""
+    tensors = {source for source, _ in guard_set.tensors}
+    rests: dict[Source, bool] = {}
+
+    def rests_on_tensor(source: Source) -> bool:
+        known = rests.get(source)
+        if known is None:
+            base = source.base
+            known = rests[source] = base is not None and (base in tensors or rests_on_tensor(base))
+        return known
+
+    early: list[Guard] = []
+    late: list[Guard] = []
+    for guard in guard_set:
+        if isinstance(guard.claim, TensorIs):
+            continue
+        if isinstance(guard.claim, Relation):
+            if guard.claim.over:
+                late.append(guard)
+        else:
+            assert guard.source is not None
+            (late if rests_on_tensor(guard.source) else early).append(guard)
+    return early, late
+
+
+def _add_ambient(guard: Guard, guard_set: GuardSet, writer: Writer) -> None:
+    claim = guard.claim
+    assert isinstance(claim, Relation)
+    if isinstance(claim, GlobalState):
+        native = any(item.spec.example() is not None for _, item in guard_set.tensors)
+        writer.add(claim.render((), writer, beside_tensors=native))
+    else:
+        writer.add(claim.render((), writer))
+
+
+def _add(guard: Guard, writer: Writer) -> None:
+    claim = guard.claim
+    if isinstance(claim, Relation):
+        expressions = [writer.source(source) for source in claim.over]
+        if not claim.reads_all:
+            for source in claim.over:
+                writer.read_now(source)
+        writer.add(claim.render(expressions, writer))
+        return
+    assert guard.source is not None
+    _add_claim(guard.source, claim, writer)
+
+
+def _add_claim(source: Source, claim: Claim, writer: Writer) -> None:
+    lowered = claim.lowered(source)
+    if lowered is None:
+        if writer.is_new(source, claim):
+            writer.add(claim.render(writer.source(source), writer))
+        return
+    for inner_source, inner_claim in lowered:
+        _add_claim(inner_source, inner_claim, writer)
+
+
+def _add_tensors(guard_set: GuardSet, writer: Writer) -> None:
+    """One native call for all tensors it can tell; a Python check each for the rest."""
+    tensors = split_tensors(guard_set)
+    native, examples = [], []
+    for source, claim in tensors.distinct:
+        example = claim.spec.example()
+        if example is None:
+            writer.add(claim.render(writer.source(source), writer))
+        else:
+            native.append((source, claim.spec))
+            examples.append(example)
+    for source, claim in tensors.apart:
+        writer.add(claim.render(writer.source(source), writer))
+    if native:
+        with _state_of(guard_set):
+            check = torch_adapter.tensor_check(
+                examples, [spec.sizes or () for _, spec in native], [spec.strides or () for _, spec in native]
+            )
+        arguments = ", ".join(writer.source(source) for source, _ in native)
+        writer.add(f"{writer.constant(check, 'tensors')}({arguments})")
+
+
+def _state_of(guard_set: GuardSet) -> contextlib.AbstractContextManager[object]:
+    """The dispatch keys in force when the global state was captured; those of now if it is not guarded."""
+    for guard in guard_set:
+        if isinstance(guard.claim, GlobalState):
+            return guard.claim.dispatch.forced()
+    return contextlib.nullcontext()

@@ -1,0 +1,35 @@
+"""Where sources are read from: the arguments of a call, and the globals of the compiled function."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, final
+
+
+class Readable(Hashable, Protocol):
+    """What a scope can read: a source."""
+
+    def read(self, scope: "Scope") -> object: ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """Local names and globals at the moment of a call.
+
+    `remembering()` gives a scope that reads every path once, for one slow check of many guards.
+    """
+
+    locals: Mapping[str, object]
+    globals: Mapping[str, object]
+    memo: dict[Readable, object] | None = field(default=None, repr=False)
+
+    def remembering(self) -> "Scope":
+        return Scope(self.locals, self.globals, {})
+
+    def value_of(self, source: Readable) -> object:
+        """The value of the source; raises one of `MISSES` when the path is gone."""
+        if self.memo is None:
+            return source.read(self)
+        if source not in self.memo:
+            self.memo[source] = source.read(self)
+        return self.memo[source]

@@ -1,0 +1,73 @@
+"""Where a value came from. The public names of this folder."""
+
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.functions import (
+    CellContents,
+    FunctionClosure,
+    FunctionDefault,
+    FunctionGlobals,
+    FunctionKeywordDefault,
+    MethodFunction,
+    MethodSelf,
+)
+from framesmith.guards.sources.modules import buffer, parameter, submodule
+from framesmith.guards.sources.roots import Builtin, Global, GlobalsDict, Local, Pinned
+from framesmith.guards.sources.steps import (
+    Attribute,
+    CallResult,
+    ClassDict,
+    ClassDictItem,
+    DictKeyAt,
+    DictKeys,
+    InstanceDict,
+    InstanceItem,
+    Item,
+    IteratorPart,
+    IteratorPeek,
+    Length,
+    SetItemAt,
+    TypeOf,
+    WeakReferent,
+)
+from framesmith.guards.sources.tensors import Gradient, TensorSize, TensorStorageOffset, TensorStride
+
+ListItem = Item
+
+__all__ = [
+    "Attribute",
+    "Builtin",
+    "CallResult",
+    "CellContents",
+    "ClassDict",
+    "ClassDictItem",
+    "DictKeyAt",
+    "DictKeys",
+    "FunctionClosure",
+    "FunctionDefault",
+    "FunctionGlobals",
+    "FunctionKeywordDefault",
+    "Global",
+    "GlobalsDict",
+    "Gradient",
+    "InstanceDict",
+    "InstanceItem",
+    "Item",
+    "IteratorPart",
+    "IteratorPeek",
+    "Length",
+    "ListItem",
+    "Local",
+    "MethodFunction",
+    "MethodSelf",
+    "Pinned",
+    "SetItemAt",
+    "Source",
+    "TensorSize",
+    "TensorStorageOffset",
+    "TensorStride",
+    "TypeOf",
+    "WeakReferent",
+    "buffer",
+    "parameter",
+    "submodule",
+]

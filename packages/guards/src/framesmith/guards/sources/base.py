@@ -1,0 +1,44 @@
+"""What every source is. The concrete ones stand in the neighbouring files, one family a file."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from framesmith.guards.comparison import Comparable
+from framesmith.guards.names import Names
+from framesmith.guards.scope import Scope
+
+
+class Source(Comparable, ABC):
+    """Where a value came from: a root, or one step from another source.
+
+    Concrete sources are frozen dataclasses with slots and `eq=False` (equality is `Comparable`'s).
+    Invariants: `read` and the text of `expression` give the same object, or both raise one of `MISSES`;
+    reading runs no user code as long as the guards on the base hold; `expression` is a primary expression, so
+    that a step may append to it.
+    """
+
+    __slots__ = ()
+    base: "Source | None"
+
+    @abstractmethod
+    def read(self, scope: Scope) -> object:
+        """The value now."""
+
+    @abstractmethod
+    def expression(self, names: Names) -> str:
+        """Python text that gives the value."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """The path as the user would write it."""
+
+    def is_direct(self) -> bool:
+        """Whether the text is a plain name, so that no temporary would be cheaper."""
+        return False
+
+    def ancestors(self) -> Iterator["Source"]:
+        """The bases, nearest first."""
+        base = self.base
+        while base is not None:
+            yield base
+            base = base.base

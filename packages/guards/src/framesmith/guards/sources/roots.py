@@ -1,0 +1,110 @@
+"""Sources that start a path: local variables, globals, and objects held as constants."""
+
+import builtins
+from dataclasses import dataclass, field
+from typing import final
+
+from framesmith.guards.names import Names, read_global
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Local(Source):
+    """A local variable of the compiled function when it is entered."""
+
+    name: str
+    base: None = field(default=None, init=False, repr=False)
+
+    def read(self, scope: Scope) -> object:
+        if self.name not in scope.locals:
+            raise UnboundLocalError(f"local variable {self.name!r} is not bound")
+        return scope.locals[self.name]
+
+    def expression(self, names: Names) -> str:
+        return names.local(self.name)
+
+    def text(self) -> str:
+        return self.name
+
+    def is_direct(self) -> bool:
+        return True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Global(Source):
+    """What LOAD_GLOBAL of this name gives in the compiled function: a global of its module, else a builtin."""
+
+    name: str
+    base: None = field(default=None, init=False, repr=False)
+
+    def read(self, scope: Scope) -> object:
+        return read_global(scope.globals, self.name)
+
+    def expression(self, names: Names) -> str:
+        return names.global_name(self.name)
+
+    def text(self) -> str:
+        return self.name
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Builtin(Source):
+    """A name of the module `builtins`, whatever the globals hold."""
+
+    name: str
+    base: None = field(default=None, init=False, repr=False)
+
+    def read(self, scope: Scope) -> object:
+        return vars(builtins)[self.name]
+
+    def expression(self, names: Names) -> str:
+        return f"{names.constant(vars(builtins), 'builtins')}[{ascii(self.name)}]"
+
+    def text(self) -> str:
+        return self.name
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class GlobalsDict(Source):
+    """The globals dictionary of the compiled function itself."""
+
+    base: None = field(default=None, init=False, repr=False)
+
+    def read(self, scope: Scope) -> object:
+        return scope.globals
+
+    def expression(self, names: Names) -> str:
+        return f"{names.constant(globals, 'globals')}()"
+
+    def text(self) -> str:
+        return "globals()"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Pinned(Source):
+    """An object held as a constant, compared by identity. It lives as long as the guards do."""
+
+    value: object
+    label: str = "constant"
+    base: None = field(default=None, init=False, repr=False)
+
+    def compared(self) -> tuple[object, ...]:
+        return (id(self.value),)
+
+    def read(self, scope: Scope) -> object:
+        return self.value
+
+    def expression(self, names: Names) -> str:
+        return names.constant(self.value, self.label)
+
+    def text(self) -> str:
+        return self.label
+
+    def is_direct(self) -> bool:
+        return True

@@ -1,0 +1,86 @@
+"""Steps into tensors: sizes, strides, the offset into the storage, the gradient.
+
+They ask a value for tensor methods, so their guards are checked after the tensor itself (see `program`).
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.names import Names
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorSize(Source):
+    """`tensor.size(dim)`."""
+
+    base: Source
+    dim: int
+
+    def read(self, scope: Scope) -> object:
+        return ask(scope.value_of(self.base), "size", self.dim)
+
+    def expression(self, names: Names) -> str:
+        return f"{names.source(self.base)}.size({self.dim})"
+
+    def text(self) -> str:
+        return f"{self.base.text()}.size({self.dim})"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorStride(Source):
+    """`tensor.stride(dim)`."""
+
+    base: Source
+    dim: int
+
+    def read(self, scope: Scope) -> object:
+        return ask(scope.value_of(self.base), "stride", self.dim)
+
+    def expression(self, names: Names) -> str:
+        return f"{names.source(self.base)}.stride({self.dim})"
+
+    def text(self) -> str:
+        return f"{self.base.text()}.stride({self.dim})"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorStorageOffset(Source):
+    """`tensor.storage_offset()`."""
+
+    base: Source
+
+    def read(self, scope: Scope) -> object:
+        return ask(scope.value_of(self.base), "storage_offset")
+
+    def expression(self, names: Names) -> str:
+        return f"{names.source(self.base)}.storage_offset()"
+
+    def text(self) -> str:
+        return f"{self.base.text()}.storage_offset()"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Gradient(Source):
+    """`tensor.grad`."""
+
+    base: Source
+
+    def read(self, scope: Scope) -> object:
+        return getattr(scope.value_of(self.base), "grad")  # noqa: B009  # the type is not known here
+
+    def expression(self, names: Names) -> str:
+        return f"{names.source(self.base)}.grad"
+
+    def text(self) -> str:
+        return f"{self.base.text()}.grad"
+
+
+def ask(tensor: object, method: str, *arguments: int) -> object:
+    """`tensor.method(*arguments)`; AttributeError (a miss) when the value is no tensor."""
+    return getattr(tensor, method)(*arguments)

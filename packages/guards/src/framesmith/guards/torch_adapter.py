@@ -1,0 +1,121 @@
+"""The one place that touches `torch._C._dynamo.guards` and other private parts of torch the guards rest on.
+
+What was found out by running torch 2.13, 2.14 and 2.15 (they agree):
+- `TensorGuards` compares exact type, dispatch keys, dtype, device, `requires_grad`, sizes and strides (sizes and
+  strides come from the lists, not from the example tensors), and refuses the same tensor twice in one call.
+  The dispatch keys are those *in force*: inference mode, dispatch modes, functorch levels and autocast change them.
+  It does not look at layout details of sparse or quantised tensors.
+- `GlobalStateGuard` compares grad mode, autocast, default dtype, deterministic algorithms, number of threads, TF32
+  and reduced-precision switches, and whether torch functions are disabled; no mode stacks, no levels, no hooks.
+"""
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import final
+
+import torch
+from torch._C._dynamo import guards as _native
+from torch._C._functorch import get_interpreter_stack, peek_interpreter_stack
+from torch.autograd import forward_ad
+from torch.utils._python_dispatch import _disable_current_modes
+
+dict_version: Callable[[dict[object, object]], int] = _native.dict_version
+
+#: The module whose `_current_level` is the forward-mode differentiation level (-1 outside).
+forward_ad_module = forward_ad
+
+is_inference_mode: Callable[[], bool] = torch.is_inference_mode_enabled
+function_mode_depth: Callable[[], int] = torch._C._len_torch_function_stack
+dispatch_mode_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
+functorch_top: Callable[[], object] = peek_interpreter_stack
+saved_tensor_hooks: Callable[[bool], object] = torch._C._autograd._top_saved_tensors_default_hooks
+
+
+@final
+class StateSnapshot:
+    """The process-wide switches at one moment, and the native check that they are unchanged."""
+
+    __slots__ = ("_guard", "fields")
+
+    def __init__(self) -> None:
+        self._guard = _native.GlobalStateGuard()
+        self.fields: dict[str, object] = json.loads(self._guard.__getstate__())
+
+    @property
+    def check(self) -> Callable[[], bool]:
+        """The bound native method."""
+        return self._guard.check  # type: ignore[no-any-return]  # torch's stub leaves it open
+
+    def changes(self) -> list[str]:
+        """What differs now, one phrase a field."""
+        now = StateSnapshot().fields
+        return [
+            f"{name} changed from {_flat(was)} to {_flat(now.get(name))}"
+            for name, was in self.fields.items()
+            if was != now.get(name)
+        ]
+
+
+def _flat(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+@final
+class DispatchState:
+    """The dispatch keys a thread includes and excludes at one moment."""
+
+    __slots__ = ("_exclude", "_include")
+
+    def __init__(self) -> None:
+        self._include = torch._C._dispatch_tls_local_include_set()
+        self._exclude = torch._C._dispatch_tls_local_exclude_set()
+
+    def forced(self) -> contextlib.AbstractContextManager[object]:
+        """A context in which they are in force."""
+        guard: contextlib.AbstractContextManager[object] = torch._C._ForceDispatchKeyGuard(
+            self._include, self._exclude
+        )
+        return guard
+
+
+def dispatch_keys(tensor: torch.Tensor) -> int:
+    """The tensor's own dispatch keys, without those in force."""
+    return torch._C._dispatch_keys(tensor).raw_repr()  # type: ignore[no-any-return]  # not in torch's stubs
+
+
+def tensor_check(
+    examples: Sequence[torch.Tensor],
+    sizes: Sequence[Sequence[int | None]],
+    strides: Sequence[Sequence[int | None]],
+) -> Callable[..., bool]:
+    """The native check of so many tensors against type, keys, dtype, device and `requires_grad` of the examples,
+    and against these sizes and strides (None: any). It refuses the same tensor in two places."""
+    guards = _native.TensorGuards(
+        *examples,
+        dynamic_dims_sizes=[list(size) for size in sizes],
+        dynamic_dims_strides=[list(stride) for stride in strides],
+    )
+    return guards.check  # type: ignore[no-any-return]  # torch's stub leaves it open
+
+
+@contextlib.contextmanager
+def outside_modes(inference: bool) -> Iterator[None]:
+    """Make plain tensors whatever modes the user has entered; inference tensors if so asked."""
+    with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.inference_mode(inference):
+        yield
+
+
+def function_modes() -> list[object]:
+    """The torch-function modes entered, outermost first."""
+    return [torch._C._get_function_stack_at(index) for index in range(function_mode_depth())]
+
+
+def dispatch_modes() -> list[object]:
+    """The dispatch modes entered, outermost first."""
+    return [torch._C._get_dispatch_stack_at(index) for index in range(dispatch_mode_depth())]
+
+
+def functorch_levels() -> list[tuple[str, int]]:
+    """The functorch transforms entered (kind and level), outermost first."""
+    return [(str(item.key()), item.level()) for item in get_interpreter_stack() or ()]

@@ -1,0 +1,185 @@
+"""Python text in which every path is read once: the first mention binds a temporary, the others use it.
+
+Terms are written with marks in place of sources (`\\0 7 \\0`). When all terms are known, and so how often each
+source is mentioned, the marks are replaced. Temporaries are reused after their last mention. What may be evaluated
+only sometimes (the right of an `or`) has to be bound before: `read_now`. No guard is known here.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.guards.kinds.base import Claim
+from framesmith.guards.names import Constants, read_global
+from framesmith.guards.sources.base import Source
+
+_MARK = "\0"
+#: Steps written into one another before a temporary is bound by a term of its own (CPython's parser gives up at 200
+#: nested parentheses).
+_DEEPEST = 30
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The finished text."""
+
+    terms: tuple[str, ...]
+    loads: tuple[str, ...]
+    constants: dict[str, object]
+    temporaries: tuple[str, ...]
+
+
+@final
+class Writer:
+    """Collects terms, then writes them. It is the `Names` of a whole program."""
+
+    def __init__(
+        self, prefix: str, local_names: Mapping[str, str], dispatcher_locals: Collection[str] | None
+    ) -> None:
+        self._constants = Constants(prefix)
+        self._local_names = local_names
+        self._dispatcher_locals = None if dispatcher_locals is None else frozenset(dispatcher_locals)
+        self._numbers: dict[Source, int] = {}
+        self._bases: list[int] = []  # number of the source -> number of the nearest base that has one, or -1
+        self._templates: list[list[str]] = []  # text, number, text, number, ... text
+        self._terms: list[list[str]] = []
+        self._mentions: list[int] = []
+        self._said: set[tuple[Source, Claim]] = set()
+        self._loads: list[str] = []
+
+    # --- Names -------------------------------------------------------------------------------------------------
+
+    def source(self, source: Source) -> str:
+        if source.is_direct():
+            return source.expression(self)
+        number = self._numbers.get(source)
+        if number is None:
+            template = self._split(source.expression(self))
+            number = self._numbers[source] = len(self._templates)
+            self._templates.append(template)
+            self._mentions.append(0)
+            self._bases.append(int(template[1]) if len(template) > 1 else -1)
+        return f"{_MARK}{number}{_MARK}"
+
+    def constant(self, value: object, hint: str) -> str:
+        return self._constants.name(value, hint)
+
+    def local(self, name: str) -> str:
+        return self._local_names.get(name, name)
+
+    def global_name(self, name: str) -> str:
+        hiding = self._dispatcher_locals
+        if hiding is not None and name not in hiding and name.isascii() and name.isidentifier():
+            return name
+        return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {ascii(name)})"
+
+    # --- collecting --------------------------------------------------------------------------------------------
+
+    def add(self, term: str) -> None:
+        """One more thing that has to be true."""
+        self._terms.append(self._split(term))
+
+    def is_new(self, source: Source, claim: Claim) -> bool:
+        """Whether nobody asked this before (claims that are lowered may meet)."""
+        size = len(self._said)
+        self._said.add((source, claim))
+        return len(self._said) > size
+
+    def read_now(self, source: Source) -> None:
+        """Bind the source here, whatever is evaluated later."""
+        text = self.source(source)
+        if text.startswith(_MARK):
+            self._terms.append(["", text.strip(_MARK), ""])
+
+    def preload(self, source: Source) -> None:
+        """Keep the value for the entry."""
+        self.read_now(source)
+        text = self.source(source)
+        self._split(text)
+        self._loads.append(text)
+
+    def _split(self, text: str) -> list[str]:
+        pieces = text.split(_MARK)
+        for number in pieces[1::2]:
+            self._mentions[int(number)] += 1
+        return pieces
+
+    # --- writing -----------------------------------------------------------------------------------------------
+
+    def finish(self) -> Written:
+        """The text; the writer is of no use afterwards."""
+        pen = _Pen(self._templates, self._bases, self._mentions)
+        for pieces in self._terms:
+            pen.term(pieces)
+        loads = tuple(pen.bound[int(text.strip(_MARK))] if _MARK in text else text for text in self._loads)
+        return Written(tuple(pen.terms), loads, self._constants.values, tuple(pen.temporaries))
+
+
+@final
+class _Pen:
+    """Replaces marks, in evaluation order."""
+
+    def __init__(self, templates: list[list[str]], bases: list[int], mentions: list[int]) -> None:
+        self._templates = templates
+        self._bases = bases
+        self._left = mentions  # mentions still to come
+        self._free: list[str] = []
+        self.bound: dict[int, str] = {}
+        self.terms: list[str] = []
+        self.temporaries: list[str] = []
+
+    def term(self, pieces: list[str]) -> None:
+        for number in pieces[1::2]:
+            self._bind_far(int(number))
+        if pieces[0] == "" and pieces[2:] == [""]:
+            self._read_now(int(pieces[1]))
+        else:
+            self.terms.append(self._text(pieces))
+
+    def _read_now(self, number: int) -> None:
+        if number in self.bound:
+            self._left[number] -= 1
+            return
+        self._left[number] += 1  # the right side of the `is` below
+        first = self._mention(number)
+        self.terms.append(f"({first} is {self._mention(number)})")
+
+    def _bind_far(self, number: int) -> None:
+        """Bind every so many bases of a path that nobody bound yet, so that it does not nest too deeply."""
+        chain = []
+        while number not in self.bound and self._bases[number] >= 0:
+            number = self._bases[number]
+            chain.append(number)
+        for base in chain[::-1][_DEEPEST - 1 :: _DEEPEST]:
+            if base not in self.bound:
+                self._left[base] += 1
+                self._read_now(base)
+
+    def _text(self, pieces: list[str]) -> str:
+        if len(pieces) == 1:
+            return pieces[0]
+        written = pieces.copy()
+        for index in range(1, len(pieces), 2):
+            written[index] = self._mention(int(pieces[index]))
+        return "".join(written)
+
+    def _mention(self, number: int) -> str:
+        name = self.bound.get(number)
+        self._left[number] -= 1
+        if name is not None:
+            if not self._left[number]:
+                self._free.append(name)
+            return name
+        text = self._text(self._templates[number])
+        if not self._left[number]:
+            return text
+        name = self.bound[number] = self._new_name()
+        return f"({name} := {text})"
+
+    def _new_name(self) -> str:
+        if self._free:
+            return self._free.pop()
+        name = f"__fs_t{len(self.temporaries)}"
+        self.temporaries.append(name)
+        return name
