@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import torch
+from torch import fx
+
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.graph.breaks import GraphBreak
-from torch import fx
 
 # Nodes, constants, and tuples, lists, dicts and slices of these. The containers cannot be spelt recursively
 # without losing the variance that callers need.
@@ -41,9 +42,17 @@ _PLAIN: frozenset[type] = frozenset(
     }
 )
 _SYMBOLIC: frozenset[type] = frozenset({torch.SymInt, torch.SymFloat, torch.SymBool})
-_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._ops.HigherOrderOperator)
+_ADMITTED = (
+    enum.Enum,
+    type,
+    torch.Generator,
+    torch.Stream,
+    torch._ops.OpOverload,
+    torch._ops.OpOverloadPacket,
+    torch._ops.HigherOrderOperator,
+)
 
-NodeOf = Callable[[object], fx.Node]
+NodeOf = Callable[[object], object]
 
 
 def example(node: fx.Node) -> object:
@@ -55,7 +64,7 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
     """The argument in the form a graph node takes it.
 
     `local` gives the node to use in the current graph for a node of an outer one, `symbolic` the node that computes
-    a symbolic number. Raises GraphBreak for an object that cannot stand in a graph.
+    a symbolic number (or the plain number, if it is fixed). Raises GraphBreak for an object that cannot stand in a graph.
     """
     kind = type(argument)
     if kind is fx.Node:
@@ -81,9 +90,7 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
 
 
 def _other_constant(argument: object) -> object:
-    if isinstance(argument, enum.Enum | type | torch.Generator | torch.Stream) or isinstance(
-        argument, _OPERATORS
-    ):
+    if isinstance(argument, _ADMITTED):
         return argument
     if inspect.isroutine(argument):
         return argument

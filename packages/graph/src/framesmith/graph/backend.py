@@ -5,16 +5,17 @@ the outputs. The captured graph is not changed here.
 """
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, cast
 
-import torch
-from framesmith.graph.errors import BackendFailed, UnknownBackend
-from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from torch import fx
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+from framesmith.graph.errors import BackendFailed, UnknownBackend
+from framesmith.graph.options import Backend, BackendCall, GraphOptions
 
 _GROUP = "torch_dynamo_backends"
 _REGISTERED: dict[str, Backend] = {}
@@ -86,8 +87,10 @@ def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: ob
     compiled: BackendCall = aot_module_simplified(
         module,
         examples,
-        fw_compiler=_run_boxed,
-        bw_compiler=_run_boxed,
+        fw_compiler=cast(
+            Any, _run_boxed
+        ),  # torch states the protocol with types of its own that only it can name
+        bw_compiler=cast(Any, _run_boxed),
         partition_fn=functools.partial(min_cut_rematerialization_partition, compiler="inductor"),
         keep_inference_input_mutations=True,
     )
@@ -110,18 +113,18 @@ def inductor(
     options: Mapping[str, object] | None = None,
 ) -> BackendCall:
     """torch's own compiler; `mode` and `options` as `torch.compile` documents them."""
+    # loaded on first use: it takes seconds, and most programs that import us never get here
+    compiler: Any = importlib.import_module("torch._inductor.compile_fx")
+    package: Any = importlib.import_module("torch._inductor")
     patches: dict[str, object] = {}
     if mode is not None:
-        patches.update(torch._inductor.list_mode_options(mode))
-    patches.update(_option_patches(options or {}))
-    compiled: BackendCall = torch._inductor.compile_fx.compile_fx(
-        module, examples, config_patches=patches or None
-    )
+        patches.update(package.list_mode_options(mode))
+    patches.update(_option_patches(package.config.get_config_copy(), options or {}))
+    compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches or None)
     return compiled
 
 
-def _option_patches(options: Mapping[str, object]) -> dict[str, object]:
-    known = torch._inductor.config.get_config_copy()
+def _option_patches(known: Mapping[str, object], options: Mapping[str, object]) -> dict[str, object]:
     patches: dict[str, object] = {}
     for key, value in options.items():
         name = key.replace("-", "_")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
+
 from framesmith.graph.arguments import tensors_in
 
 
@@ -19,8 +20,8 @@ class Snapshot:
 
     tensor: torch.Tensor
     size: torch.Size
-    stride: tuple[int, ...] | None
-    offset: int
+    stride: tuple[int | torch.SymInt, ...] | None
+    offset: int | torch.SymInt
     requires_grad: bool
     storage: int
 

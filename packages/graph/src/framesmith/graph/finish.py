@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from torch import fx
+from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
+
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
@@ -15,8 +18,6 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
-from torch import fx
-from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 
 @final

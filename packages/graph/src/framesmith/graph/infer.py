@@ -4,6 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedMutationAliasingException,
+    UnsupportedOperatorException,
+)
+from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
+
 from framesmith.graph.break_kinds import (
     CONSTRAINT_VIOLATED,
     DATA_DEPENDENT_OUTPUT,
@@ -14,14 +23,6 @@ from framesmith.graph.break_kinds import (
 )
 from framesmith.graph.breaks import BreakKind, GraphBreak
 from framesmith.graph.errors import FakeFailure
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    UnsupportedFakeTensorException,
-    UnsupportedMutationAliasingException,
-    UnsupportedOperatorException,
-)
-from torch.fx.experimental.symbolic_shapes import ConstraintViolationError, GuardOnDataDependentSymNode
 
 CallKind = Literal["call_function", "call_method"]
 

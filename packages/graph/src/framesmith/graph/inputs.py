@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
-from framesmith.guards.sources.base import Source
 from torch import fx
+
+from framesmith.guards.sources.base import Source
 
 _NOT_A_NAME = re.compile(r"\W+")
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from torch import fx
+
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.attributes import Attributes
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.verify import verify
-from torch import fx
 
 
 @final

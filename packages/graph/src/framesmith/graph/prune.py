@@ -5,8 +5,9 @@ Operations that change something stay, see `purity`.
 """
 
 import torch
-from framesmith.graph.purity import is_pure
 from torch import fx
+
+from framesmith.graph.purity import is_pure
 
 _SET_GRAD = torch._C._set_grad_enabled
 

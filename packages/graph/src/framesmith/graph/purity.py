@@ -90,7 +90,7 @@ def _target_mutates(op: str, target: object) -> bool:
     if isinstance(target, torch._ops.OpOverload):
         return bool(target._schema.is_mutable)
     if isinstance(target, torch._ops.OpOverloadPacket):
-        return any(getattr(target, name)._schema.is_mutable for name in target.overloads())
+        return any(getattr(target, name)._schema.is_mutable for name in target._overload_names)
     if target in _MUTATING_FUNCTIONS:
         return True
     name = str(getattr(target, "__name__", ""))

@@ -12,6 +12,8 @@ from typing import Any, Self, TypeAlias, final
 
 import torch
 import torch._guards
+from torch import fx
+
 from framesmith.graph import finish as finishing
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, Argument, admit, examples, tensors_in
@@ -27,9 +29,11 @@ from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.shape_guards import ShapeFacts, Specialised
 from framesmith.graph.subgraph import Subgraph
+from framesmith.graph.symbols import SymbolNodes
+from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
-from torch import fx
 
 UserStack: TypeAlias = str
 """The user's frames as `traceback.format_list` would join them; goes into `stack_trace` of the node."""
@@ -67,7 +71,10 @@ class Recorder:
         self._root = Subgraph()
         self._body = self._root
         self._inputs = Inputs()
+        self._all_inputs: list[Input] = []
+        self._versions: dict[Source, int] = {}
         self._attributes = Attributes()
+        self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._undo: list[Snapshot] = []
         self._open = ExitStack()
         self._active = False
@@ -127,6 +134,11 @@ class Recorder:
         return self._body.graph
 
     @property
+    def operations(self) -> int:
+        """How many nodes the graph being recorded has, inputs left out: equal means that nothing was recorded."""
+        return len(self._body.order) - len(self._inputs)
+
+    @property
     def fake_mode(self) -> torch._subclasses.FakeTensorMode:
         """The fake mode of the trace."""
         return self._world.mode
@@ -178,8 +190,12 @@ class Recorder:
         fake: object,
         layout: tuple[tuple[object, ...], tuple[object, ...], object] | None,
     ) -> fx.Node:
+        if isinstance(fake, torch.Tensor) and not fake.is_inference():
+            self._versions.setdefault(source, fake._version)
         node = self._root.placeholder(placeholder_name(source), fake)
-        self._inputs.add(Input(source, node, value, fake, layout))
+        entry = Input(source, node, value, fake, layout)
+        self._inputs.add(entry)
+        self._all_inputs.append(entry)
         self._inputs.remember(source, fake)
         return node
 
@@ -227,10 +243,15 @@ class Recorder:
         if op == "call_function":
             meta["source_fn_stack"] = [(node.name, target)]
         if self._world.env.pending_fresh_unbacked_symbols:
-            bindings = self._world.unbacked_bindings(result)
-            if bindings:
-                meta["unbacked_bindings"] = bindings
+            self._bind_unbacked(node, result)
         return node
+
+    def _bind_unbacked(self, node: fx.Node, result: object) -> None:
+        bindings = self._world.unbacked_bindings(result)
+        if bindings:
+            node.meta["unbacked_bindings"] = bindings
+            for symbol, path in bindings.items():
+                self._symbols.bind(symbol, node, path)
 
     def _run(
         self, op: CallKind, target: Any, args: tuple[object, ...], kwargs: dict[str, object], impure: bool
@@ -259,8 +280,31 @@ class Recorder:
         self._undo.extend(taken)
         return result, impure or versions != _versions(fake_args)
 
-    def _symbolic(self, value: object) -> fx.Node:
-        raise RecorderMisuse(f"symbolic number {value} without a node")
+    def _mutated_inputs(self, used: Sequence[Input]) -> tuple[Source, ...]:
+        """Inputs whose content or metadata a recorded operation changed, or a tensor that shares their memory."""
+        return tuple(
+            entry.source
+            for entry in used
+            if isinstance(entry.example, torch.Tensor)
+            and not entry.example.is_inference()
+            and entry.example._version != self._versions.get(entry.source)
+        )
+
+    def _symbolic(self, value: object) -> object:
+        return self._symbols.node_of(value, self._body)
+
+    def symbolic(self, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> fx.Node | int | float | bool:
+        """The node of a symbolic number, such as a size of a fake; the plain number if it turned out to be fixed.
+
+        `call` does this by itself for symbolic numbers among its arguments.
+        """
+        found = self._symbolic(value)
+        assert isinstance(found, fx.Node | int | float)
+        return found
+
+    def _symbol_input(self, source: Source, example: object) -> fx.Node:
+        known = self._inputs.find(source)
+        return known.node if known is not None else self._add_input(source, None, example, None)
 
     def get_attribute(self, value: object, hint: str = "constant") -> fx.Node:
         """The node of an object that belongs to the graph: a constant tensor, a GraphModule."""
@@ -323,7 +367,7 @@ class Recorder:
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
             after = Ambient.now()
             self._start.restore()
-            mode, context = self._world.for_backend()
+            _, context = self._world.for_backend()
             try:
                 with torch._guards.tracing(context):
                     call = compile_with(self.options, module, [_for_backend(entry) for entry in used])
@@ -335,7 +379,17 @@ class Recorder:
             outputs=len(dict.fromkeys(outputs)),
             positions=positions,
             graph_module=module,
+            mutated=self._mutated_inputs(used),
         )
+
+    def shape_guards(self) -> list[ShapeExpression]:
+        """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
+        with self.paused():
+            return ShapeFacts(self._world, self._all_inputs).guards()
+
+    def specialised(self) -> list[Specialised]:
+        """The numbers that were asked to be symbolic and that the trace fixed."""
+        return ShapeFacts(self._world, self._all_inputs).specialised()
 
     def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
         nodes = list(dict.fromkeys(outputs))

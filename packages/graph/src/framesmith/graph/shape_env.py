@@ -6,24 +6,28 @@ changes in few places.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import cast, final
+from typing import final
 
 import torch
 import torch._guards
-from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.graph.options import GraphOptions
-from framesmith.graph.torch_sources import SourceNames, TorchSource
-from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import Attribute
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     ShapeEnv,
     StatefulSymbolicContext,
     SubclassSymbolicContext,
+    SymbolicContext,
     compute_unbacked_bindings,
 )
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.graph.expressions import Symbol
+from framesmith.graph.options import GraphOptions
+from framesmith.graph.torch_sources import SourceNames, TorchSource, unwrap
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import Attribute
 
 _TREATMENTS: Mapping[Dim, DimDynamic] = {
     Dim.STATIC: DimDynamic.STATIC,
@@ -65,7 +69,9 @@ class ShapeWorld:
         ours = self.names.wrap(source)
         context = _context(self.names, ours, value, dynamic)
         self.context.tensor_to_context[value] = context
-        return self.mode.from_tensor(value, source=ours, symbolic_context=context)
+        fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
+        fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
+        return fake
 
     def fake_constant(self, value: torch.Tensor) -> torch.Tensor:
         """The fake of a tensor that belongs to the graph; all static."""
@@ -75,19 +81,37 @@ class ShapeWorld:
         """A symbol for an int of the program. 0 and 1 are not special; what is decided about it becomes a guard."""
         ours = self.names.wrap(source)
         symbol = self.env.create_unspecified_symbol(value, source=ours, dynamic_dim=DimDynamic.DYNAMIC)
-        return cast(torch.SymInt | int, self.env.create_symintnode(symbol, hint=value, source=ours))
+        return self.env.create_symintnode(symbol, hint=value, source=ours)
 
     def symbolic_float(self, source: Source, value: float) -> torch.SymFloat | float:
         """A symbol for a float of the program."""
         ours = self.names.wrap(source)
         symbol = self.env.create_unspecified_symbol(value, source=ours, dynamic_dim=DimDynamic.DYNAMIC)
-        return cast(torch.SymFloat | float, self.env.create_symfloatnode(symbol, hint=value, source=ours))
+        return self.env.create_symfloatnode(symbol, hint=value, source=ours)
 
-    def unbacked_bindings(self, result: object) -> Mapping[object, object] | None:
+    def source_of(self, symbol: Symbol) -> Source | None:
+        """Where the value of a symbol can be read; None for one that an operation invented."""
+        return next(self.sources_of(symbol), None)
+
+    def sources_of(self, symbol: Symbol) -> Iterator[Source]:
+        """Every place where the value of a symbol can be read."""
+        for source in self.env.var_to_sources.get(symbol, ()):
+            ours = unwrap(source)
+            if ours is not None:
+                yield ours
+
+    def number_of(self, symbol: Symbol) -> torch.SymInt | torch.SymFloat | int | float:
+        """The symbolic number that is just this symbol."""
+        hint = self.env.backed_var_to_val.get(symbol)
+        if symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT)):
+            return self.env.create_symfloatnode(symbol, hint=None if hint is None else float(hint))
+        return self.env.create_symintnode(symbol, hint=None if hint is None else int(hint))
+
+    def unbacked_bindings(self, result: object) -> Mapping[Symbol, tuple[object, ...]] | None:
         """Where the result of an operation holds the symbols that the operation invented; None if it invented none."""
         if not self.env.pending_fresh_unbacked_symbols:
             return None
-        return cast("Mapping[object, object] | None", compute_unbacked_bindings(self.env, result))
+        return compute_unbacked_bindings(self.env, result)
 
     def drop_pending(self) -> None:
         """Forget symbols invented by an operation that failed."""
@@ -111,9 +135,11 @@ def _context(
         treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
         base_source = names.wrap(Attribute(source.ours, "_base"))
         base_context = _context(names, base_source, base, treatment)
-    if is_traceable_wrapper_subclass(value):
-        attributes, _ = value.__tensor_flatten__()  # type: ignore[attr-defined]  # the protocol of such classes
-        inner = {
+    flatten = getattr(value, "__tensor_flatten__", None)
+    wraps: bool = is_traceable_wrapper_subclass(value)
+    if flatten is not None and wraps:
+        attributes, _ = flatten()
+        inner: dict[str, SymbolicContext] = {
             name: _context(names, names.wrap(Attribute(source.ours, name)), part, dynamic)
             for name in attributes
             if isinstance(part := getattr(value, name), torch.Tensor)

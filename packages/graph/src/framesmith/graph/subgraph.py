@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, final
 
-from framesmith.graph.arguments import EXAMPLE
 from torch import fx
+
+from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.expressions import Expression
 
 
 @final
@@ -12,7 +14,7 @@ class Subgraph:
     """A graph and the order in which its nodes were made.
 
     Invariant: placeholders stand before all other nodes; `order` lists every node, oldest first; `lifted` maps a
-    node of the enclosing graph to the placeholder that stands for it here.
+    node of the enclosing graph to the placeholder that stands for it here, `symbols` a symbolic number to its node.
     """
 
     def __init__(self, parent: "Subgraph | None" = None) -> None:
@@ -20,6 +22,7 @@ class Subgraph:
         self.graph = fx.Graph()
         self.order: list[fx.Node] = []
         self.lifted: dict[fx.Node, fx.Node] = {}
+        self.symbols: dict[Expression, fx.Node] = {}
         self._last_placeholder: fx.Node | None = None
 
     def placeholder(self, name: str, value: object) -> fx.Node:
@@ -59,6 +62,7 @@ class Subgraph:
             self.graph.erase_node(node)
         erased = set(gone)
         self.lifted = {outer: inner for outer, inner in self.lifted.items() if inner not in erased}
+        self.symbols = {symbol: node for symbol, node in self.symbols.items() if node not in erased}
         placeholders = [node for node in self.order if node.op == "placeholder"]
         self._last_placeholder = placeholders[-1] if placeholders else None
         return gone

@@ -1,9 +1,10 @@
 """A graph as text, for logs and golden tests. One line per node: name, value, operation."""
 
 import torch
+from torch import fx
+
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.infer import operation_name
-from torch import fx
 
 
 def value_text(value: object) -> str:

@@ -8,6 +8,7 @@ so nothing of that front end is imported here.
 from typing import final
 
 import torch._guards
+
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
@@ -26,7 +27,7 @@ class TorchSource(torch._guards.Source):
         object.__setattr__(self, "label", label)
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # a cached property there; a plain one serves
+    def name(self) -> str:
         return self.label
 
     @property
@@ -34,7 +35,7 @@ class TorchSource(torch._guards.Source):
         return self.label
 
     @property
-    def guard_source(self) -> torch._guards.GuardSource:  # type: ignore[override]  # as above
+    def guard_source(self) -> torch._guards.GuardSource:
         return torch._guards.GuardSource.LOCAL
 
     def __hash__(self) -> int:

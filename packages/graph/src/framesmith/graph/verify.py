@@ -1,7 +1,8 @@
 """What must hold of a recorded graph. Returns problems with their surroundings, never raises."""
 
-from framesmith.graph.arguments import EXAMPLE
 from torch import fx
+
+from framesmith.graph.arguments import EXAMPLE
 
 
 def verify(graph: fx.Graph) -> list[str]:

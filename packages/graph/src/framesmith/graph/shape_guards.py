@@ -1,0 +1,176 @@
+"""What the trace decided about symbolic numbers, as relations over our sources.
+
+Before: ShapeEnv knows `s0 == 2*s1`, `s1 % 8 == 0`, `3 <= s1`, where s0 is `x.size(0)` and s1 is `y.size(1)`.
+After: `x.size(0) == 2*y.size(1)`, `y.size(1) % 8 == 0`, `3 <= y.size(1)`. Whatever satisfies all of them would
+have been traced in the same way. Plain numbers on a tensor (static sizes) are left to the guard on the tensor.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.printers import PythonPrinter
+
+from framesmith.graph.expressions import Expression, Symbol
+from framesmith.graph.inputs import Input
+from framesmith.graph.shape_env import ShapeWorld
+from framesmith.guards.kinds.shapes import ShapeExpression
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
+
+_LARGEST = torch.iinfo(torch.int64).max - 1
+
+
+@final
+class _Printer(PythonPrinter):
+    """Prints symbols as `{0}`, `{1}` ... and collects the sources they stand for."""
+
+    def __init__(self, sources: "dict[Symbol, Source]") -> None:
+        super().__init__()
+        self._sources = sources
+        self.used: list[Source] = []
+
+    def place(self, source: Source) -> str:
+        """The placeholder of a source."""
+        if source not in self.used:
+            self.used.append(source)
+        return f"{{{self.used.index(source)}}}"
+
+    def _print_Symbol(self, symbol: Symbol) -> str:  # the name is sympy's
+        return self.place(self._sources[symbol])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Specialised:
+    """A number that was asked to be symbolic and that the trace fixed to `value`."""
+
+    source: Source
+    value: object
+
+
+@final
+class ShapeFacts:
+    """Reads the facts out of a ShapeEnv, at the end of a recording and after the backend had its say."""
+
+    def __init__(self, world: ShapeWorld, inputs: Sequence[Input]) -> None:
+        self._world = world
+        self._env: ShapeEnv = world.env
+        self._numbers = list(_numbers(inputs))
+        self._sources: dict[Symbol, Source] = {}
+        self._bind()
+
+    def _bind(self) -> None:
+        # a symbol is read where an input shows it plainly; failing that, where torch made it
+        for source, expression, _ in self._numbers:
+            if isinstance(expression, sympy.Symbol):
+                self._sources.setdefault(expression, source)
+        for symbol in self._env.var_to_sources:
+            origin = self._world.source_of(symbol)
+            if origin is not None:
+                self._sources.setdefault(symbol, origin)
+
+    def guards(self) -> list[ShapeExpression]:
+        """The relations, each once: equalities, then decisions, then ranges."""
+        found = [*self._equalities(), *self._decisions(), *self._ranges()]
+        return list(dict.fromkeys(found))
+
+    def specialised(self) -> list[Specialised]:
+        """Every number that was symbolic at first and is fixed now."""
+        return [
+            Specialised(source, _plain(expression))
+            for source, expression, original in self._numbers
+            if expression.is_number and not original.is_number
+        ]
+
+    def _equalities(self) -> Iterator[ShapeExpression]:
+        for source, expression, original in self._numbers:
+            if original.is_number or self._sources.get(expression) == source:
+                continue
+            if not expression.free_symbols <= self._sources.keys():
+                continue  # a number without hint: the assertion is in the graph
+            printer = _Printer(self._sources)
+            left = printer.place(source)
+            yield self._relation(
+                f"{left} == {printer.doprint(expression)}", printer, sympy.Eq(original, expression)
+            )
+        # torch may tie a symbol to several places (duck shapes)
+        for symbol, torch_sources in self._env.var_to_sources.items():
+            yield from self._duck(symbol, len(torch_sources))
+
+    def _duck(self, symbol: Symbol, count: int) -> Iterator[ShapeExpression]:
+        current = self._env.replace(symbol)
+        if count < 2 or not current.free_symbols <= self._sources.keys():
+            return
+        for source in self._world.sources_of(symbol):
+            if self._sources.get(current) != source:
+                printer = _Printer(self._sources)
+                left = printer.place(source)
+                yield self._relation(
+                    f"{left} == {printer.doprint(current)}", printer, sympy.Eq(symbol, current)
+                )
+
+    def _decisions(self) -> Iterator[ShapeExpression]:
+        for guard in self._env.guards:
+            known = self._env._maybe_evaluate_static(
+                guard.expr, axioms=(), size_oblivious=guard.size_oblivious
+            )
+            if known is not None:
+                continue
+            expression = self._env.simplify(guard.expr)
+            if expression.free_symbols <= self._sources.keys():
+                printer = _Printer(self._sources)
+                yield self._relation(printer.doprint(expression), printer, expression)
+
+    def _ranges(self) -> Iterator[ShapeExpression]:
+        for symbol in self._live_symbols():
+            bounds = self._env.var_to_range.get(symbol)
+            if bounds is None or not bounds.is_int:
+                continue
+            printer = _Printer(self._sources)
+            place = printer.place(self._sources[symbol])
+            parts = []
+            if bounds.lower not in (-int_oo, -sympy.oo) and bounds.lower > -_LARGEST:
+                parts.append(f"{int(bounds.lower)} <= ")
+            parts.append(place)
+            if bounds.upper not in (int_oo, sympy.oo) and bounds.upper < _LARGEST:
+                parts.append(f" <= {int(bounds.upper)}")
+            if len(parts) > 1:
+                yield self._relation("".join(parts), printer, None)
+
+    def _live_symbols(self) -> Iterable[Symbol]:
+        """Symbols that nothing replaced."""
+        return [symbol for symbol in self._sources if self._env.replace(symbol) == symbol]
+
+    def _relation(self, template: str, printer: _Printer, expression: Expression) -> ShapeExpression:
+        functions = {"torch": torch} if "torch." in template else {}
+        return ShapeExpression(template, tuple(printer.used), functions, expression)
+
+
+def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Expression]]":
+    """(where, expression now, expression at first) for every size, stride, offset and number among the inputs."""
+    for entry in inputs:
+        if entry.layout is None:
+            yield from _number(entry.source, entry.example)
+            continue
+        sizes, strides, offset = entry.layout
+        for dim, size in enumerate(sizes):
+            yield from _number(TensorSize(entry.source, dim), size)
+        for dim, stride in enumerate(strides):
+            yield from _number(TensorStride(entry.source, dim), stride)
+        yield from _number(TensorStorageOffset(entry.source), offset)
+
+
+def _number(source: Source, value: object) -> "Iterator[tuple[Source, Expression, Expression]]":
+    node = getattr(value, "node", None)
+    if isinstance(value, torch.SymInt | torch.SymFloat) and hasattr(node, "_expr"):
+        assert node is not None
+        yield source, node.expr, node._expr
+
+
+def _plain(expression: Expression) -> object:
+    return int(expression) if expression.is_integer else float(expression)

@@ -1,0 +1,121 @@
+"""Nodes for symbolic numbers: a size of an input, an unknown number, an expression over those.
+
+A symbol of an input becomes an input of its own (`x.size(0)`), because the tensor's metadata may be changed by a
+recorded operation before the number is used. A number that an operation invented is read off that operation's
+result. Expressions are written out as calls: `2*s0 + 1` gives `mul`, `add`.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any, final
+
+import sympy
+import torch
+from torch import fx
+from torch.utils._pytree import SequenceKey
+from torch.utils._sympy.interp import sympy_interp
+from torch.utils._sympy.reference import PythonReferenceAnalysis
+
+from framesmith.graph.arguments import EXAMPLE, examples
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.breaks import GraphBreak
+from framesmith.graph.expressions import Expression, Symbol
+from framesmith.graph.purity import IMPURE
+from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.subgraph import Subgraph
+from framesmith.guards.sources.base import Source
+
+NewInput = Callable[[Source, object], fx.Node]
+
+
+@final
+class SymbolNodes:
+    """Finds or makes the node of a symbolic number.
+
+    Invariant: `_unbacked` names, for each symbol invented by a recorded operation, the operation and the path to
+    the symbol in its result.
+    """
+
+    def __init__(self, world: ShapeWorld, new_input: NewInput) -> None:
+        self._world = world
+        self._new_input = new_input
+        self._unbacked: dict[Symbol, tuple[fx.Node, tuple[object, ...]]] = {}
+
+    def bind(self, symbol: Symbol, node: fx.Node, path: tuple[object, ...]) -> None:
+        """Remember where an invented symbol can be read."""
+        self._unbacked[symbol] = (node, path)
+
+    def node_of(self, value: object, body: Subgraph) -> object:
+        """The node for a symbolic number in this graph, or the plain number if it turned out to be fixed."""
+        inner = getattr(value, "node", None)
+        expression = getattr(inner, "expr", None)
+        if expression is None:
+            raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {value}")
+        if expression.is_number or expression in (sympy.true, sympy.false):
+            return _plain(expression)
+        for symbol in sorted(expression.free_symbols, key=str):
+            if symbol not in body.symbols:
+                body.symbols[symbol] = self._symbol(symbol, body)
+        known = body.symbols.get(expression)
+        if known is None:
+            known = body.symbols[expression] = _write(expression, body)
+        return known
+
+    def _symbol(self, symbol: Symbol, body: Subgraph) -> fx.Node:
+        found = self._unbacked.get(symbol)
+        if found is not None:
+            node, path = found
+            return _follow(body.local(node), path, body)
+        source = self._world.source_of(symbol)
+        if source is None:
+            raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {symbol}, whose origin is not known")
+        return body.local(self._new_input(source, self._world.number_of(symbol)))
+
+
+def _plain(expression: Expression) -> object:
+    if expression in (sympy.true, sympy.false):
+        return bool(expression)
+    return int(expression) if expression.is_integer else float(expression)
+
+
+def _follow(node: fx.Node, path: tuple[object, ...], body: Subgraph) -> fx.Node:
+    for key in path:
+        if isinstance(key, SequenceKey):
+            node = _record(body, "call_function", operator.getitem, (node, key.idx))
+        elif hasattr(key, "name"):  # a method of the result: size, stride, storage_offset
+            node = _record(body, "call_method", key.name, (node,))
+        else:
+            raise GraphBreak(UNSUPPORTED_VALUE, f"a symbolic number found at {key} of a result")
+    return node
+
+
+def _record(body: Subgraph, op: str, target: Any, args: tuple[object, ...]) -> fx.Node:  # any callable
+    values = examples(args)
+    assert isinstance(values, tuple)
+    result = target(*values) if op == "call_function" else getattr(values[0], target)(*values[1:])
+    node = body.append(op, target, args, {})
+    node.meta[EXAMPLE] = result
+    node.meta[IMPURE] = False
+    return node
+
+
+def _write(expression: Expression, body: Subgraph) -> fx.Node:
+    tracer = fx.proxy.GraphAppendingTracer(body.graph)
+    proxies = {symbol: fx.Proxy(body.symbols[symbol], tracer) for symbol in expression.free_symbols}
+    before = len(body.graph.nodes)
+    result = sympy_interp(PythonReferenceAnalysis, proxies, expression)
+    for node in list(body.graph.nodes)[before:]:
+        values, keywords = examples(node.args), examples(dict(node.kwargs))
+        assert isinstance(values, tuple)
+        assert isinstance(keywords, dict)
+        assert callable(node.target)
+        node.meta[EXAMPLE] = node.target(*values, **keywords)
+        node.meta[IMPURE] = False
+        body.order.append(node)
+    assert isinstance(result, fx.Proxy)
+    return result.node
+
+
+def is_number_symbol(value: object) -> bool:
+    """Whether the value is a symbolic number with an expression (not the ragged size of a nested tensor)."""
+    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) and hasattr(value.node, "expr")
