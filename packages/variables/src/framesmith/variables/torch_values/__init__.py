@@ -1,1 +1,1 @@
-"""Trackers of one family; each module stands for itself."""
+"""Trackers and rows for everything torch: tensors, symbolic numbers, graph functions, ambient switches, modules."""

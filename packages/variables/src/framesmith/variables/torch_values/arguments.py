@@ -1,0 +1,54 @@
+"""Containers as arguments of a graph node: one rule per kind of tracker. Tensors and numbers know their node."""
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.ranges import RangeTracker
+from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.torch_values.graph_values import graph_argument, graph_arguments, register_argument
+
+
+def _tuple(tx: TraceContext, tracker: Tracker) -> object:
+    """Tuples and struct sequences as tuples; a named tuple keeps its class, for functions that ask for fields."""
+    assert isinstance(tracker, TupleTracker)
+    items = graph_arguments(tx, tracker.items)
+    if hasattr(tracker.kind, "_make"):
+        return tracker.kind(*items)
+    return items
+
+
+def _list(tx: TraceContext, tracker: Tracker) -> object:
+    assert isinstance(tracker, ListTracker)
+    _must_be(tracker, list)
+    return list(graph_arguments(tx, tracker.items))
+
+
+def _dict(tx: TraceContext, tracker: Tracker) -> object:
+    assert isinstance(tracker, DictTracker)
+    _must_be(tracker, dict)
+    return {graph_argument(tx, key): graph_argument(tx, value) for key, value in tracker.items(tx)}
+
+
+def _slice(tx: TraceContext, tracker: Tracker) -> object:
+    assert isinstance(tracker, SliceTracker)
+    return slice(*graph_arguments(tx, tracker.members()))
+
+
+def _range(tx: TraceContext, tracker: Tracker) -> object:
+    return tracker.as_python_constant()
+
+
+def _must_be(tracker: Tracker, kind: type) -> None:
+    if tracker.python_type is not kind:
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
+
+
+register_argument(TupleTracker, _tuple)
+register_argument(ListTracker, _list)
+register_argument(DictTracker, _dict)
+register_argument(SliceTracker, _slice)
+register_argument(RangeTracker, _range)

@@ -1,0 +1,16 @@
+"""Imports every module of this folder that holds rows or wrap rules."""
+
+from typing import Final
+
+from framesmith.variables.torch_values import (
+    arguments,
+    folded,
+    functions,
+    method_rows,
+    modes,
+    symbolic,
+    tensor_attributes,
+    tensor_inputs,
+)
+
+MODULES: Final = (arguments, folded, functions, method_rows, modes, symbolic, tensor_attributes, tensor_inputs)

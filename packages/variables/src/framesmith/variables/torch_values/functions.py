@@ -1,0 +1,152 @@
+"""Which callables become one node of the graph. One rule decides, by the real object; tables hold the exceptions.
+
+A builtin function belongs in the graph when torch's generated tables hold it, a Python function when its *globals*
+are those of a module listed here (`functools.wraps` cannot change those), an operator of `torch.ops` always.
+"""
+
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Final
+
+import torch
+import torch._jit_internal
+import torch.functional
+import torch.nn.functional
+from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph.break_kinds import BACKEND_LIMIT, DATA_DEPENDENT_OUTPUT, INTROSPECTION, NATIVE_CALL, RANDOM_STATE
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+from torch._library.custom_ops import CustomOpDef
+
+from framesmith.variables.core import CALLABLES, Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values import arguments, folded, method_rows, modes, symbolic
+from framesmith.variables.torch_values.graph_calls import graph_call, is_operator, register_graph_function
+
+CATALOGUE: Final = (arguments, folded, method_rows, modes, symbolic)
+"""Modules whose rows stand before the general rule; importing this module imports them."""
+
+_BUILTIN_HOMES: Final = (
+    torch._C._VariableFunctions,
+    torch._C._nn,
+    torch._C._fft,
+    torch._C._linalg,
+    torch._C._special,
+    torch._C._sparse,
+    torch._C._nested,
+)
+_PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
+
+# Functions of those homes that no node can hold.
+_BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
+    INTROSPECTION: (
+        "from_numpy", "frombuffer", "from_file", "_from_blob", "asarray", "is_same_size", "_debug_has_internal_overlap",
+        "_print", "_has_compatible_shallow_copy_type", "_cufft_set_plan_cache_max_size", "_cufft_clear_plan_cache",
+    ),
+    BACKEND_LIMIT: (
+        "resize_as_", "resize_as_sparse_", "_resize_output_", "_make_dual", "_unpack_dual", "_add_batch_dim",
+        "_remove_batch_dim", "_propagate_xla_data", "_sync", "detach_",
+    ),
+    DATA_DEPENDENT_OUTPUT: ("is_nonzero",),
+}  # fmt: skip
+
+
+def _homes() -> dict[str, list[object]]:
+    """Every builtin function of the homes, by name."""
+    found: dict[str, list[object]] = {}
+    for home in _BUILTIN_HOMES:
+        for name in dir(home):
+            value = getattr(home, name)
+            if isinstance(value, BuiltinFunctionType) and not name.startswith("__"):
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def _break_row(function: object, kind: BreakKind, name: str) -> None:
+    def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        raise GraphBreak(kind, f"torch.{name}()")
+
+    CALLABLES.row(function)(refuse)
+
+
+def _install() -> None:
+    builtins = _homes()
+    for kind, names in _BREAKS.items():
+        for name in names:
+            for function in builtins.get(name, ()):
+                if CALLABLES.find(function) is None:
+                    _break_row(function, kind, name)
+    for functions in builtins.values():
+        for function in functions:
+            register_graph_function(function)  # type: ignore[arg-type]  # builtin functions, as just asked
+    for home in _PYTHON_HOMES:
+        for value in vars(home).values():
+            if isinstance(value, FunctionType) and _lives_in(value, home):
+                register_graph_function(value)
+
+
+def _lives_in(function: FunctionType, home: ModuleType) -> bool:
+    """Whether the function was written in that module, or is one of its `boolean_dispatch` pairs."""
+    if function.__globals__ is vars(home):
+        return True
+    return function.__globals__ is vars(torch._jit_internal) and function.__module__ == home.__name__
+
+
+_install()
+
+
+class OperatorTracker(Tracker):
+    """An operator of `torch.ops`, or an operator made by `torch.library.custom_op`."""
+
+    def __init__(self, value: object, source: Source) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """Its class."""
+        return type(self.value)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """One node."""
+        operator = self.value._opoverload if isinstance(self.value, CustomOpDef) else self.value
+        assert callable(operator)
+        return graph_call(tx, operator, args, kwargs)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """An overload of the operator."""
+        found = getattr(self.value, name, None)
+        if not is_operator(found):
+            return self.unsupported(f"reading attribute {name!r}")
+        assert self.source is not None
+        return OperatorTracker(found, self.source)
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the operator."""
+        return isinstance(other, OperatorTracker) and other.value is self.value
+
+    def truth(self, tx: TraceContext) -> bool:
+        """An operator is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The object itself."""
+        return writer.constant(self.value, "operator")
+
+
+@WRAP_RULES.when(20, lambda value: is_operator(value) or isinstance(value, CustomOpDef))
+def wrap_operator(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """By identity."""
+    tx.guard(source, Identical(value))
+    return OperatorTracker(value, source)
+
+
+@CALLABLES.row(torch.manual_seed, torch.seed, torch.initial_seed, torch.get_rng_state, torch.set_rng_state)
+def random_state(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """The order of seeding and drawing must be kept: it runs between graphs."""
+    raise GraphBreak(RANDOM_STATE, "the state of torch's random number generator")
+
+
+@CALLABLES.row(torch.compile, torch.save, torch.load)
+def not_in_a_graph(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """Compilers and files."""
+    raise GraphBreak(NATIVE_CALL, "torch.compile, torch.save or torch.load")

@@ -1,0 +1,74 @@
+"""Calls that become one graph node: the generic handler of rows for torch functions and tensor methods.
+
+Which callables get such a row stands in `functions` and `method_rows`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+
+import torch
+from framesmith.graph import GraphBreak
+from framesmith.graph.arguments import tensors_in
+from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
+from framesmith.guards.sources import Pinned
+
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
+from framesmith.variables.torch_values.graph_values import graph_arguments, graph_keywords
+from framesmith.variables.torch_values.results import call_node, wrap_result
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+Target = Callable[..., object] | str
+
+
+def graph_call(
+    tx: TraceContext, target: Target, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker:
+    """Record the call and wrap what it gives. `out=` tensors must keep their sizes."""
+    outputs = _outputs(kwargs.get("out"))
+    sizes = [output.fake.shape for output in outputs]
+    marker = tx.graph.marker()
+    node = call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
+    for output, size in zip(outputs, sizes, strict=True):
+        if len(size) != output.fake.dim() or any(a is not b and a != b for a, b in zip(size, output.fake.shape, strict=True)):
+            tx.graph.rollback(marker)
+            raise GraphBreak(BACKEND_LIMIT, f"{target}: out= is resized")
+    return wrap_result(tx, node)
+
+
+def _outputs(out: Tracker | None) -> list[TensorTracker]:
+    if out is None:
+        return []
+    if isinstance(out, TensorTracker):
+        return [out]
+    return [child for child in (member.realize() for member in out.children()) if isinstance(child, TensorTracker)]
+
+
+def register_graph_function(function: Callable[..., object], target: Target | None = None) -> None:
+    """Give a callable a row that records it, unless it has a row already.
+
+    A Python function that is handed an object which no node can hold (a callable, an instance) is inlined instead.
+    """
+    if CALLABLES.find(function) is not None:
+        return
+    recorded = function if target is None else target
+
+    def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        try:
+            return graph_call(tx, recorded, args, kwargs)
+        except GraphBreak as reason:
+            if reason.kind is not UNSUPPORTED_ARGUMENT or not isinstance(function, FunctionType):
+                raise
+        return FunctionTracker(function, Pinned(function, function.__qualname__)).bind(tx, args, kwargs)
+
+    CALLABLES.row(function)(record_call)
+
+
+def is_operator(value: object) -> bool:
+    """Whether it is an operator of the dispatcher: `torch.ops.aten.add`, `torch.ops.aten.add.Tensor`, a custom one."""
+    return isinstance(value, torch._ops.OpOverload | torch._ops.OpOverloadPacket)
+
+
+def has_tensors(example: object) -> bool:
+    """Whether an example value holds a tensor."""
+    return bool(tensors_in(example))

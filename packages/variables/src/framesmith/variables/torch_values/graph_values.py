@@ -1,0 +1,60 @@
+"""What tensors and symbolic numbers have in common: a graph node stands for the value at run time.
+
+Also the way back from a tracker to an argument of a node. How nodes become trackers is in `results`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from torch import fx
+
+from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
+
+ArgumentRule = Callable[[TraceContext, Tracker], object]
+_rules: dict[type[Tracker], ArgumentRule] = {}
+
+
+class GraphValue(Tracker):
+    """A value that the graph computes or takes in."""
+
+    @abstractmethod
+    def graph_node(self, tx: TraceContext) -> fx.Node:
+        """The node whose run-time result is this value."""
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The output of the graph."""
+        return writer.node(self.output_node())
+
+    @abstractmethod
+    def output_node(self) -> fx.Node:
+        """The node to output when the value is needed after the graph."""
+
+
+def register_argument(kind: type[Tracker], rule: ArgumentRule) -> None:
+    """Say how trackers of exactly this class become arguments of a node."""
+    _rules[kind] = rule
+
+
+def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
+    """The tracker as an argument of a node: nodes, constants and containers of those; else a graph break."""
+    tracker = tracker.realize()
+    if isinstance(tracker, GraphValue):
+        return tracker.graph_node(tx)
+    if isinstance(tracker, Constant):
+        return tracker.value
+    rule = _rules.get(type(tracker))
+    if rule is None:
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
+    return rule(tx, tracker)
+
+
+def graph_arguments(tx: TraceContext, trackers: Iterable[Tracker]) -> tuple[object, ...]:
+    """Several positional arguments."""
+    return tuple(graph_argument(tx, tracker) for tracker in trackers)
+
+
+def graph_keywords(tx: TraceContext, trackers: Mapping[str, Tracker]) -> dict[str, object]:
+    """Several keyword arguments."""
+    return {name: graph_argument(tx, tracker) for name, tracker in trackers.items()}

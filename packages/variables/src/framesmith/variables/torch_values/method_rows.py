@@ -1,0 +1,141 @@
+"""Methods of tensors: those that look at metadata, those that no graph holds, and one node for all others."""
+
+from types import FunctionType, MethodDescriptorType
+from typing import Final
+
+import torch
+from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph.break_kinds import (
+    BACKEND_LIMIT,
+    BACKWARD_CALL,
+    INTROSPECTION,
+    NATIVE_CALL,
+    TENSOR_ITEM,
+)
+
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.torch_values.class_attributes import class_attribute
+from framesmith.variables.torch_values.graph_calls import graph_call, register_graph_function
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+# Answered by the fake itself. All of their operands are numbers, names or memory formats.
+METADATA: Final = (
+    "size", "stride", "dim", "ndimension", "numel", "nelement", "element_size", "storage_offset", "is_contiguous",
+    "is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "dim_order", "__len__",
+)  # fmt: skip
+
+# No node can hold these, or a node would not do what the method does.
+BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
+    BACKWARD_CALL: ("backward", "retain_grad"),
+    TENSOR_ITEM: ("numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__"),
+    INTROSPECTION: (
+        "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
+        "is_shared", "_use_count", "_is_view", "__reduce__", "__reduce_ex__", "_reduce_ex_internal", "__setstate__",
+        "__getstate__", "__sizeof__", "__dir__", "__repr__", "__format__", "__deepcopy__", "_view_func",
+        "_view_func_unsafe", "_rev_view_func_unsafe", "_fix_weakref", "is_inference", "is_pinned", "is_coalesced",
+    ),
+    BACKEND_LIMIT: (
+        "set_", "resize_", "resize_as_", "resize", "resize_as", "resize_as_sparse_", "sparse_resize_",
+        "sparse_resize_and_clear_", "share_memory_", "module_load", "as_subclass", "record_stream", "detach_",
+        "apply_", "map_", "map2_", "_make_subclass",
+    ),
+    NATIVE_CALL: ("register_hook", "register_post_accumulate_grad_hook", "reinforce"),
+}  # fmt: skip
+
+
+def _metadata_row(name: str) -> None:
+    def look(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        tensor = receiver(self, name)
+        values = [argument.as_python_constant() for argument in args]
+        keywords = {key: value.as_python_constant() for key, value in kwargs.items()}
+        return tensor.metadata(tx, name, *values, **keywords)
+
+    CALLABLES.row(class_attribute(torch.Tensor, name))(look)
+
+
+def _break_row(name: str, kind: BreakKind) -> None:
+    def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        raise GraphBreak(kind, f"Tensor.{name}()")
+
+    CALLABLES.row(class_attribute(torch.Tensor, name))(refuse)
+
+
+def receiver(self: Tracker, name: str) -> TensorTracker:
+    """The receiver of a tensor method."""
+    return self if isinstance(self, TensorTracker) else self.unsupported(f"Tensor.{name}")
+
+
+@CALLABLES.row(torch.Tensor.requires_grad_)
+def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
+    """Only where it changes nothing: a backend could not change it on an input, nor on a value of its own."""
+    wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
+    if receiver(self, "requires_grad_").fake.requires_grad != wanted:
+        raise GraphBreak(BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}")
+    return self
+
+
+@CALLABLES.row(torch.Tensor.get_device)
+def get_device(tx: TraceContext, self: Tracker) -> Tracker:
+    """The index of the device, -1 for the CPU."""
+    device = receiver(self, "get_device").fake.device
+    return Constant(device.index if device.index is not None else -1)
+
+
+@CALLABLES.row(torch.Tensor.type)
+def type_(tx: TraceContext, self: Tracker, dtype: Tracker | None = None, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """Without a type, the name of the tensor's own; with one, a conversion."""
+    if dtype is None and not args and not kwargs:
+        return receiver(self, "type").metadata(tx, "type")
+    given = () if dtype is None else (dtype,)
+    return graph_call(tx, "type", (self, *given, *args), kwargs)
+
+
+@CALLABLES.row(torch.Tensor.__hash__)
+def hash_(tx: TraceContext, self: Tracker) -> Tracker:
+    """`id(x)`: another number in each run."""
+    raise GraphBreak(INTROSPECTION, "hash() of a tensor")
+
+
+@CALLABLES.row(torch.Tensor.__iter__)
+def iter_(tx: TraceContext, self: Tracker) -> Tracker:
+    """`iter(x)`."""
+    return self.iterate(tx)
+
+
+@CALLABLES.row(torch.Tensor.__contains__)
+def contains(tx: TraceContext, self: Tracker, element: Tracker) -> Tracker:
+    """`element in x`."""
+    return self.contains(tx, element)
+
+
+@CALLABLES.row(torch.Tensor.__reversed__)
+def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
+    """`x.flip(0)`; a 0-d tensor as it is."""
+    if receiver(self, "__reversed__").fake.dim() == 0:
+        return self
+    return graph_call(tx, "flip", (self, Constant(0)), {})
+
+
+@CALLABLES.row(torch.Tensor.is_same_size)
+def is_same_size(tx: TraceContext, self: Tracker, other: Tracker) -> Tracker:
+    """Whether the sizes are equal; decided by the sizes at hand."""
+    left, right = receiver(self, "is_same_size").fake.shape, receiver(other, "is_same_size").fake.shape
+    return Constant(len(left) == len(right) and all(bool(a == b) for a, b in zip(left, right, strict=True)))
+
+
+def _install() -> None:
+    for name in METADATA:
+        if CALLABLES.find(class_attribute(torch.Tensor, name)) is None:
+            _metadata_row(name)
+    for kind, names in BREAKS.items():
+        for name in names:
+            stored = class_attribute(torch.Tensor, name)
+            if isinstance(stored, MethodDescriptorType | FunctionType):
+                _break_row(name, kind)
+    for name in dir(torch.Tensor):
+        stored = class_attribute(torch.Tensor, name)
+        if isinstance(stored, MethodDescriptorType | FunctionType):
+            register_graph_function(stored, name)
+
+
+_install()

@@ -1,0 +1,130 @@
+"""From a graph node to trackers: recording one operation and wrapping what it gives.
+
+The trackers themselves register a rule for their kind of example value; this module knows none of them.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+import torch
+from framesmith.graph import BreakKind, FakeFailure, GraphBreak, Recorder, register
+from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.infer import translate
+from torch import fx
+
+from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.torch_values.graph_values import graph_arguments, graph_keywords
+
+OPERATION_RAISES = register(
+    BreakKind(
+        "operation-raises",
+        "an operation that raises an exception",
+        "The operation fails on the shapes and types at hand, so it is run for real, to raise what eager raises.",
+        "Correct the arguments of the operation; the message is that of torch.",
+    )
+)
+
+ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
+_rules: dict[type, ResultRule] = {}
+_memos: "WeakKeyDictionary[Recorder, dict[int, tuple[object, Tracker]]]" = WeakKeyDictionary()
+
+
+def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
+    """Decorator: example values that are instances of one of `kinds` become a tracker by `rule(tx, node, value)`."""
+
+    def add(rule: ResultRule) -> ResultRule:
+        _rules.update(dict.fromkeys(kinds, rule))
+        return rule
+
+    return add
+
+
+def known_objects(tx: TraceContext) -> dict[int, tuple[object, Tracker]]:
+    """Per trace: id of a fake tensor -> (the fake, kept alive; its one tracker)."""
+    return _memos.setdefault(tx.graph, {})
+
+
+def record(
+    tx: TraceContext,
+    target: Callable[..., object] | str,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker] | None = None,
+) -> Tracker:
+    """Record a call of a function, or of a method given by name, and wrap its result."""
+    return wrap_result(tx, record_node(tx, target, args, kwargs))
+
+
+def record_node(
+    tx: TraceContext,
+    target: Callable[..., object] | str,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker] | None = None,
+) -> fx.Node:
+    """Record a call of a function, or of a method given by name; the node, its example value in place."""
+    return call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
+
+
+def call_node(
+    tx: TraceContext,
+    target: Callable[..., object] | str,
+    args: tuple[object, ...],
+    kwargs: dict[str, object] | None = None,
+) -> fx.Node:
+    """As `record_node`, with arguments that are in the graph's form already."""
+    op = "call_method" if isinstance(target, str) else "call_function"
+    try:
+        return tx.graph.call(op, target, args, kwargs or {})
+    except FakeFailure as failure:
+        raise GraphBreak(OPERATION_RAISES, str(failure)) from failure
+
+
+def asked(what: str, question: Callable[..., object], *arguments: object, **keywords: object) -> object:
+    """The answer to a question about a fake or a symbolic number, asked without a node.
+
+    A decision on a number that only the running program knows breaks the graph.
+    """
+    try:
+        return question(*arguments, **keywords)
+    except Exception as error:
+        reason = translate(what, error)
+        if isinstance(reason, GraphBreak):
+            raise reason from error
+        raise GraphBreak(OPERATION_RAISES, str(reason)) from error
+
+
+def wrap_result(tx: TraceContext, node: fx.Node) -> Tracker:
+    """The tracker of a node's value: tensor, symbolic number, constant, or a container of those."""
+    return wrap_value(tx, node, example(node))
+
+
+def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
+    """As `wrap_result`, for a value that is known to be what `node` gives.
+
+    Only tensors need a node; without one, the value is what a question about sizes or types gave.
+    """
+    kind = type(value)
+    rule = _rules.get(torch.Tensor if isinstance(value, torch.Tensor) else kind)
+    if rule is not None:
+        return rule(tx, node, value)
+    if is_constant_type(kind):
+        return Constant(value)
+    if isinstance(value, tuple):
+        return TupleTracker([_member(tx, node, index, item) for index, item in enumerate(value)], None, kind)
+    if kind is list:
+        assert isinstance(value, list)
+        return ListTracker([_member(tx, node, index, item) for index, item in enumerate(value)])
+    if kind is dict:
+        assert isinstance(value, dict)
+        return new_dict([(Constant(key), _member(tx, node, key, item)) for key, item in value.items()])
+    raise GraphBreak(UNSUPPORTED_VALUE, f"an operation gives a {kind.__name__}")
+
+
+def _member(tx: TraceContext, node: fx.Node | None, key: object, value: object) -> Tracker:
+    if node is not None and isinstance(value, torch.Tensor | tuple | list | dict):
+        node = call_node(tx, operator.getitem, (node, key))
+    return wrap_value(tx, node, value)

@@ -1,0 +1,160 @@
+"""Numbers that may differ from call to call: sizes, and ints and floats that the policy makes dynamic.
+
+Arithmetic is done by torch's symbolic numbers themselves; nodes are written when the number meets a tensor
+operation or is needed after the graph. Every decision (`if n > 2`, `range(n)`) leaves a guard in the ShapeEnv.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Hashable
+from typing import Final, TypeAlias, final
+
+import torch
+from framesmith.graph import Recorder
+from framesmith.guards import Source
+from torch import fx
+
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
+from framesmith.variables.operations.binary import FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.torch_values.results import asked, register_result
+
+Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
+_PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
+_UNARY: Final[dict[str, Callable[[object], object]]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
+_NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
+
+
+@final
+class SymbolicNumber(GraphValue):
+    """An int, float or bool whose value is an expression over symbols. Invariant: the expression is no constant."""
+
+    def __init__(self, graph: Recorder, value: Symbolic, source: Source | None = None) -> None:
+        self._graph = graph
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`int`, `float` or `bool`."""
+        return _PYTHON_TYPES[type(self.value)]
+
+    def graph_node(self, tx: TraceContext) -> fx.Node:
+        """The node that computes it, written on demand."""
+        return self.output_node()
+
+    def output_node(self) -> fx.Node:
+        """The same; the recorder keeps one node per expression."""
+        node = self._graph.symbolic(self.value)
+        assert isinstance(node, fx.Node), "a number that is fixed is a Constant"
+        return node
+
+    def is_python_constant(self) -> bool:
+        """Whether it may be specialised: the value in this call is known."""
+        return bool(self.value.node.has_hint())
+
+    def as_python_constant(self) -> object:
+        """The value in this call; a guard holds it from now on."""
+        return asked("a number that has to be known", self.python_type, self.value)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Decided by the value in this call; the decision is guarded."""
+        return bool(asked("the truth of a number", bool, self.value))
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Symbolic arithmetic; None for operands that are no real numbers."""
+        return self._combine(tx, symbol, FUNCTIONS, other, swap=False)
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """The same, operands swapped."""
+        return self._combine(tx, symbol, FUNCTIONS, other, swap=True)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A symbolic bool: nothing is decided yet."""
+        return self._combine(tx, symbol, COMPARISONS, other, swap=False)
+
+    def _combine(
+        self,
+        tx: TraceContext,
+        symbol: str,
+        functions: dict[str, Callable[[object, object], object]],
+        other: Tracker,
+        *,
+        swap: bool,
+    ) -> Tracker | None:
+        operand: object
+        if isinstance(other, SymbolicNumber):
+            operand = other.value
+        elif isinstance(other, Constant) and isinstance(other.value, int | float):
+            operand = other.value
+        elif isinstance(other, Constant) and isinstance(other.value, str | bytes | complex):
+            pair = (other, specialize(tx, self)) if swap else (specialize(tx, self), other)
+            return fold(tx, functions[symbol], pair)
+        else:
+            return None
+        if symbol in _NOT_SYMBOLIC or bool in (self.python_type, type(operand)) or isinstance(operand, torch.SymBool):
+            pair = (specialize(tx, other), specialize(tx, self))
+            return fold(tx, functions[symbol], pair if swap else pair[::-1])
+        values = (operand, self.value) if swap else (self.value, operand)
+        return number(tx, asked(f"arithmetic ({symbol}) on a number", functions[symbol], *values))
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """Symbolic negation; `~` needs the value."""
+        if symbol == "~" or self.python_type is bool:
+            return fold(tx, _UNARY[symbol], (specialize(tx, self),))
+        return number(tx, asked("arithmetic on a number", _UNARY[symbol], self.value))
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Attributes of the value in this call."""
+        return specialize(tx, self).attribute(tx, name)
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """A dict or set needs the value."""
+        return specialize(tx, self).hash_key(tx)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A number born in the trace is an output of the graph."""
+        fixed = self._graph.symbolic(self.value)
+        return writer.node(fixed) if isinstance(fixed, fx.Node) else repr(fixed)
+
+    def describe(self) -> str:
+        """The expression."""
+        return f"{self.python_type.__name__} {self.value}"
+
+
+@register_result(torch.SymInt, torch.SymFloat, torch.SymBool)
+def _symbolic_result(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
+    return number(tx, value)
+
+
+def number(tx: TraceContext, value: object, source: Source | None = None) -> Tracker:
+    """The tracker of a number, symbolic or not."""
+    if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return Constant(value)
+    if value.node.is_constant() or getattr(value.node, "expr", None) is not None and _is_fixed(value):
+        return Constant(_PYTHON_TYPES[type(value)](value))
+    return SymbolicNumber(tx.graph, value, source)
+
+
+def _is_fixed(value: Symbolic) -> bool:
+    expression = value.node.expr
+    return bool(expression.is_number) or str(expression) in ("True", "False")
+
+
+def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
+    """The number as a constant, for places where Python needs a real one; guarded by the ShapeEnv."""
+    tracker = tracker.realize()
+    return tracker if isinstance(tracker, Constant) else Constant(tracker.as_python_constant())
+
+
+def _unfolded(function: Callable[..., object]) -> Callable[..., Tracker]:
+    def handler(tx: TraceContext, *args: Tracker) -> Tracker:
+        values = [arg.value if isinstance(arg, SymbolicNumber) else arg.as_python_constant() for arg in args]
+        return number(tx, asked(function.__name__, function, *values))
+
+    return handler
+
+
+for _function in (torch.sym_int, torch.sym_float, torch.sym_not, torch.sym_max, torch.sym_min, torch.sym_sum, torch.sym_sqrt, torch.sym_ite):
+    CALLABLES.row(_function)(_unfolded(_function))

@@ -1,0 +1,148 @@
+"""Attributes that `torch.Tensor` defines: how each is read and set. Those users add are handled by the tracker."""
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
+from framesmith.guards.kinds import TensorProperty
+from framesmith.guards.sources import Gradient, Pinned
+
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.torch_values.results import call_node, wrap_result, wrap_value
+from framesmith.variables.torch_values.tensors import TensorTracker, attribute_reader, attribute_writer
+
+# The fake answers; the claim on the tensor's metadata holds all of it.
+_METADATA = ("dtype", "layout", "ndim", "itemsize", "nbytes", "shape", "requires_grad", "grad_dtype")
+# Views and computed tensors: one node each.
+_TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
+_DEVICES = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla", "xpu")
+_LAYOUTS = ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn")
+
+
+def _plain(name: str) -> None:
+    @attribute_reader(name)
+    def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+        return wrap_value(tx, None, getattr(tensor.fake, name))
+
+
+def _tensor(name: str) -> None:
+    @attribute_reader(name)
+    def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+        return wrap_result(tx, call_node(tx, getattr, (tensor.graph_node(tx), name)))
+
+
+def _on_device(kind: str) -> None:
+    @attribute_reader(f"is_{kind}")
+    def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+        return Constant(tensor.fake.device.type == kind)
+
+
+for _name in _METADATA:
+    _plain(_name)
+for _name in _TENSORS:
+    _tensor(_name)
+for _name in _DEVICES:
+    _on_device(_name)
+
+
+@attribute_reader(*_LAYOUTS)
+def read_layout(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """Only plain strided tensors have a tracker."""
+    return Constant(False)
+
+
+@attribute_reader("device")
+def read_device(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """The device the fake stands for."""
+    return Constant(tensor.fake.device)
+
+
+@attribute_reader("volatile", "name")
+def read_history(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """Relics: False with a warning, None."""
+    raise GraphBreak(INTROSPECTION, "Tensor.volatile and Tensor.name")
+
+
+@attribute_reader("is_leaf")
+def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """Of an input that the trace did not give another history: guarded apart, the metadata does not hold it."""
+    answer = bool(tensor.fake.is_leaf)
+    if tensor.value is not None and answer == tensor.value.is_leaf:
+        tx.guard(tensor, TensorProperty("is_leaf", answer))
+    return Constant(answer)
+
+
+@attribute_reader("retains_grad")
+def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """`retain_grad()` breaks the graph, so no value born here retains one."""
+    if tensor.value is None:
+        return Constant(False)
+    tx.guard(tensor, TensorProperty("retains_grad", tensor.value.retains_grad))
+    return Constant(tensor.value.retains_grad)
+
+
+@attribute_reader("grad_fn", "_grad_fn")
+def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """None for a leaf; a node of the autograd graph exists only when the program runs."""
+    if tensor.fake.grad_fn is not None or (tensor.value is not None and tensor.value.grad_fn is not None):
+        raise GraphBreak(INTROSPECTION, "Tensor.grad_fn of a value that was computed")
+    read_is_leaf(tx, tensor)
+    return Constant(None)
+
+
+@attribute_reader("grad", "_grad")
+def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """The gradient of an input is an input itself; a leaf born here has none yet."""
+    if "grad" in tensor.own:
+        stored = tensor.own["grad"]
+        assert stored is not None
+        return stored
+    if tensor.value is not None and tensor.source is not None:
+        if not tensor.value.is_leaf and not tensor.value.retains_grad:
+            raise GraphBreak(INTROSPECTION, "Tensor.grad of a tensor that is no leaf: torch warns")
+        read_is_leaf(tx, tensor)
+        return tx.wrap(tensor.value.grad, Gradient(tensor.source))
+    if tensor.fake.is_leaf:
+        return Constant(None)
+    raise GraphBreak(INTROSPECTION, "Tensor.grad of a tensor that is no leaf: torch warns")
+
+
+@attribute_reader("_backward_hooks", "_post_accumulate_grad_hooks")
+def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """Hooks are not modelled."""
+    raise GraphBreak(INTROSPECTION, "hooks of a tensor")
+
+
+@attribute_reader("_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides")
+def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """What only the running program knows, or what a fake may tell differently."""
+    raise GraphBreak(INTROSPECTION, "internals of a tensor (_base, _version ...)")
+
+
+@attribute_reader("__class__")
+def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """The class itself."""
+    return tx.wrap(tensor.kind, Pinned(tensor.kind, tensor.kind.__name__))
+
+
+@attribute_writer("requires_grad")
+def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
+    """Only where it changes nothing, see `method_rows.requires_grad_`."""
+    value = value.realize()
+    if not isinstance(value, Constant) or value.value is not tensor.fake.requires_grad:
+        raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
+
+
+@attribute_writer("grad")
+def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
+    """Replayed after the graph. Nothing in a graph writes gradients, so the order is kept."""
+    value = value.realize()
+    fits = isinstance(value, TensorTracker) and (
+        value.fake.shape == tensor.fake.shape
+        and value.fake.dtype == tensor.fake.dtype
+        and value.fake.device == tensor.fake.device
+        and value is not tensor
+    )
+    if tensor.value is None or not (fits or (isinstance(value, Constant) and value.value is None)):
+        raise GraphBreak(ATTRIBUTE_STORE, "grad of a tensor")
+    tx.mutations.note(tensor)
+    tensor.own["grad"] = value
+

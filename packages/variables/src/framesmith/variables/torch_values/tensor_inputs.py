@@ -1,0 +1,111 @@
+"""Wrapping real tensors, random generators and operators met while tracing, with the guards they need."""
+
+from collections.abc import Callable, Hashable
+from typing import final
+
+import torch
+from framesmith.graph import Dim, GraphBreak, Recorder
+from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_SUBCLASS
+from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical, TensorIs
+from torch import fx
+from torch.autograd import forward_ad
+from torch.nn.parameter import UninitializedTensorMixin
+
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.torch_values.results import known_objects
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+DimsPolicy = Callable[[Source, torch.Tensor], DynamicDims]
+
+
+def dims_of(graph: Recorder, source: Source, value: torch.Tensor) -> DynamicDims:
+    """The policy's choice for this tensor; all static where the recorder has no policy."""
+    policy: DimsPolicy | None = getattr(graph, "dynamic_dims", None)
+    return DynamicDims.none() if policy is None else policy(source, value)
+
+
+def _problem(value: torch.Tensor) -> str | None:
+    """Why a plain tensor has no faithful fake, or None."""
+    if value.layout is not torch.strided or value.is_nested or value.is_quantized or value.is_mkldnn:
+        return f"a tensor of layout {value.layout}"
+    if torch._C._functorch.is_functorch_wrapped_tensor(value):
+        return "a tensor that a functorch transform has wrapped"
+    if forward_ad._current_level >= 0:
+        return "a tensor while forward-mode differentiation is on"
+    return None
+
+
+@WRAP_RULES.exact(torch.Tensor, torch.nn.Parameter)
+def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An input of the graph. Everything that its fake can tell is guarded by one claim."""
+    assert isinstance(value, torch.Tensor)
+    problem = _problem(value)
+    if problem is not None:
+        raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
+    dims = dims_of(tx.graph, source, value)
+    treatments = dims.treatments(value.dim())
+    dynamic = [dim for dim, treatment in enumerate(treatments) if treatment is not Dim.STATIC]
+    tx.guard(source, TensorIs.capture(value, dynamic))
+    node = tx.graph.tensor_input(source, value, dims)
+    fake = example(node)
+    assert isinstance(fake, torch.Tensor)
+    tracker = TensorTracker(node, fake, type(value), source, value, dims)
+    known_objects(tx)[id(fake)] = (fake, tracker)
+    return tracker
+
+
+@WRAP_RULES.when(20, lambda value: isinstance(value, torch.Tensor))
+def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """Not modelled: a subclass may override anything."""
+    lazy = isinstance(value, UninitializedTensorMixin)
+    what = "a parameter without data" if lazy else f"a {type(value).__name__}"
+    raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {what}")
+
+
+@final
+class GeneratorTracker(GraphValue):
+    """A `torch.Generator`: handed to operations as an input of the graph; its state is not looked at."""
+
+    def __init__(self, graph: Recorder, value: torch.Generator, source: Source) -> None:
+        self._graph = graph
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`torch.Generator`."""
+        return type(self.value)
+
+    def graph_node(self, tx: TraceContext) -> fx.Node:
+        """The input."""
+        return self.output_node()
+
+    def output_node(self) -> fx.Node:
+        """The input."""
+        assert self.source is not None
+        return self._graph.object_input(self.source, self.value)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """All of them read or write the state."""
+        raise GraphBreak(RANDOM_STATE, f"{self.describe()}.{name}")
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity."""
+        return ("object", self.value)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """An object without `__bool__` is true."""
+        return True
+
+
+@WRAP_RULES.exact(torch.Generator)
+def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """By identity: a fake operation may read the generator's device."""
+    assert isinstance(value, torch.Generator)
+    tx.guard(source, Identical(value))
+    return GeneratorTracker(tx.graph, value, source)

@@ -1,0 +1,272 @@
+"""The tracker of a tensor: its slots. How each attribute is read stands in `tensor_attributes`."""
+
+import operator
+from collections.abc import Callable, Hashable, Iterator
+from types import FunctionType, MethodDescriptorType
+from typing import Final, final
+
+import torch
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
+from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.guards import Source
+from framesmith.guards.kinds import HasInstanceAttribute
+from framesmith.guards.sources import InstanceItem
+from torch import fx
+
+from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, is_constant_type, raise_observed
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
+from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.torch_values.results import (
+    asked,
+    known_objects,
+    record,
+    record_node,
+    register_result,
+    wrap_result,
+    wrap_value,
+)
+from framesmith.variables.torch_values.tensor_methods import TensorMethod
+
+__all__ = ["READERS", "WRITERS", "TensorTracker", "attribute_reader", "attribute_writer", "tensor_of", "wrap_result"]
+
+Reader = Callable[[TraceContext, "TensorTracker"], Tracker]
+AttributeWriter = Callable[[TraceContext, "TensorTracker", Tracker], None]
+READERS: Final[dict[str, Reader]] = {}
+WRITERS: Final[dict[str, AttributeWriter]] = {}
+_UNARY: Final[dict[str, Callable[[object], object]]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
+# A right operand with one of these may be taken for a number or an array by torch.
+_NUMBER_LIKE = ("__torch_function__", "__array__", "__index__", "__float__", "__complex__")
+
+
+def attribute_reader(*names: str) -> Callable[[Reader], Reader]:
+    """Decorator: how an attribute that `torch.Tensor` defines is read."""
+
+    def register(function: Reader) -> Reader:
+        READERS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def attribute_writer(*names: str) -> Callable[[AttributeWriter], AttributeWriter]:
+    """Decorator: how an attribute that `torch.Tensor` defines is set."""
+
+    def register(function: AttributeWriter) -> AttributeWriter:
+        WRITERS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+@final
+class TensorTracker(GraphValue):
+    """A tensor. Invariant: one tracker per fake and trace, so that `is` works on results of in-place operations.
+
+    `value` is the real tensor of an input. `own` holds what the trace stored into the instance's dictionary and
+    into attributes that are replayed after the graph (None: deleted).
+    """
+
+    def __init__(
+        self,
+        node: fx.Node,
+        fake: torch.Tensor,
+        kind: type = torch.Tensor,
+        source: Source | None = None,
+        value: torch.Tensor | None = None,
+        dims: DynamicDims | None = None,
+    ) -> None:
+        self.node = node
+        self.fake = fake
+        self.kind = kind
+        self.source = source
+        self.value = value
+        self.dims = dims or DynamicDims.none()
+        self.own: dict[str, Tracker | None] = {}
+
+    @property
+    def python_type(self) -> type:
+        """`torch.Tensor` or `nn.Parameter`."""
+        return self.kind
+
+    def graph_node(self, tx: TraceContext) -> fx.Node:
+        """The node; for an input asked anew, since a roll-back may have dropped it."""
+        if self.source is not None and self.value is not None:
+            self.node = tx.graph.tensor_input(self.source, self.value, self.dims)
+        return self.node
+
+    def output_node(self) -> fx.Node:
+        """The node."""
+        return self.node
+
+    # -- attributes --------------------------------------------------------------------------------
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """CPython's order: data descriptors of the class, the instance, the rest of the class."""
+        stored = class_attribute(self.kind, name)
+        if stored is not MISSING and is_data_descriptor(stored):
+            read = READERS.get(name)
+            return read(tx, self) if read is not None else self.unsupported(f"reading attribute {name!r}")
+        if name in self.own:
+            found = self.own[name]
+            return found if found is not None else self._missing(name)
+        if self.value is not None and self.source is not None:
+            present = name in self.value.__dict__
+            tx.guard(self, HasInstanceAttribute(name, present))
+            if present:
+                return tx.wrap(self.value.__dict__[name], InstanceItem(self.source, name))
+        if stored is MISSING:
+            return self._missing(name)
+        if isinstance(stored, MethodDescriptorType | FunctionType):
+            return TensorMethod(self, name, stored)
+        if is_constant_type(type(stored)):
+            return Constant(stored)
+        return self.unsupported(f"reading attribute {name!r}")
+
+    def _missing(self, name: str) -> Tracker:
+        raise_observed(AttributeError, f"'{self.kind.__name__}' object has no attribute '{name}'")
+
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Attributes that torch defines have a row; any other name goes to the instance's dictionary."""
+        stored = class_attribute(self.kind, name)
+        if stored is not MISSING and is_data_descriptor(stored):
+            write = WRITERS.get(name)
+            if write is None:
+                raise GraphBreak(ATTRIBUTE_STORE, f"{self.describe()}.{name} = ...")
+            write(tx, self, value)
+            return
+        tx.mutations.note(self)
+        self.own[name] = value
+
+    def delete_attribute(self, tx: TraceContext, name: str) -> None:
+        """Only what stands in the instance's dictionary."""
+        stored = class_attribute(self.kind, name)
+        if stored is not MISSING and is_data_descriptor(stored):
+            raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
+        known = self.own[name] is not None if name in self.own else self._has_own(tx, name)
+        if not known:
+            self._missing(name)
+        tx.mutations.note(self)
+        self.own[name] = None
+
+    def _has_own(self, tx: TraceContext, name: str) -> bool:
+        if self.value is None:
+            return False
+        present = name in self.value.__dict__
+        tx.guard(self, HasInstanceAttribute(name, present))
+        return present
+
+    # -- operators ---------------------------------------------------------------------------------
+    def _defers(self, other: Tracker) -> bool:
+        """Whether torch gives NotImplemented for the operand. Breaks the graph when that is not certain."""
+        if isinstance(other, TensorTracker | GraphValue):
+            return False
+        kind = other.python_type
+        if isinstance(other, Constant) and issubclass(kind, int | float | complex):
+            return False
+        if any(hasattr(kind, name) for name in _NUMBER_LIKE):
+            raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
+        return True
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A node of the `operator` function."""
+        return None if self._defers(other) else record(tx, FUNCTIONS[symbol], (self, other))
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """The same, operands in the order of the program."""
+        return None if self._defers(other) else record(tx, FUNCTIONS[symbol], (other, self))
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """The tensor itself, changed. `@` has no in-place form."""
+        if symbol == "@" or self._defers(other):
+            return None
+        return record(tx, INPLACE_FUNCTIONS[symbol], (self, other))
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """A node of the `operator` function."""
+        return record(tx, _UNARY[symbol], (self,))
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A tensor of bools, element by element."""
+        return None if self._defers(other) else record(tx, COMPARISONS[symbol], (self, other))
+
+    def truth(self, tx: TraceContext) -> Tracker:
+        """Known only when the program runs."""
+        return self
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Tensors hash by identity."""
+        return ("object", self)
+
+    # -- containers --------------------------------------------------------------------------------
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """`x[key]` for any key that a graph can hold."""
+        return record(tx, operator.getitem, (self, key))
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`x[key] = value`."""
+        record_node(tx, operator.setitem, (self, key, value))
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(x.unbind(0))`, as torch defines it."""
+        if self.fake.dim() == 0:
+            raise_observed(TypeError, "iteration over a 0-d tensor")
+        return record(tx, "unbind", (self, Constant(0))).iterate(tx)
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """The first dimension."""
+        if self.fake.dim() == 0:
+            raise_observed(TypeError, "len() of a 0-d tensor")
+        return self.metadata(tx, "size", 0)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """`(item == x).any().item()`: a Python bool that only the running program knows."""
+        raise GraphBreak(DATA_DEPENDENT_OUTPUT, "`in` on a tensor")
+
+    def metadata(self, tx: TraceContext, method: str, *arguments: object, **keywords: object) -> Tracker:
+        """The result of a method that looks at sizes, strides or types only; it needs no node."""
+        return wrap_value(tx, None, asked(method, getattr(self.fake, method), *arguments, **keywords))
+
+    # -- after the graph ---------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """What was stored into attributes."""
+        return (value for value in self.own.values() if value is not None)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The output of the graph, with the attributes that were set on it."""
+        expression = super().reconstruct(writer)
+        if not self.own:
+            return expression
+        name = writer.define(self, expression, "tensor")
+        self._write_attributes(writer, name, existing=False)
+        return name
+
+    def replay(self, writer: Writer) -> None:
+        """Set and delete the attributes."""
+        assert self.source is not None
+        self._write_attributes(writer, writer.load(self.source), existing=True)
+
+    def _write_attributes(self, writer: Writer, place: str, *, existing: bool) -> None:
+        for name, value in self.own.items():
+            if value is not None:
+                writer.statement(f"{writer.constant(setattr, 'setattr')}({place}, {name!r}, {writer.value(value)})")
+            elif existing and self.value is not None and name in self.value.__dict__:
+                writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
+
+
+@register_result(torch.Tensor)
+def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
+    """The one tracker of a fake: the first node that gave it, unless a roll-back dropped that node."""
+    assert isinstance(value, torch.Tensor)
+    assert node is not None
+    if value.layout is not torch.strided or value.is_quantized or value.is_nested:
+        raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
+    known = known_objects(tx).get(id(value))
+    if known is not None:
+        tracker = known[1]
+        if isinstance(tracker, TensorTracker) and (tracker.source is not None or not tracker.node._erased):
+            return tracker
+    tracker = TensorTracker(node, value)
+    known_objects(tx)[id(value)] = (value, tracker)
+    return tracker
