@@ -41,6 +41,11 @@ class Tracker(ABC):
         """The tracker with its type known; only a lazy tracker returns another object."""
         return self
 
+    def storage(self) -> "Tracker":
+        """The builtin container or number inside: the tracker itself, except for an instance of a subclass of
+        a builtin type. What C code of the builtin type works on."""
+        return self
+
     # -- constants ---------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
         """Whether the whole value, members included, is known while tracing."""
@@ -54,6 +59,10 @@ class Tracker(ABC):
     def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
         """`self.name`. Raises `ObservedException(AttributeError)` when eager would."""
         return self.unsupported(f"reading attribute {name!r}")
+
+    def special_attribute(self, tx: "TraceContext", name: str) -> "Tracker":
+        """A special method looked up on the type (as `with` and operators do), bound."""
+        return self.attribute(tx, name)
 
     def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
         """`self.name` where a Python call in tail position (a property) may be left to the translator."""

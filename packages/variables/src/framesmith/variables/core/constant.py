@@ -4,12 +4,12 @@ import enum
 import math
 from collections.abc import Hashable
 from types import CodeType
-from typing import final
+from typing import Protocol, final
 
 import torch
 from framesmith.guards import Source
 
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 
 LITERAL_TYPES: frozenset[type] = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)})
 TORCH_CONSTANT_TYPES: frozenset[type] = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
@@ -19,6 +19,51 @@ _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 def is_constant_type(kind: type) -> bool:
     """Whether every value of exactly this type is treated as a constant."""
     return kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or issubclass(kind, enum.Enum)
+
+
+class ConstantSlots(Protocol):
+    """What the slots of a constant do beyond its own value: they lead to iterators, methods and errors, which
+    stand above this module. Implemented in `builtin_types.constants`."""
+
+    def attribute(self, tx: TraceContext, constant: "Constant", name: str) -> Tracker:
+        """`constant.name`."""
+        ...
+
+    def iterate(self, tx: TraceContext, constant: "Constant") -> Tracker:
+        """`iter(constant)`."""
+        ...
+
+    def call(self, tx: TraceContext, constant: "Constant", args: Arguments, kwargs: Keywords) -> Tracker:
+        """`constant(*args, **kwargs)`."""
+        ...
+
+    def length(self, tx: TraceContext, constant: "Constant") -> Tracker:
+        """`len(constant)`."""
+        ...
+
+    def contains(self, tx: TraceContext, constant: "Constant", item: Tracker) -> Tracker:
+        """`item in constant`."""
+        ...
+
+    def subscript(self, tx: TraceContext, constant: "Constant", key: Tracker) -> Tracker:
+        """`constant[key]`."""
+        ...
+
+    def binary(self, tx: TraceContext, symbol: str, constant: "Constant", other: Tracker) -> Tracker | None:
+        """`constant <symbol> other`."""
+        ...
+
+    def unary(self, tx: TraceContext, constant: "Constant", symbol: str) -> Tracker:
+        """`-constant` and friends."""
+        ...
+
+
+_slots: list[ConstantSlots] = []
+
+
+def install_constant_slots(slots: ConstantSlots) -> None:
+    """Give constants their slots (once, on import of `builtin_types.constants`)."""
+    _slots[:] = [slots]
 
 
 @final
@@ -55,6 +100,38 @@ class Constant(Tracker):
         """The value."""
         return self.value
 
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`self.name`."""
+        return _slots[0].attribute(tx, self, name)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """Mostly a TypeError."""
+        return _slots[0].call(tx, self, args, kwargs)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`."""
+        return _slots[0].iterate(tx, self)
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return _slots[0].length(tx, self)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """`item in self`."""
+        return _slots[0].contains(tx, self, item)
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """`self[key]`."""
+        return _slots[0].subscript(tx, self, key)
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self <symbol> other` where the other operand is no constant."""
+        return _slots[0].binary(tx, symbol, self, other)
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """`-self`."""
+        return _slots[0].unary(tx, self, symbol)
+
     def truth(self, tx: TraceContext) -> bool:
         """Python's own truth of the value."""
         return bool(self.value)
@@ -82,6 +159,10 @@ class Constant(Tracker):
 
 def constant_key(value: object) -> Hashable:
     """The key under which a constant is stored in a modelled dict or set."""
+    if type(value) is tuple:
+        return ("tuple", tuple([constant_key(item) for item in value]))
+    if type(value) is frozenset:
+        return ("frozenset", frozenset([constant_key(item) for item in value]))
     if not isinstance(value, Hashable):
         raise TypeError(f"unhashable constant {value!r}")
     return ("constant", value)

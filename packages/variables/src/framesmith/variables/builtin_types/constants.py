@@ -1,0 +1,155 @@
+"""The slots of known immutable values: attributes and methods, iteration, subscripts, errors."""
+
+import enum
+import operator
+from collections.abc import Callable
+from typing import Final, final
+
+import torch
+
+from framesmith.variables.builtin_types.iterators import IteratorTracker, at_index
+from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.constant import Constant, install_constant_slots
+from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.pure import register_pure_type
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.operations.index import index_of
+
+UNARY: Final[dict[str, Callable[[object], object]]] = {
+    "-": operator.neg,  # type: ignore[dict-item]  # any operand: its error is the user's
+    "+": operator.pos,  # type: ignore[dict-item]
+    "~": operator.invert,  # type: ignore[dict-item]
+    "not": operator.not_,
+}
+
+AttributeReader = Callable[[TraceContext, Constant, str], Tracker]
+_readers: list[tuple[type, AttributeReader]] = []
+
+
+def register_constant_attribute(kind: type, reader: AttributeReader) -> None:
+    """Read attributes of constants that are instances of `kind` (enum members, say) with `reader`."""
+    _readers.append((kind, reader))
+
+
+@final
+class _Slots:
+    """The implementation of `ConstantSlots`."""
+
+    def attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
+        """Methods are bound, data is folded."""
+        value = constant.value
+        for kind, reader in _readers:
+            if isinstance(value, kind):
+                return reader(tx, constant, name)
+        if isinstance(value, tuple | frozenset):
+            return from_python(value).attribute(tx, name)
+        if isinstance(value, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
+            return fold(tx, lambda member: getattr(member, name), [constant])
+        return builtin_attribute(tx, constant, name)
+
+    def call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
+        """Constants are not callable, unless their class says so."""
+        if not defines(constant.python_type, "__call__"):
+            raise_observed(TypeError, f"'{constant.python_type.__name__}' object is not callable")
+        return constant.attribute(tx, "__call__").call(tx, args, kwargs)
+
+    def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
+        """Strings and bytes give their characters."""
+        value = constant.value
+        if isinstance(value, str | bytes) and type(value) in (str, bytes):
+            return TextIterator(constant, value)
+        if isinstance(value, tuple | frozenset):
+            return from_python(value).iterate(tx)
+        if not defines(constant.python_type, "__iter__") and not defines(constant.python_type, "__getitem__"):
+            raise_observed(TypeError, f"'{constant.python_type.__name__}' object is not iterable")
+        return constant.unsupported("iterating over it")
+
+    def length(self, tx: TraceContext, constant: Constant) -> Tracker:
+        """Folded, errors included."""
+        return fold(tx, len, [constant])
+
+    def contains(self, tx: TraceContext, constant: Constant, item: Tracker) -> Tracker:
+        """Folded for known items."""
+        item = item.realize()
+        if isinstance(constant.value, tuple | frozenset):
+            return from_python(constant.value).contains(tx, item)
+        if isinstance(item, Constant):
+            return fold(tx, operator.contains, [constant, item])
+        if isinstance(constant.value, str) and not issubclass(item.python_type, str):
+            shown = item.python_type.__name__
+            raise_observed(TypeError, f"'in <string>' requires string as left operand, not {shown}")
+        return constant.unsupported(f"a membership test of {item.describe()}")
+
+    def subscript(self, tx: TraceContext, constant: Constant, key: Tracker) -> Tracker:
+        """Folded for keys that are known or can be asked for an index."""
+        key = key.realize()
+        if isinstance(constant.value, tuple):
+            return from_python(constant.value).subscript(tx, key)
+        if not key.is_python_constant() and isinstance(constant.value, str | bytes):
+            if defines(key.python_type, "__index__"):
+                key = Constant(index_of(tx, key))
+            elif not issubclass(key.python_type, slice):
+                kind = "string" if isinstance(constant.value, str) else "byte"
+                shown = key.python_type.__name__
+                tail = f", not '{shown}'" if kind == "string" else f" or slices, not {shown}"
+                raise_observed(TypeError, f"{kind} indices must be integers{tail}")
+        if not key.is_python_constant():
+            return constant.unsupported(f"a subscript by {key.describe()}")
+        return fold(tx, operator.getitem, [constant, key])
+
+    def binary(self, tx: TraceContext, symbol: str, constant: Constant, other: Tracker) -> Tracker | None:
+        """`str % anything`, `str * integer`; numbers leave the answer to the other operand."""
+        value = constant.value
+        if isinstance(value, tuple | frozenset):
+            return from_python(value).binary(tx, symbol, other)
+        if not isinstance(value, str | bytes):
+            return None
+        if symbol == "%":
+            if not other.is_python_constant():
+                return constant.unsupported(f"formatting {other.describe()}")
+            return fold(tx, operator.mod, [constant, other])
+        times = repeat_count(tx, other) if symbol == "*" else None
+        if times is None:
+            return None
+        with user_errors():
+            return Constant(value * times)
+
+    def unary(self, tx: TraceContext, constant: Constant, symbol: str) -> Tracker:
+        """Folded."""
+        return fold(tx, UNARY[symbol], [constant])
+
+
+install_constant_slots(_Slots())
+register_pure_type(
+    str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, range, slice
+)
+
+
+@final
+class TextIterator(IteratorTracker):
+    """`iter("text")` or `iter(b"bytes")`."""
+
+    def __init__(self, text: Constant, value: str | bytes) -> None:
+        self.text = text
+        self.value = value
+        self.index = 0
+
+    @property
+    def python_type(self) -> type:
+        """`str_ascii_iterator`, `str_iterator` or `bytes_iterator`."""
+        return type(iter(self.value))
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next character or byte."""
+        tx.mutations.note(self)
+        if self.index >= len(self.value):
+            return None
+        self.index += 1
+        return Constant(self.value[self.index - 1])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`iter(text)`, moved to the index."""
+        text = f"{writer.constant(iter, 'iter')}({writer.value(self.text)})"
+        return at_index(self, writer, text, self.index)

@@ -1,0 +1,97 @@
+"""Iterators over dicts and their views: they notice that the dict changed."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+
+from framesmith.variables.builtin_types.dict_entries import Entries, Entry
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.raising import raise_observed
+
+
+@final
+class DictIterator(IteratorTracker):
+    """Runs over the entries as they were when it was made. Invariant: `owner is None` once exhausted.
+
+    CPython (Objects/dictobject.c, Objects/odictobject.c) raises when the size changed. A dict whose keys changed
+    while its size did not goes on in an order that depends on its memory layout: the graph breaks.
+    """
+
+    def __init__(
+        self,
+        owner: Tracker,
+        state: Entries,
+        pick: Callable[[Entry], Tracker],
+        kind: type,
+        text: str,
+        backwards: bool = False,
+    ) -> None:
+        self.owner: Tracker | None = owner
+        self.state = state
+        self.pick = pick
+        self.kind = kind
+        self.text = text
+        entries: Sequence[Entry] = list(state.by_name.values())
+        self.entries = entries[::-1] if backwards else entries
+        self.index = 0
+        self.stamp = (state.structure, state.moves)
+        self.spoiled = False
+
+    @property
+    def python_type(self) -> type:
+        """`dict_keyiterator` ..."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next entry."""
+        tx.mutations.note(self)
+        if self.owner is None:
+            return None
+        self._check_unchanged()
+        if self.index >= len(self.entries):
+            self.owner = None
+            return None
+        self.index += 1
+        return self.pick(self.entries[self.index - 1])
+
+    def _check_unchanged(self) -> None:
+        ordered = "odict" in self.kind.__name__
+        if ordered and self.state.structure != self.stamp[0]:
+            self.owner = None
+            raise_observed(RuntimeError, "OrderedDict mutated during iteration")
+        if self.spoiled or len(self.state.by_name) != len(self.entries):
+            self.spoiled = True
+            raise_observed(RuntimeError, "dictionary changed size during iteration")
+        if self._moved():
+            raise GraphBreak(UNKNOWN_ITERATOR, "the keys of a dict changed while it was iterated over")
+
+    def _moved(self) -> bool:
+        return (self.state.structure, self.state.moves) != self.stamp
+
+    def children(self) -> Iterator[Tracker]:
+        """The dict."""
+        return iter(() if self.owner is None else (self.owner,))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """An iterator over the dict, stepped to where it stands."""
+        make = writer.constant(iter, "iter")
+        backwards = writer.constant(reversed, "reversed")
+        if self.owner is None:
+            return self.text.format(f"{writer.constant(dict, 'dict')}()", iter=make, reversed=backwards)
+        if self.spoiled or self._moved():
+            self.unsupported("building it again after its dict changed")
+        text = self.text.format(writer.value(self.owner), iter=make, reversed=backwards)
+        name = writer.define(self, text, "iterator")
+        if self.index:
+            step = writer.constant(step_on, "step_on")
+            writer.statement(f"{step}({name}, {self.index})")
+        return name
+
+
+def step_on(iterator: Iterator[object], count: int) -> None:
+    """Take `count` items out of a builtin iterator."""
+    for _ in range(count):
+        next(iterator)

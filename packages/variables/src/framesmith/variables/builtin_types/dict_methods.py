@@ -1,0 +1,185 @@
+"""Rows for the methods of `dict`, `OrderedDict` and `defaultdict`."""
+
+from collections import OrderedDict, defaultdict
+from typing import cast
+
+from framesmith.variables.builtin_types.dict_iterators import DictIterator
+from framesmith.variables.builtin_types.dicts import KEY_ITERATOR, ORDERED_ITERATOR, DictTracker, new_dict
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.index import known_truth
+
+NONE = Constant(None)
+
+
+@CALLABLES.row(dict.get)
+def dict_get(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE, /) -> Tracker:
+    """`self.get(key, default)`."""
+    found = self.get_item(tx, key)
+    return default if found is None else found
+
+
+@CALLABLES.row(dict.setdefault)
+def dict_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE, /) -> Tracker:
+    """`self.setdefault(key, default)`."""
+    found = self.get_item(tx, key)
+    if found is not None:
+        return found
+    self.store(tx, key, default)
+    return default
+
+
+@CALLABLES.row(OrderedDict.setdefault)
+def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
+    """The same, with names for the arguments."""
+    return dict_setdefault(tx, self, key, default)
+
+
+@CALLABLES.row(dict.pop)
+def dict_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker | None = None, /) -> Tracker:
+    """`self.pop(key[, default])`."""
+    found = self.remove(tx, key)
+    if found is not None:
+        return found
+    return raise_observed(KeyError, key) if default is None else default
+
+
+@CALLABLES.row(OrderedDict.pop)
+def ordered_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker | None = None) -> Tracker:
+    """The same, with names for the arguments."""
+    return dict_pop(tx, self, key, default)
+
+
+@CALLABLES.row(dict.popitem)
+def dict_popitem(tx: TraceContext, self: DictTracker, /) -> Tracker:
+    """The last pair."""
+    return _popitem(tx, self, -1, "popitem(): dictionary is empty")
+
+
+@CALLABLES.row(OrderedDict.popitem)
+def ordered_popitem(tx: TraceContext, self: DictTracker, last: Tracker | None = None) -> Tracker:
+    """The last or the first pair."""
+    return _popitem(tx, self, -1 if last is None or known_truth(tx, last) else 0, "dictionary is empty")
+
+
+def _popitem(tx: TraceContext, self: DictTracker, index: int, message: str) -> Tracker:
+    pairs = self.items(tx)
+    if not pairs:
+        raise_observed(KeyError, message)
+    key, value = pairs[index]
+    self.remove(tx, key)
+    return TupleTracker([key, value])
+
+
+@CALLABLES.row(OrderedDict.move_to_end)
+def move_to_end(tx: TraceContext, self: DictTracker, key: Tracker, last: Tracker | None = None) -> Tracker:
+    """`self.move_to_end(key, last=True)`."""
+    if not self.move(tx, key, last is None or known_truth(tx, last)):
+        raise_observed(KeyError, key)
+    return NONE
+
+
+@CALLABLES.row(dict.clear, OrderedDict.clear)
+def dict_clear(tx: TraceContext, self: DictTracker, /) -> Tracker:
+    """`self.clear()`."""
+    self.clear(tx)
+    return NONE
+
+
+@CALLABLES.row(dict.copy, OrderedDict.copy, defaultdict.copy)
+def dict_copy(tx: TraceContext, self: DictTracker, /) -> Tracker:
+    """`self.copy()`."""
+    return self.copy(tx)
+
+
+@CALLABLES.row(cast(object, defaultdict.__copy__))
+def defaultdict_copy(tx: TraceContext, self: DictTracker, /) -> Tracker:
+    """`copy.copy` of a defaultdict."""
+    return self.copy(tx)
+
+
+@CALLABLES.row(dict.update)
+def dict_update(
+    tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
+) -> Tracker:
+    """`self.update(mapping or pairs, **named)`."""
+    if other is not None:
+        self.merge(tx, other)
+    for name, value in named.items():
+        self.store(tx, Constant(name), value)
+    return NONE
+
+
+@CALLABLES.row(OrderedDict.update)
+def ordered_update(
+    tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
+) -> Tracker:
+    """The same; it is a method of its own."""
+    return dict_update(tx, self, other, **named)
+
+
+@CALLABLES.row(defaultdict.__missing__)
+def defaultdict_missing(tx: TraceContext, self: DictTracker, key: Tracker, /) -> Tracker:
+    """`self.__missing__(key)`."""
+    return self.missing(tx, key)
+
+
+@CALLABLES.row(dict.__reversed__, OrderedDict.__reversed__)
+def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
+    """`reversed(self)`."""
+    self.complete(tx)
+    ordered = issubclass(self.kind, OrderedDict)
+    kind = ORDERED_ITERATOR if ordered else KEY_REVERSED
+    return DictIterator(self, self.state, lambda entry: entry.key, kind, "{reversed}({0})", True)
+
+
+KEY_REVERSED: type = type(reversed(dict[object, object]()))
+
+
+@CALLABLES.row(dict)
+def call_dict(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
+    """`dict(mapping or pairs, **named)`."""
+    return _filled(tx, new_dict(()), source, named)
+
+
+@CALLABLES.row(OrderedDict)
+def call_ordered(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
+    """`OrderedDict(mapping or pairs, **named)`."""
+    return _filled(tx, new_dict((), OrderedDict), source, named)
+
+
+@CALLABLES.row(defaultdict)
+def call_defaultdict(
+    tx: TraceContext, factory: Tracker = NONE, source: Tracker | None = None, /, **named: Tracker
+) -> Tracker:
+    """`defaultdict(factory, mapping or pairs, **named)`."""
+    return _filled(tx, new_dict((), defaultdict, factory), source, named)
+
+
+def _filled(
+    tx: TraceContext, new: DictTracker, source: Tracker | None, named: dict[str, Tracker]
+) -> DictTracker:
+    dict_update(tx, new, source, **named)
+    return new
+
+
+@CALLABLES.row(dict.fromkeys)
+def dict_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) -> Tracker:
+    """`dict.fromkeys(keys, value)`."""
+    return _from_keys(tx, new_dict(()), keys, value)
+
+
+@CALLABLES.row(OrderedDict.fromkeys)
+def ordered_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) -> Tracker:
+    """`OrderedDict.fromkeys(keys, value)`."""
+    return _from_keys(tx, new_dict((), OrderedDict), keys, value)
+
+
+def _from_keys(tx: TraceContext, new: DictTracker, keys: Tracker, value: Tracker) -> DictTracker:
+    for key in unpack(tx, keys):
+        new.store(tx, key, value)
+    return new

@@ -1,0 +1,447 @@
+"""`dict`, `OrderedDict` and `defaultdict`: the tracker. Methods stand in `dict_methods`, views in `dict_views`.
+
+An existing dict is read key by key: a look-up by a constant key is guarded by the presence of that key only. Asking
+for all keys (iteration, comparison, a key that is no constant) guards the keys and their order: `complete`.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.comparison import is_plain_constant
+from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
+from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
+
+from framesmith.variables.builtin_types.dict_entries import Entries, Entry
+from framesmith.variables.builtin_types.dict_iterators import DictIterator
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.constant import Constant, constant_key
+from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.operations.index import known_equal
+
+
+@final
+class DictTracker(Tracker):
+    """A dict. Invariant: `entries` holds what is known in the trace, in order once `is_complete`; `dropped`
+    holds the keys of the existing dict that were deleted at some time."""
+
+    def __init__(
+        self,
+        source: Source | None = None,
+        kind: type = dict,
+        value: "dict[object, object] | None" = None,
+        factory: Tracker | None = None,
+    ) -> None:
+        self.source = source
+        self.kind = kind
+        self.value = value
+        self.factory = factory
+        self.owner: Tracker | None = None
+        self.state = Entries()
+        self.dropped: dict[Hashable, Tracker] = {}
+        self.is_complete = value is None
+        self.reordered = False
+        self._visiting = False
+        self._plain: bool | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`dict` or the derived type."""
+        return self.kind
+
+    @property
+    def entries(self) -> dict[Hashable, Entry]:
+        """What is known, by hash key."""
+        return self.state.by_name
+
+    # -- reading -----------------------------------------------------------------------------------
+    def complete(self, tx: TraceContext) -> dict[Hashable, Entry]:
+        """All entries in order; guards the keys of an existing dict."""
+        if self.is_complete:
+            return self.entries
+        assert self.value is not None and self.source is not None
+        self.is_complete = True
+        keys = list(dict.keys(self.value))
+        exact = all(is_plain_constant(key) for key in keys)
+        tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
+        known, self.state.by_name = self.entries, {}
+        for index, key in enumerate(keys):
+            tracker = from_python(key) if exact else from_key(tx, self, index, key)
+            name = tracker.hash_key(tx)
+            entry = known.get(name)
+            if entry is not None and entry.original:
+                self.entries[name] = entry
+            elif name not in self.dropped:
+                place = Item(self.source, key) if exact else Item(CallResult(self.source, list_values), index)
+                self.entries[name] = Entry(tracker, lazy(tx, dict.__getitem__(self.value, key), place), True)
+        self.entries.update({name: entry for name, entry in known.items() if not entry.original})
+        return self.entries
+
+    def find(self, tx: TraceContext, key: Tracker) -> Entry | None:
+        """The entry of a key, or None; the answer is guarded."""
+        key = key.realize()
+        name = key.hash_key(tx)
+        entry = self.entries.get(name)
+        if entry is not None or self.is_complete or name in self.dropped:
+            return entry
+        if not isinstance(key, Constant) or not is_plain_constant(key.value):
+            return self.complete(tx).get(name)
+        assert self.value is not None and self.source is not None
+        if self._plain is None:
+            self._plain = all(is_plain_constant(existing) for existing in dict.keys(self.value))
+        if not self._plain:
+            return self.complete(tx).get(name)
+        if not dict.__contains__(self.value, key.value):
+            tx.guard(self, HasKey(key.value, False))
+            return None
+        tx.guard(self, HasKey(key.value, True))
+        value = dict.__getitem__(self.value, key.value)
+        entry = Entry(key, lazy(tx, value, Item(self.source, key.value)), True)
+        self.entries[name] = entry
+        return entry
+
+    def get_item(self, tx: TraceContext, key: Tracker) -> Tracker | None:
+        """The value of a key, or None when it is not there; no `__missing__`."""
+        entry = self.find(tx, key)
+        return None if entry is None else entry.value
+
+    def items(self, tx: TraceContext | None = None) -> list[tuple[Tracker, Tracker]]:
+        """All pairs. Without a context only for a dict that is complete."""
+        if tx is not None:
+            self.complete(tx)
+        assert self.is_complete
+        return [(entry.key, entry.value) for entry in self.entries.values()]
+
+    def size(self, tx: TraceContext) -> int:
+        """How many items; an existing dict is guarded by its length."""
+        if self.is_complete:
+            return len(self.entries)
+        assert self.value is not None
+        tx.guard(self, LengthIs(dict.__len__(self.value)))
+        new = sum(not entry.original for entry in self.entries.values())
+        return dict.__len__(self.value) - len(self.dropped) + new
+
+    # -- changing ----------------------------------------------------------------------------------
+    def store(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`dict.__setitem__`: a key that is there keeps its place and its first form."""
+        entry = self.find(tx, key)
+        tx.mutations.note(self)
+        if entry is None:
+            self.state.structure += 1
+            self.entries[key.realize().hash_key(tx)] = Entry(key.realize(), value)
+        else:
+            entry.value, entry.changed = value, True
+
+    def remove(self, tx: TraceContext, key: Tracker) -> Tracker | None:
+        """Take a key out and give its value; None when it is not there."""
+        entry = self.find(tx, key)
+        if entry is None:
+            return None
+        tx.mutations.note(self)
+        self.state.structure += 1
+        name = key.realize().hash_key(tx)
+        del self.entries[name]
+        if entry.original:
+            self.dropped[name] = entry.key
+        return entry.value
+
+    def clear(self, tx: TraceContext) -> None:
+        """Take everything out."""
+        for entry in list(self.complete(tx).values()):
+            self.remove(tx, entry.key)
+        tx.mutations.note(self)
+
+    def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
+        """Put a key at the end or at the front; False when it is not there."""
+        entries = self.complete(tx)
+        name = key.realize().hash_key(tx)
+        if name not in entries:
+            return False
+        tx.mutations.note(self)
+        self.state.moves += 1
+        self.reordered = True
+        entry = entries.pop(name)
+        rest = {} if last else dict(entries)
+        if not last:
+            entries.clear()
+        entries[name] = entry
+        entries.update(rest)
+        return True
+
+    # -- slots -------------------------------------------------------------------------------------
+    def is_python_constant(self) -> bool:
+        """Whether all keys and values are known. An existing dict that was not read whole is not."""
+        if self._visiting or not self.is_complete or self.kind is defaultdict:
+            return False
+        self._visiting = True
+        try:
+            return all(tracker.is_python_constant() for tracker in self.children())
+        finally:
+            self._visiting = False
+
+    def as_python_constant(self) -> object:
+        """A fresh dict of the values."""
+        pairs = [(k.as_python_constant(), v.as_python_constant()) for k, v in self.items()]
+        return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods, and `default_factory`."""
+        if name == "default_factory" and self.kind is defaultdict:
+            return self.factory or Constant(None)
+        return builtin_attribute(tx, self, name)
+
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Nothing can be set on a dict."""
+        if self.kind is not dict:
+            self.unsupported(f"storing attribute {name!r}")
+        problem = f"attribute '{name}' is read-only" if hasattr(dict, name) else f"has no attribute '{name}'"
+        raise_observed(AttributeError, f"'dict' object {problem}")
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`: the keys."""
+        self.complete(tx)
+        kind = ORDERED_ITERATOR if issubclass(self.kind, OrderedDict) else KEY_ITERATOR
+        return DictIterator(self, self.state, lambda entry: entry.key, kind, "{iter}({0})")
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return Constant(self.size(tx))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return bool(self.size(tx))
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """By hash and equality."""
+        return Constant(self.find(tx, item) is not None)
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """`self[key]`, with `__missing__`."""
+        entry = self.find(tx, key)
+        if entry is not None:
+            return entry.value
+        if self.owner is not None and defines(self.owner.python_type, "__missing__"):
+            return self.owner.attribute(tx, "__missing__").call(tx, [key], {})
+        return self.missing(tx, key)
+
+    def missing(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """What `defaultdict.__missing__` does; a KeyError for any other dict."""
+        factory = None if self.factory is None else self.factory.realize()
+        if factory is None or (isinstance(factory, Constant) and factory.value is None):
+            raise_observed(KeyError, key)
+        value = factory.call(tx, [], {})
+        self.store(tx, key, value)
+        return value
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`self[key] = value`."""
+        self.store(tx, key, value)
+
+    def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
+        """`del self[key]`."""
+        if self.remove(tx, key) is None:
+            raise_observed(KeyError, key)
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self | other`: a copy, updated."""
+        right = other.storage()
+        if symbol != "|" or not isinstance(right, DictTracker):
+            return None
+        merged = self.copy(tx)
+        merged.merge(tx, right)
+        return merged
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`dict | self`: the derived types give their own type."""
+        left = other.storage()
+        if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
+            return None
+        merged = new_dict((), self.copy(tx).kind, self.factory)
+        merged.merge(tx, left)
+        merged.merge(tx, self)
+        return merged
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self |= other` updates from a mapping or pairs."""
+        if symbol != "|":
+            return None
+        self.merge(tx, other)
+        return self
+
+    def copy(self, tx: TraceContext) -> "DictTracker":
+        """A new dict of the same type with the same items; a plain one for a subclass of dict."""
+        kind = self.kind if self.kind in (OrderedDict, defaultdict) else dict
+        if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
+            self.unsupported("copying it")
+        result = DictTracker(None, kind, None, self.factory)
+        for name, entry in self.complete(tx).items():
+            result.entries[name] = Entry(entry.key, entry.value)
+        return result
+
+    def merge(self, tx: TraceContext, other: Tracker) -> None:
+        """`self.update(other)`: a mapping, anything with `keys()`, or an iterable of pairs."""
+        other = other.realize()
+        right = other.storage()
+        if isinstance(right, DictTracker) and other is right:
+            for key, value in right.items(tx):
+                self.store(tx, key, value)
+        elif defines(other.python_type, "keys"):
+            keys = other.attribute(tx, "keys").call(tx, [], {})
+            for key in unpack(tx, keys):
+                self.store(tx, key, get_item(tx, other, key))
+        else:
+            for index, pair in enumerate(unpack(tx, other)):
+                self.store(tx, *_pair(tx, index, pair.realize()))
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Equal items in any order; two OrderedDicts in the same order."""
+        right = other.storage()
+        if symbol not in ("==", "!=") or not isinstance(right, DictTracker):
+            return None
+        return Constant(self._equals(tx, right) == (symbol == "=="))
+
+    def _equals(self, tx: TraceContext, other: "DictTracker") -> bool:
+        mine, theirs = self.complete(tx), other.complete(tx)
+        if len(mine) != len(theirs):
+            return False
+        for name, entry in list(mine.items()):
+            twin = theirs.get(name)
+            if twin is None or not known_equal(tx, entry.value, twin.value):
+                return False
+        ordered = issubclass(self.kind, OrderedDict) and issubclass(other.kind, OrderedDict)
+        return not ordered or list(mine) == list(theirs)
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Dicts have no hash."""
+        return unhashable(self)
+
+    def children(self) -> Iterator[Tracker]:
+        """Keys and values that are known, and the default factory."""
+        for entry in self.entries.values():
+            yield entry.key
+            yield entry.value
+        if self.factory is not None:
+            yield self.factory
+
+    # -- after the graph ---------------------------------------------------------------------------
+    def reconstruct(self, writer: Writer) -> str:
+        """A display; a dict that holds itself is made empty and filled."""
+        if reaches_itself(self):
+            name = writer.define(self, self._made(writer, "{}"), "dict")
+            for key, value in self.items():
+                writer.statement(f"{name}[{writer.value(key)}] = {writer.value(value)}")
+            return name
+        pairs = [f"{writer.value(key)}: {writer.value(value)}" for key, value in self.items()]
+        return self._made(writer, f"{{{', '.join(pairs)}}}")
+
+    def _made(self, writer: Writer, display: str) -> str:
+        if self.kind is dict:
+            return display
+        kind = writer.constant(self.kind, self.kind.__name__)
+        if self.kind is defaultdict:
+            factory = "None" if self.factory is None else writer.value(self.factory)
+            return f"{kind}({factory}, {display})"
+        if self.kind is not OrderedDict:
+            self.unsupported("building it again after the graph")
+        return f"{kind}({'' if display == '{}' else display})"
+
+    def replay(self, writer: Writer) -> None:
+        """Deletions first, then changed values, then new items in their order."""
+        assert self.source is not None
+        place = writer.load(self.source)
+        base = OrderedDict if issubclass(self.kind, OrderedDict) else dict
+        plain = self.kind in (dict, OrderedDict, defaultdict)
+        store = "" if plain else writer.constant(base.__setitem__, "setitem")
+        delete = "" if plain else writer.constant(base.__delitem__, "delitem")
+        new = list(self.entries.values()) if self.reordered else []
+        if self.reordered:
+            writer.statement(f"{writer.constant(base.clear, 'clear')}({place})")
+        else:
+            for key in self.dropped.values():
+                text = writer.value(key)
+                writer.statement(f"del {place}[{text}]" if plain else f"{delete}({place}, {text})")
+            changed = [entry for entry in self.entries.values() if entry.original and entry.changed]
+            new = changed + [entry for entry in self.entries.values() if not entry.original]
+        for entry in new:
+            key_text, text = writer.value(entry.key), writer.value(entry.value)
+            writer.statement(
+                f"{place}[{key_text}] = {text}" if plain else f"{store}({place}, {key_text}, {text})"
+            )
+
+
+def list_values(value: object) -> object:
+    """The values in order: how a value is read whose key is no constant."""
+    assert isinstance(value, dict)
+    return list(dict.values(value))
+
+
+def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> Tracker:
+    """A key of an existing dict, read by its position."""
+    assert owner.source is not None
+    return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
+
+
+@WRAP_RULES.exact(dict, OrderedDict, defaultdict)
+def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing dict, nothing of it looked at yet."""
+    assert isinstance(value, dict)
+    tx.guard(source, TypeIs(type(value)))
+    return dict_storage(tx, value, source, type(value))
+
+
+def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, kind: type) -> DictTracker:
+    """The dict part of an existing dict or instance of a subclass, whose type is guarded already."""
+    factory = None
+    if isinstance(value, defaultdict):
+        factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
+    return DictTracker(source, kind, value, factory)
+
+
+def new_dict(
+    pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
+) -> DictTracker:
+    """A dict born in the trace, from pairs whose keys are constants; other keys are stored with `store`."""
+    result = DictTracker(None, kind, None, factory)
+    for key, value in pairs:
+        key = key.realize()
+        if not key.is_python_constant():
+            key.unsupported("use as a key")
+        name = constant_key(key.as_python_constant())
+        result.entries.setdefault(name, Entry(key, value)).value = value
+    return result
+
+
+def get_item(tx: TraceContext, mapping: Tracker, key: Tracker) -> Tracker:
+    """`mapping[key]`."""
+    return mapping.subscript(tx, key.realize())
+
+
+def _pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
+    """One element of an update sequence."""
+    if not defines(pair.python_type, "__iter__") and not defines(pair.python_type, "__getitem__"):
+        raise_observed(TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence")
+    members = unpack(tx, pair)
+    if len(members) != 2:
+        problem = f"dictionary update sequence element #{index} has length {len(members)}; 2 is required"
+        raise_observed(ValueError, problem)
+    return members[0], members[1]
+
+
+KEY_ITERATOR: type = type(iter({}))
+ORDERED_ITERATOR: type = type(iter(OrderedDict[object, object]()))
+
+
+def build_dict(value: object) -> DictTracker:
+    """The tracker of a dict born in the trace, from known values."""
+    assert isinstance(value, dict)
+    return new_dict([(from_python(k), from_python(v)) for k, v in value.items()], type(value))
+
+
+register_builder(dict, build_dict)
+register_builder(OrderedDict, build_dict)

@@ -1,0 +1,159 @@
+"""Iterators: the base of all, those over sequences, and taking everything out of an iterable.
+
+Those that combine other iterators (`zip`, `map`, itertools) stand in `iterator_chains` and `itertools_types`;
+iterators that existed before the trace in `existing_iterators`.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.operations.index import known_equal
+
+# A trace that takes more items than this out of one iterator is taken for endless.
+MOST_ITEMS = 1 << 20
+
+
+class IteratorTracker(Tracker):
+    """An iterator born in the trace. Subclasses give `python_type`, `advance` and `reconstruct`."""
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """An iterator is its own iterator."""
+        return self
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods of the iterator type."""
+        return builtin_attribute(tx, self, name)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """An iterator is true."""
+        return True
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """Searched by advancing, as CPython does."""
+        return Constant(found_by_iteration(tx, self, item))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Iterators hash by identity."""
+        return ("object", self)
+
+
+def unpack(tx: TraceContext, iterable: Tracker) -> list[Tracker]:
+    """All items of an iterable."""
+    iterable = iterable.realize()
+    iterator = iterable.iterate(tx).realize()
+    items: list[Tracker] = []
+    while (item := iterator.advance(tx)) is not None:
+        items.append(item)
+        if len(items) > MOST_ITEMS:
+            raise GraphBreak(UNKNOWN_ITERATOR, f"{iterable.describe()} gave more than {MOST_ITEMS} items")
+    return items
+
+
+def found_by_iteration(tx: TraceContext, iterator: Tracker, item: Tracker) -> bool:
+    """`item in iterator` for an iterator: advances up to the first equal item."""
+    while (candidate := iterator.advance(tx)) is not None:
+        if known_equal(tx, candidate, item):
+            return True
+    return False
+
+
+@final
+class SequenceIterator(IteratorTracker):
+    """`iter(a list or tuple)`. Invariant: `sequence is None` once exhausted, for good."""
+
+    def __init__(self, sequence: Tracker, items: Sequence[Tracker], kind: type, index: int = 0) -> None:
+        self.sequence: Tracker | None = sequence
+        self.items = items
+        self.kind = kind
+        self.index = index
+
+    @property
+    def python_type(self) -> type:
+        """`list_iterator`, `tuple_iterator` ..."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The item at the index; a list that grew meanwhile gives its new items."""
+        tx.mutations.note(self)
+        if self.sequence is None:
+            return None
+        if self.index >= len(self.items):
+            self.sequence, self.items = None, ()
+            return None
+        self.index += 1
+        return self.items[self.index - 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """The sequence."""
+        return iter(() if self.sequence is None else (self.sequence,))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`iter(sequence)`, moved to the index."""
+        make = writer.constant(iter, "iter")
+        if self.sequence is None:
+            empty = {LIST_ITERATOR: "[]", TUPLE_ITERATOR: "()"}[self.kind]
+            return f"{make}({empty})"
+        text = f"{make}({writer.value(self.sequence)})"
+        return at_index(self, writer, text, self.index)
+
+
+@final
+class ReversedIterator(IteratorTracker):
+    """`reversed(a list or tuple)`: counts down. Invariant: `sequence is None` once exhausted."""
+
+    def __init__(self, sequence: Tracker, items: Sequence[Tracker], kind: type) -> None:
+        self.sequence: Tracker | None = sequence
+        self.items = items
+        self.kind = kind
+        self.index = len(items) - 1
+
+    @property
+    def python_type(self) -> type:
+        """`list_reverseiterator` or `reversed`."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The item at the index; a list that shrank below it ends the iteration."""
+        tx.mutations.note(self)
+        if self.sequence is None:
+            return None
+        if not 0 <= self.index < len(self.items):
+            self.sequence, self.items = None, ()
+            return None
+        self.index -= 1
+        return self.items[self.index + 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """The sequence."""
+        return iter(() if self.sequence is None else (self.sequence,))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`reversed(sequence)`, moved to the index."""
+        make = writer.constant(reversed, "reversed")
+        if self.sequence is None:
+            return f"{make}({'[]' if self.kind is LIST_REVERSED else '()'})"
+        name = writer.define(self, f"{make}({writer.value(self.sequence)})", "iterator")
+        writer.statement(f"{name}.__setstate__({self.index})")
+        return name
+
+
+def at_index(tracker: Tracker, writer: Writer, text: str, index: int) -> str:
+    """An iterator made by `text`, moved to `index` through its `__setstate__`."""
+    if index == 0:
+        return text
+    name = writer.define(tracker, text, "iterator")
+    writer.statement(f"{name}.__setstate__({index})")
+    return name
+
+
+LIST_ITERATOR: type = type(iter([]))
+TUPLE_ITERATOR: type = type(iter(()))
+LIST_REVERSED: type = type(reversed([]))
+TUPLE_REVERSED: type = type(reversed(()))
+STRING_ITERATOR: type = type(iter("a"))

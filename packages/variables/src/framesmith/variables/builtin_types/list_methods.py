@@ -1,0 +1,126 @@
+"""Rows for the methods of `list`."""
+
+from framesmith.variables.builtin_types.iterators import LIST_REVERSED, ReversedIterator
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.sequences import bounds, count, find, sort_items, user_errors
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.index import index_of, known_truth
+
+NONE = Constant(None)
+
+
+@CALLABLES.row(list.append)
+def list_append(tx: TraceContext, self: ListTracker, item: Tracker, /) -> Tracker:
+    """`self.append(item)`."""
+    self.change(tx).append(item)
+    return NONE
+
+
+@CALLABLES.row(list.extend)
+def list_extend(tx: TraceContext, self: ListTracker, iterable: Tracker, /) -> Tracker:
+    """`self.extend(iterable)`."""
+    self.extend(tx, iterable)
+    return NONE
+
+
+@CALLABLES.row(list.insert)
+def list_insert(tx: TraceContext, self: ListTracker, index: Tracker, item: Tracker, /) -> Tracker:
+    """`self.insert(index, item)`."""
+    place = index_of(tx, index)
+    self.change(tx).insert(place, item)
+    return NONE
+
+
+@CALLABLES.row(list.pop)
+def list_pop(tx: TraceContext, self: ListTracker, index: Tracker | None = None, /) -> Tracker:
+    """`self.pop()`."""
+    place = -1 if index is None else index_of(tx, index)
+    with user_errors():
+        return self.change(tx).pop(place)
+
+
+@CALLABLES.row(list.remove)
+def list_remove(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Tracker:
+    """`self.remove(value)`."""
+    place = find(tx, self.items, value)
+    if place is None:
+        raise_observed(ValueError, "list.remove(x): x not in list")
+    del self.change(tx)[place : place + 1]
+    return NONE
+
+
+@CALLABLES.row(list.clear)
+def list_clear(tx: TraceContext, self: ListTracker, /) -> Tracker:
+    """`self.clear()`."""
+    self.change(tx).clear()
+    return NONE
+
+
+@CALLABLES.row(list.copy)
+def list_copy(tx: TraceContext, self: ListTracker, /) -> Tracker:
+    """`self.copy()`."""
+    return ListTracker(self.items)
+
+
+@CALLABLES.row(list.reverse)
+def list_reverse(tx: TraceContext, self: ListTracker, /) -> Tracker:
+    """`self.reverse()`."""
+    self.change(tx).reverse()
+    return NONE
+
+
+@CALLABLES.row(list.count)
+def list_count(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Tracker:
+    """`self.count(value)`."""
+    return Constant(count(tx, self.items, value))
+
+
+@CALLABLES.row(list.index)
+def list_index(
+    tx: TraceContext,
+    self: ListTracker,
+    value: Tracker,
+    start: Tracker | None = None,
+    stop: Tracker | None = None,
+    /,
+) -> Tracker:
+    """`self.index(value)`; the message shows the value, so it has to be known."""
+    place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
+    if place is None:
+        raise_observed(ValueError, not_in(value, "list"))
+    return Constant(place)
+
+
+def not_in(value: Tracker, kind: str) -> str:
+    """CPython's message of `index`: the repr of the value."""
+    if not value.is_python_constant():
+        value.unsupported("showing it in a message")
+    return f"{value.as_python_constant()!r} is not in {kind}"
+
+
+@CALLABLES.row(list.sort)
+def list_sort(
+    tx: TraceContext, self: ListTracker, /, *, key: Tracker | None = None, reverse: Tracker | None = None
+) -> Tracker:
+    """`self.sort(key=, reverse=)`: stable; the list is empty while it sorts, as in CPython."""
+    descending = reverse is not None and known_truth(tx, reverse)
+    function = None if key is None or (isinstance(key, Constant) and key.value is None) else key
+    items = list(self.items)
+    self.change(tx).clear()
+    try:
+        sort_items(tx, items, None if function is None else lambda i: function.call(tx, [i], {}), descending)
+        modified = bool(self.items)
+    finally:
+        self.change(tx)[:] = items
+    if modified:
+        raise_observed(ValueError, "list modified during sort")
+    return NONE
+
+
+@CALLABLES.row(list.__reversed__)
+def list_reversed(tx: TraceContext, self: ListTracker, /) -> Tracker:
+    """`reversed(self)`."""
+    return ReversedIterator(self, self.items, LIST_REVERSED)

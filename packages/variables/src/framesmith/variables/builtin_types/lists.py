@@ -1,0 +1,226 @@
+"""`list`: the tracker. Its methods stand in `list_methods`."""
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import LengthIs, TypeIs
+from framesmith.guards.sources import Item
+
+from framesmith.variables.builtin_types.iterators import LIST_ITERATOR, SequenceIterator, unpack
+from framesmith.variables.builtin_types.sequences import (
+    compare_items,
+    find,
+    position,
+    reaches_itself,
+    repeat_count,
+    unhashable,
+    user_errors,
+)
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+
+@final
+class ListTracker(Tracker):
+    """A list. Invariant: `items` is the state in the trace; an existing list is guarded by type and length."""
+
+    def __init__(
+        self,
+        items: Iterable[Tracker],
+        source: Source | None = None,
+        kind: type = list,
+        value: list[object] | None = None,
+    ) -> None:
+        self.items = list(items)
+        self.source = source
+        self.kind = kind
+        self.value = value
+        self._visiting = False
+
+    @property
+    def python_type(self) -> type:
+        """`list`, or the subclass whose storage this is."""
+        return self.kind
+
+    def is_python_constant(self) -> bool:
+        """Whether all items are known; a list that holds itself is not."""
+        if self._visiting:
+            return False
+        self._visiting = True
+        try:
+            return all(item.is_python_constant() for item in self.items)
+        finally:
+            self._visiting = False
+
+    def as_python_constant(self) -> object:
+        """A fresh list of the values."""
+        return [item.as_python_constant() for item in self.items]
+
+    def change(self, tx: TraceContext) -> list[Tracker]:
+        """The items, about to be changed."""
+        tx.mutations.note(self)
+        return self.items
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods."""
+        return builtin_attribute(tx, self, name)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`: sees later changes."""
+        return SequenceIterator(self, self.items, LIST_ITERATOR)
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return Constant(len(self.items))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return bool(self.items)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """By identity, then equality."""
+        return Constant(find(tx, self.items, item) is not None)
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """An item, or a new list for a slice."""
+        place = position(tx, key, "list")
+        if isinstance(place, slice):
+            return ListTracker(self.items[place])
+        with user_errors():
+            return self.items[place]
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`self[key] = value`; a slice takes any iterable."""
+        place = position(tx, key, "list")
+        if not isinstance(place, slice):
+            tx.mutations.note(self)
+            with user_errors():
+                self.items[place] = value
+            return
+        value = value.realize()
+        if not (defines(value.python_type, "__iter__") or defines(value.python_type, "__getitem__")):
+            plain = place.step in (None, 1)
+            raise_observed(
+                TypeError,
+                "can only assign an iterable" if plain else "must assign iterable to extended slice",
+            )
+        values = unpack(tx, value)
+        tx.mutations.note(self)
+        with user_errors():
+            self.items[place] = values
+
+    def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
+        """`del self[key]`."""
+        place = position(tx, key, "list")
+        tx.mutations.note(self)
+        with user_errors():
+            del self.items[place]
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`+` with a list, `*` with an integer."""
+        if symbol == "+":
+            right = other.storage()
+            return ListTracker([*self.items, *right.items]) if isinstance(right, ListTracker) else None
+        return self._repeat(tx, other) if symbol == "*" else None
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`integer * self`."""
+        return self._repeat(tx, other) if symbol == "*" else None
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`+=` extends by any iterable, `*=` repeats."""
+        if symbol == "+":
+            self.extend(tx, other)
+            return self
+        times = repeat_count(tx, other) if symbol == "*" else None
+        if times is None:
+            return None
+        with user_errors():
+            repeated = self.items * times
+        tx.mutations.note(self)
+        self.items[:] = repeated
+        return self
+
+    def extend(self, tx: TraceContext, iterable: Tracker) -> None:
+        """Append what an iterable gives; each item arrives before the next is asked for."""
+        iterable = iterable.realize()
+        if isinstance(iterable, ListTracker):
+            self.change(tx).extend(tuple(iterable.items))
+            return
+        iterator = iterable.iterate(tx)
+        tx.mutations.note(self)
+        while (item := iterator.advance(tx)) is not None:
+            self.change(tx).append(item)
+
+    def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
+        times = repeat_count(tx, other)
+        if times is None:
+            return None
+        with user_errors():
+            return ListTracker(self.items * times)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Lexicographic, with lists only."""
+        right = other.storage()
+        return compare_items(tx, symbol, self.items, right.items) if isinstance(right, ListTracker) else None
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Lists have no hash."""
+        return unhashable(self)
+
+    def children(self) -> Iterator[Tracker]:
+        """The items."""
+        return iter(self.items)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A display; a list that holds itself is made empty and filled."""
+        if not reaches_itself(self):
+            return self._display(writer)
+        name = writer.define(self, "[]", "list")
+        writer.statement(f"{name}.extend({self._display(writer)})")
+        return name
+
+    def replay(self, writer: Writer) -> None:
+        """Replace all items, without calling an override of a subclass."""
+        assert self.source is not None
+        place = writer.load(self.source)
+        if self.kind is list:
+            writer.statement(f"{place}[:] = {self._display(writer)}")
+        else:
+            store = writer.constant(list.__setitem__, "list_setitem")
+            writer.statement(
+                f"{store}({place}, {writer.constant(slice(None), 'all')}, {self._display(writer)})"
+            )
+
+    def _display(self, writer: Writer) -> str:
+        return f"[{', '.join([writer.value(item) for item in self.items])}]"
+
+
+@WRAP_RULES.exact(list)
+def wrap_list(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing list, its items not looked at yet."""
+    assert isinstance(value, list)
+    tx.guard(source, TypeIs(list))
+    return list_storage(tx, value, source, list)
+
+
+def list_storage(tx: TraceContext, value: list[object], source: Source, kind: type) -> ListTracker:
+    """The list part of an existing list or instance of a subclass, whose type is guarded already."""
+    tx.guard(source, LengthIs(len(value)))
+    items = list.__iter__(value)
+    members = [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)]
+    return ListTracker(members, source, kind, value)
+
+
+def new_list(value: object) -> ListTracker:
+    """The tracker of a list born in the trace, from known values."""
+    assert isinstance(value, list)
+    return ListTracker([from_python(item) for item in value])
+
+
+register_builder(list, new_list)

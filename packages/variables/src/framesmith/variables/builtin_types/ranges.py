@@ -1,0 +1,186 @@
+"""`range` and its iterator."""
+
+from collections.abc import Hashable
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import Attribute
+
+from framesmith.variables.builtin_types.iterators import IteratorTracker, found_by_iteration
+from framesmith.variables.builtin_types.sequences import position, user_errors
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import register_builder
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.operations.index import index_of
+
+
+@final
+class RangeTracker(Tracker):
+    """A range whose bounds are known. Invariant: an existing range is guarded by its bounds."""
+
+    def __init__(self, value: range, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`range`."""
+        return range
+
+    def is_python_constant(self) -> bool:
+        """Always."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The range."""
+        return self.value
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`start`, `stop`, `step` and methods."""
+        return builtin_attribute(tx, self, name)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`."""
+        return RangeIterator(self.value)
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        with user_errors():
+            return Constant(len(self.value))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return bool(self.value)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """Computed for integers, searched for anything else."""
+        item = item.realize()
+        if isinstance(item, Constant):
+            return Constant(item.value in self.value)
+        return Constant(found_by_iteration(tx, RangeIterator(self.value), item))
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """An integer, or a range for a slice."""
+        place = position(tx, key, "range")
+        with user_errors():
+            found = self.value[place]
+        return Constant(found) if isinstance(found, int) else RangeTracker(found)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Equal when they give the same numbers."""
+        if symbol not in ("==", "!=") or not isinstance(other, RangeTracker):
+            return None
+        return Constant((self.value == other.value) == (symbol == "=="))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By the numbers it gives."""
+        return ("range", self.value)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `range`."""
+        r = self.value
+        return f"{writer.constant(range, 'range')}({r.start}, {r.stop}, {r.step})"
+
+
+@final
+class RangeIterator(IteratorTracker):
+    """`iter(range(...))`. Invariant: `value` is what is still to come."""
+
+    def __init__(self, value: range) -> None:
+        self.value = value
+        self.kind: type = type(iter(value))
+
+    @property
+    def python_type(self) -> type:
+        """`range_iterator`, or `longrange_iterator` for large numbers."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The first of what is left."""
+        tx.mutations.note(self)
+        if not self.value:
+            return None
+        first = self.value[0]
+        self.value = self.value[1:]
+        return Constant(first)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """An iterator over what is left."""
+        r = self.value
+        span = f"{writer.constant(range, 'range')}({r.start}, {r.stop}, {r.step})"
+        return f"{writer.constant(iter, 'iter')}({span})"
+
+
+@WRAP_RULES.exact(range)
+def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing range: its three numbers become constants."""
+    assert isinstance(value, range)
+    tx.guard(source, TypeIs(range))
+    for name in ("start", "stop", "step"):
+        number = tx.wrap(getattr(value, name), Attribute(source, name))
+        index_of(tx, number)
+    return RangeTracker(value, source)
+
+
+def new_range(value: object) -> Tracker:
+    """The tracker of a range born in the trace."""
+    assert isinstance(value, range)
+    return RangeTracker(value)
+
+
+register_builder(range, new_range)
+
+
+@CALLABLES.row(range)
+def call_range(
+    tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
+) -> Tracker:
+    """`range(stop)`, `range(start, stop[, step])`; a number that is not known yet is decided here."""
+    numbers = [index_of(tx, operand) for operand in (first, second, third) if operand is not None]
+    with user_errors():
+        return RangeTracker(range(*numbers))
+
+
+def _member(name: str) -> None:
+    @CALLABLES.row(range.__dict__[name])
+    def read(tx: TraceContext, self: RangeTracker, /) -> Tracker:
+        value = getattr(self.value, name)
+        assert isinstance(value, int)
+        return Constant(value)
+
+
+for _name in ("start", "stop", "step"):
+    _member(_name)
+
+
+@CALLABLES.row(range.index)
+def range_index(tx: TraceContext, self: RangeTracker, value: Tracker, /) -> Tracker:
+    """`self.index(value)`."""
+    known = _known(value)
+    with user_errors():
+        return Constant(self.value.index(known))  # type: ignore[arg-type]  # its own error is the user's
+
+
+@CALLABLES.row(range.count)
+def range_count(tx: TraceContext, self: RangeTracker, value: Tracker, /) -> Tracker:
+    """`self.count(value)`."""
+    return Constant(self.value.count(_known(value)))  # type: ignore[arg-type]  # any value is counted
+
+
+@CALLABLES.row(range.__reversed__)
+def range_reversed(tx: TraceContext, self: RangeTracker, /) -> Tracker:
+    """`reversed(self)`."""
+    return RangeIterator(self.value[::-1])
+
+
+def _known(value: Tracker) -> object:
+    value = value.realize()
+    if not isinstance(value, Constant):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"searching a range for {value.describe()}")
+    return value.value

@@ -1,0 +1,143 @@
+"""What lists, tuples and deques share: comparison, search, positions, sorting, and loops in reconstruction."""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import final
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.operations.compare import FUNCTIONS, compare
+from framesmith.variables.operations.index import index_of, known_compare, known_equal
+
+Key = int | slice
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """What the block raises is the user's exception. Only for operations of builtin containers on trackers."""
+    try:
+        yield
+    except (IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        raise_observed(type(error), *[from_python(argument) for argument in error.args])
+
+
+def compare_items(
+    tx: TraceContext, symbol: str, left: Sequence[Tracker], right: Sequence[Tracker]
+) -> Tracker:
+    """Lexicographic comparison (CPython `list_richcompare`): the first pair that differs decides."""
+    if symbol in ("==", "!=") and len(left) != len(right):
+        return Constant(symbol == "!=")
+    for one, other in zip(left, right, strict=False):
+        if not known_equal(tx, one, other):
+            if symbol in ("==", "!="):
+                return Constant(symbol == "!=")
+            return compare(tx, symbol, one, other)
+    return Constant(FUNCTIONS[symbol](len(left), len(right)))
+
+
+def find(
+    tx: TraceContext, items: Sequence[Tracker], value: Tracker, start: int = 0, stop: int | None = None
+) -> int | None:
+    """The index of the first item equal to `value`. `items` may shrink while user code compares."""
+    index = start
+    while index < (len(items) if stop is None else min(stop, len(items))):
+        if known_equal(tx, items[index], value):
+            return index
+        index += 1
+    return None
+
+
+def count(tx: TraceContext, items: Sequence[Tracker], value: Tracker) -> int:
+    """How many items are equal to `value`."""
+    return sum(known_equal(tx, item, value) for item in tuple(items))
+
+
+def bounds(
+    tx: TraceContext, length: int, start: Tracker | None, stop: Tracker | None
+) -> tuple[int, int | None]:
+    """Start and stop of `index(value, start, stop)`, counted from the end when negative."""
+    message = "slice indices must be integers or have an __index__ method"
+    first = 0 if start is None else index_of(tx, start, message)
+    last = None if stop is None else index_of(tx, stop, message)
+    first = max(first + length, 0) if first < 0 else first
+    return first, max(last + length, 0) if last is not None and last < 0 else last
+
+
+def position(tx: TraceContext, key: Tracker, type_name: str) -> Key:
+    """The subscript of a list or tuple: an int, or a slice of ints known now."""
+    key = key.realize()
+    if issubclass(key.python_type, slice):
+        start, stop, step = (_slice_member(tx, key, name) for name in ("start", "stop", "step"))
+        if step == 0:
+            raise_observed(ValueError, "slice step cannot be zero")
+        return slice(start, stop, step)
+    return index_of(
+        tx, key, f"{type_name} indices must be integers or slices, not {key.python_type.__name__}"
+    )
+
+
+def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
+    value = key.attribute(tx, name).realize()
+    if isinstance(value, Constant) and value.value is None:
+        return None
+    return index_of(tx, value, "slice indices must be integers or None or have an __index__ method")
+
+
+def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
+    """The number in `sequence * value`; None when `value` is no integer (then the other operand is asked)."""
+    value = value.realize().storage()
+    if isinstance(value, Constant):
+        return int(value.value) if isinstance(value.value, int) else None
+    if defines(value.python_type, "__rmul__") or not defines(value.python_type, "__index__"):
+        # A symbolic number or tensor: multiplication is theirs, unless they are integers to C code.
+        return index_of(tx, value) if value.python_type is int else None
+    return index_of(tx, value)
+
+
+@final
+class Sortable:
+    """One item under its key; `<` asks the user's program, so that a real sort compares as CPython would."""
+
+    __slots__ = ("item", "key", "tx")
+
+    def __init__(self, tx: TraceContext, item: Tracker, key: Tracker) -> None:
+        self.tx = tx
+        self.item = item
+        self.key = key
+
+    def __lt__(self, other: "Sortable") -> bool:
+        return known_compare(self.tx, "<", self.key, other.key)
+
+
+def sort_items(
+    tx: TraceContext, items: list[Tracker], key: Callable[[Tracker], Tracker] | None, reverse: bool
+) -> None:
+    """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items
+    stand as far as the sort had come."""
+    work = [Sortable(tx, item, item if key is None else key(item)) for item in items]
+    try:
+        work.sort(reverse=reverse)
+    finally:
+        items[:] = [entry.item for entry in work]
+
+
+def reaches_itself(tracker: Tracker) -> bool:
+    """Whether a value born in the trace holds itself, through other values born in the trace."""
+    pending = list(tracker.children())
+    seen: set[int] = set()
+    while pending:
+        child = pending.pop()
+        if child is tracker:
+            return True
+        if child.source is None and id(child) not in seen:
+            seen.add(id(child))
+            pending.extend(child.children())
+    return False
+
+
+def unhashable(tracker: Tracker) -> Hashable:
+    """`hash()` of a mutable container."""
+    return raise_observed(TypeError, f"unhashable type: '{tracker.python_type.__name__}'")

@@ -1,0 +1,140 @@
+"""`slice`."""
+
+from collections.abc import Hashable, Iterator
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import Attribute
+
+from framesmith.variables.builtin_types.sequences import compare_items, user_errors
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.operations.index import index_of
+
+
+@final
+class SliceTracker(Tracker):
+    """`slice(start, stop, step)`; the members may be anything."""
+
+    def __init__(
+        self,
+        start: Tracker | None = None,
+        stop: Tracker | None = None,
+        step: Tracker | None = None,
+        source: Source | None = None,
+    ) -> None:
+        self.start = start or Constant(None)
+        self.stop = stop or Constant(None)
+        self.step = step or Constant(None)
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`slice`."""
+        return slice
+
+    def members(self) -> tuple[Tracker, Tracker, Tracker]:
+        """Start, stop, step."""
+        return self.start, self.stop, self.step
+
+    def is_python_constant(self) -> bool:
+        """Whether all members are known."""
+        return all(member.is_python_constant() for member in self.members())
+
+    def as_python_constant(self) -> object:
+        """The slice."""
+        return slice(*[member.as_python_constant() for member in self.members()])
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`start`, `stop`, `step` and methods."""
+        return builtin_attribute(tx, self, name)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A slice is true."""
+        return True
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """As the tuples of their members."""
+        return (
+            compare_items(tx, symbol, self.members(), other.members())
+            if isinstance(other, SliceTracker)
+            else None
+        )
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """No hash before 3.12; afterwards that of the members."""
+        if slice.__hash__ is None:
+            return raise_observed(TypeError, "unhashable type: 'slice'")
+        return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
+
+    def children(self) -> Iterator[Tracker]:
+        """Start, stop, step."""
+        return iter(self.members())
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `slice`."""
+        members = ", ".join([writer.value(member) for member in self.members()])
+        return f"{writer.constant(slice, 'slice')}({members})"
+
+
+@WRAP_RULES.exact(slice)
+def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing slice."""
+    assert isinstance(value, slice)
+    tx.guard(source, TypeIs(slice))
+    names = ("start", "stop", "step")
+    start, stop, step = (lazy(tx, getattr(value, name), Attribute(source, name)) for name in names)
+    return SliceTracker(start, stop, step, source)
+
+
+def new_slice(value: object) -> Tracker:
+    """The tracker of a slice born in the trace."""
+    assert isinstance(value, slice)
+    return SliceTracker(from_python(value.start), from_python(value.stop), from_python(value.step))
+
+
+register_builder(slice, new_slice)
+
+
+@CALLABLES.row(slice)
+def call_slice(
+    tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
+) -> Tracker:
+    """`slice(stop)`, `slice(start, stop[, step])`."""
+    return SliceTracker(None, first) if second is None else SliceTracker(first, second, third)
+
+
+@CALLABLES.row(slice.__dict__["start"])
+def slice_start(tx: TraceContext, self: SliceTracker, /) -> Tracker:
+    """`self.start`."""
+    return self.start
+
+
+@CALLABLES.row(slice.__dict__["stop"])
+def slice_stop(tx: TraceContext, self: SliceTracker, /) -> Tracker:
+    """`self.stop`."""
+    return self.stop
+
+
+@CALLABLES.row(slice.__dict__["step"])
+def slice_step(tx: TraceContext, self: SliceTracker, /) -> Tracker:
+    """`self.step`."""
+    return self.step
+
+
+@CALLABLES.row(slice.indices)
+def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> Tracker:
+    """`self.indices(length)`."""
+    members = [member.realize() for member in self.members()]
+    values = [None if isinstance(m, Constant) and m.value is None else index_of(tx, m) for m in members]
+    size = index_of(tx, length)
+    with user_errors():
+        found = slice(*values).indices(size)
+    return TupleTracker([Constant(number) for number in found])

@@ -1,0 +1,333 @@
+"""`tuple`, `torch.Size`, named tuples and struct sequences: one immutable tracker, `kind` tells them apart."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from types import FunctionType
+from typing import final
+
+import torch
+from framesmith.guards import Source
+from framesmith.guards.kinds import LengthIs, TypeIs
+from framesmith.guards.sources import Item
+
+from framesmith.variables.builtin_types.iterators import (
+    TUPLE_ITERATOR,
+    TUPLE_REVERSED,
+    ReversedIterator,
+    SequenceIterator,
+)
+from framesmith.variables.builtin_types.sequences import (
+    bounds,
+    compare_items,
+    count,
+    find,
+    position,
+    reaches_itself,
+    repeat_count,
+    user_errors,
+)
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+
+@final
+class TupleTracker(Tracker):
+    """A tuple. Invariant: `kind` derives from tuple, and its instances hold nothing but the items."""
+
+    def __init__(self, items: Sequence[Tracker], source: Source | None = None, kind: type = tuple) -> None:
+        self.items: tuple[Tracker, ...] = tuple(items)
+        self.source = source
+        self.kind = kind
+        self._visiting = False
+        self._built: tuple[Writer, str] | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`tuple` or the derived type."""
+        return self.kind
+
+    def is_python_constant(self) -> bool:
+        """Whether all items are known; a tuple in a cycle is not."""
+        if self._visiting:
+            return False
+        self._visiting = True
+        try:
+            return all(item.is_python_constant() for item in self.items)
+        finally:
+            self._visiting = False
+
+    def as_python_constant(self) -> object:
+        """The tuple itself."""
+        return make(self.kind, [item.as_python_constant() for item in self.items])
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A named field, else an attribute of the type."""
+        index = field_index(self.kind, name)
+        return self.items[index] if index is not None else builtin_attribute(tx, self, name)
+
+    def _override(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
+        """What a Python method that a named tuple class defines for a slot gives; None without one."""
+        if self.kind in PLAIN:
+            return None
+        for base in self.kind.__mro__:
+            if name in base.__dict__:
+                in_python = isinstance(base.__dict__[name], FunctionType)
+                return self.attribute(tx, name).call(tx, operands, {}).realize() if in_python else None
+        return None
+
+    def _operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
+        """As `_override`, with NotImplemented as None."""
+        result = self._override(tx, name, other)
+        return None if isinstance(result, Constant) and result.value is NotImplemented else result
+
+    def _overrides(self, name: str) -> bool:
+        """Whether the class, other than tuple, defines the slot in Python."""
+        bases = self.kind.__mro__ if self.kind not in PLAIN else ()
+        owner = next((base for base in bases if name in base.__dict__), tuple)
+        return owner not in PLAIN and isinstance(owner.__dict__[name], FunctionType)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """`__call__` of a named tuple class, else a TypeError."""
+        if not defines(self.kind, "__call__"):
+            raise_observed(TypeError, f"'{self.kind.__name__}' object is not callable")
+        return self.attribute(tx, "__call__").call(tx, args, kwargs)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`."""
+        found = self._override(tx, "__iter__")
+        return SequenceIterator(self, self.items, TUPLE_ITERATOR) if found is None else found
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        found = self._override(tx, "__len__")
+        return Constant(len(self.items)) if found is None else found
+
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """Not empty."""
+        for name in ("__bool__", "__len__"):
+            found = self._override(tx, name)
+            if found is not None:
+                return found.truth(tx)
+        return bool(self.items)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """By identity, then equality."""
+        found = self._override(tx, "__contains__", item)
+        return Constant(find(tx, self.items, item) is not None) if found is None else found
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """An item, or a tuple for a slice (`torch.Size` of a `torch.Size`)."""
+        found = self._override(tx, "__getitem__", key)
+        if found is not None:
+            return found
+        place = position(tx, key, "tuple")
+        if isinstance(place, slice):
+            return TupleTracker(self.items[place], None, self._result_kind())
+        with user_errors():
+            return self.items[place]
+
+    def _result_kind(self) -> type:
+        """The type of a slice, sum or product."""
+        return torch.Size if self.kind is torch.Size else tuple
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`+` with a tuple, `*` with an integer."""
+        if symbol in NAMES and self._overrides(f"__{NAMES[symbol]}__"):
+            return self._operator(tx, f"__{NAMES[symbol]}__", other)
+        if symbol == "+":
+            right = as_tuple(other)
+            if right is None:
+                return None
+            either_size = torch.Size in (self.kind, right.kind)
+            return TupleTracker((*self.items, *right.items), None, torch.Size if either_size else tuple)
+        return self._repeat(tx, other) if symbol == "*" else None
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`integer * self`, and `tuple + Size`."""
+        name = f"__r{NAMES.get(symbol, 'index')}__"
+        if self.kind not in PLAIN and symbol in NAMES and defines(self.kind, name):
+            return self._operator(tx, name, other)
+        return self._repeat(tx, other) if symbol == "*" else None
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Only what a named tuple class defines."""
+        name = f"__i{NAMES.get(symbol, 'ndex')}__"
+        if self.kind in PLAIN or symbol not in NAMES or not defines(self.kind, name):
+            return None
+        return self._operator(tx, name, other)
+
+    def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
+        times = repeat_count(tx, other)
+        if times is None:
+            return None
+        with user_errors():
+            return TupleTracker(self.items * times, None, self._result_kind())
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """Only what a named tuple class defines."""
+        name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
+        found = self._override(tx, name)
+        if found is None:
+            raise_observed(TypeError, f"bad operand type for unary {symbol}: '{self.kind.__name__}'")
+        return found
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Lexicographic, with tuples only."""
+        if self._overrides(COMPARISONS[symbol]):
+            return self._operator(tx, COMPARISONS[symbol], other)
+        right = as_tuple(other)
+        return None if right is None else compare_items(tx, symbol, self.items, right.items)
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By the items; a class with its own `__hash__` or `__eq__` breaks the graph."""
+        if self._overrides("__hash__") or self._overrides("__eq__"):
+            self.unsupported("hashing it (its class defines __eq__ or __hash__)")
+        return ("tuple", tuple([item.realize().hash_key(tx) for item in self.items]))
+
+    def children(self) -> Iterator[Tracker]:
+        """The items."""
+        return iter(self.items)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A display; for a derived type `tuple.__new__`, so that no code of the class runs.
+
+        A tuple in a cycle is built while its list (or dict ...) is being filled: when that has happened, the
+        outer attempt gives that same tuple.
+        """
+        cyclic = reaches_itself(self)
+        values = [writer.value(item) for item in self.items]
+        if cyclic and self._built is not None and self._built[0] is writer:
+            return self._built[1]
+        text = self._text(writer, f"({''.join([f'{value}, ' for value in values])})")
+        if cyclic:
+            text = writer.define(self, text, "tuple")
+            self._built = (writer, text)
+        return text
+
+    def _text(self, writer: Writer, display: str) -> str:
+        if self.kind is tuple:
+            return display
+        kind = writer.constant(self.kind, self.kind.__name__)
+        if self.kind is torch.Size or is_struct_sequence(self.kind):
+            return f"{kind}({display})"
+        return f"{writer.constant(tuple.__new__, 'new_tuple')}({kind}, {display})"
+
+
+PLAIN: frozenset[type] = frozenset({tuple, torch.Size, object})
+NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul"}
+NAMES |= {"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "^": "xor", "|": "or"}
+COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">": "__gt__", ">=": "__ge__"}
+
+
+def as_tuple(tracker: Tracker) -> TupleTracker | None:
+    """The tuple part of a tracker; a constant tuple counts."""
+    tracker = tracker.realize().storage()
+    if isinstance(tracker, Constant) and type(tracker.value) is tuple:
+        return TupleTracker([from_python(item) for item in tracker.value])
+    return tracker if isinstance(tracker, TupleTracker) else None
+
+
+def is_struct_sequence(kind: type) -> bool:
+    """Whether this is a C named tuple such as `torch.return_types.max` or `time.struct_time`."""
+    return issubclass(kind, tuple) and isinstance(kind.__dict__.get("n_sequence_fields"), int)
+
+
+def is_named_tuple(kind: type) -> bool:
+    """Whether instances are made by `collections.namedtuple`, have no `__dict__`, and hold just their fields."""
+    fields = getattr(kind, "_fields", None)
+    return issubclass(kind, tuple) and isinstance(fields, tuple) and kind.__dictoffset__ == 0
+
+
+def field_index(kind: type, name: str) -> int | None:
+    """The position of a named field, None when the class says something else about the name."""
+    if kind in PLAIN:
+        return None
+    if is_struct_sequence(kind):
+        names = getattr(kind, "__match_args__", ())
+        return names.index(name) if name in names else None
+    descriptor = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
+    if type(descriptor).__name__ != "_tuplegetter" or descriptor is None:
+        return None
+    arguments = descriptor.__reduce__()[1]
+    assert isinstance(arguments, tuple) and isinstance(arguments[0], int)
+    return arguments[0]
+
+
+def make(kind: type, items: list[object]) -> object:
+    """A tuple of a kind without running the code of its class."""
+    if kind is torch.Size or is_struct_sequence(kind):
+        return kind(items)
+    return tuple.__new__(kind, items)
+
+
+@WRAP_RULES.exact(tuple, torch.Size)
+def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing tuple, its items not looked at yet."""
+    assert isinstance(value, tuple)
+    tx.guard(source, TypeIs(type(value)))
+    return tuple_storage(tx, value, source, type(value))
+
+
+@WRAP_RULES.when(55, lambda value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
+def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing named tuple or struct sequence."""
+    return wrap_tuple(tx, value, source)
+
+
+def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, kind: type) -> TupleTracker:
+    """The tuple part of an existing tuple or instance of a subclass, whose type is guarded already."""
+    tx.guard(source, LengthIs(len(value)))
+    items = tuple.__iter__(value)
+    return TupleTracker(
+        [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)], source, kind
+    )
+
+
+def new_tuple(value: object) -> TupleTracker:
+    """The tracker of a tuple born in the trace, from known values."""
+    assert isinstance(value, tuple)
+    return TupleTracker([from_python(item) for item in value], None, type(value))
+
+
+register_builder(tuple, new_tuple)
+register_builder(torch.Size, new_tuple)
+
+
+@CALLABLES.row(tuple.count)
+def tuple_count(tx: TraceContext, self: Tracker, value: Tracker, /) -> Tracker:
+    """`self.count(value)`."""
+    return Constant(count(tx, items_of(self), value))
+
+
+@CALLABLES.row(tuple.index)
+def tuple_index(
+    tx: TraceContext,
+    self: Tracker,
+    value: Tracker,
+    start: Tracker | None = None,
+    stop: Tracker | None = None,
+    /,
+) -> Tracker:
+    """`self.index(value)`."""
+    items = items_of(self)
+    place = find(tx, items, value, *bounds(tx, len(items), start, stop))
+    if place is None:
+        raise_observed(ValueError, "tuple.index(x): x not in tuple")
+    return Constant(place)
+
+
+def items_of(tracker: Tracker) -> tuple[Tracker, ...]:
+    """The items of a tuple tracker or constant tuple."""
+    found = as_tuple(tracker)
+    if found is None:
+        return tracker.unsupported("use as a tuple")
+    return found.items
+
+
+def reversed_tuple(tracker: TupleTracker) -> Tracker:
+    """`reversed(self)` of a tuple."""
+    return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)

@@ -1,0 +1,131 @@
+"""Rows for the functions of the module `builtins` that ask one slot of their operand, and those that always
+break the graph. Constructors stand in `constructors`, reductions and sorting in `reductions`."""
+
+import builtins
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
+
+from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
+from framesmith.variables.callables.sentinels import CallIterator
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.binary import binary
+
+NONE = Constant(None)
+
+
+@CALLABLES.row(len)
+def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`len(value)`."""
+    if not defines(value.python_type, "__len__"):
+        raise_observed(TypeError, f"object of type '{value.python_type.__name__}' has no len()")
+    return value.length(tx)
+
+
+@CALLABLES.row(iter)
+def call_iter(tx: TraceContext, value: Tracker, sentinel: Tracker | None = None, /) -> Tracker:
+    """`iter(iterable)`, `iter(function, sentinel)`."""
+    return value.iterate(tx) if sentinel is None else CallIterator(value, sentinel)
+
+
+@CALLABLES.row(next)
+def call_next(tx: TraceContext, iterator: Tracker, default: Tracker | None = None, /) -> Tracker:
+    """`next(iterator[, default])`."""
+    if not defines(iterator.python_type, "__next__"):
+        raise_observed(TypeError, f"'{iterator.python_type.__name__}' object is not an iterator")
+    found = iterator.advance(tx)
+    if found is not None:
+        return found
+    return raise_observed(StopIteration) if default is None else default
+
+
+@CALLABLES.row(reversed)
+def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
+    """`reversed(sequence)`: `__reversed__`, else by length and index."""
+    kind = sequence.python_type
+    if isinstance(sequence, TupleTracker) and not defines(kind, "__reversed__"):
+        return reversed_tuple(sequence)
+    if defines(kind, "__reversed__"):
+        return sequence.attribute(tx, "__reversed__").call(tx, [], {})
+    if not defines(kind, "__getitem__") or not defines(kind, "__len__"):
+        raise_observed(TypeError, f"'{kind.__name__}' object is not reversible")
+    return sequence.unsupported("reversing it")
+
+
+@CALLABLES.row(abs)
+def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`abs(value)`."""
+    if not defines(value.python_type, "__abs__"):
+        raise_observed(TypeError, f"bad operand type for abs(): '{value.python_type.__name__}'")
+    return value.attribute(tx, "__abs__").call(tx, [], {})
+
+
+@CALLABLES.row(round)
+def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None) -> Tracker:
+    """`round(number[, ndigits])`."""
+    if not defines(number.python_type, "__round__"):
+        raise_observed(TypeError, f"type {number.python_type.__name__} doesn't define __round__ method")
+    digits = [] if ndigits is None or (isinstance(ndigits, Constant) and ndigits.value is None) else [ndigits]
+    return number.attribute(tx, "__round__").call(tx, digits, {})
+
+
+@CALLABLES.row(divmod)
+def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
+    """`divmod(a, b)`: both parts, for operands that define the two operators alike."""
+    for one, other, name in ((left, right, "__divmod__"), (right, left, "__rdivmod__")):
+        if not isinstance(one, Constant) and defines(one.python_type, name):
+            result = one.attribute(tx, name).call(tx, [other], {}).realize()
+            if not (isinstance(result, Constant) and result.value is NotImplemented):
+                return result
+    return TupleTracker([binary(tx, "//", left, right), binary(tx, "%", left, right)])
+
+
+@CALLABLES.row(pow)
+def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE) -> Tracker:
+    """`pow(base, exp[, mod])`."""
+    if isinstance(mod, Constant) and mod.value is None:
+        return binary(tx, "**", base, exp)
+    operands = (base, exp, mod)
+    if not all(isinstance(operand, Constant) for operand in operands):
+        return base.unsupported("pow() with a modulus")
+    try:
+        return Constant(pow(*[operand.as_python_constant() for operand in operands]))  # type: ignore[call-overload]
+    except (TypeError, ValueError, ZeroDivisionError) as error:
+        return raise_observed(type(error), *error.args)
+
+
+@CALLABLES.row(hash)
+def call_hash(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`hash(value)`: known for constants. The hash of a string holds for this process, as the entry does."""
+    if defines(value.python_type, "__hash__") and value.is_python_constant():
+        try:
+            return Constant(hash(value.as_python_constant()))
+        except TypeError as error:
+            return raise_observed(TypeError, *error.args)
+    value.hash_key(tx)
+    return value.unsupported("asking for its hash")
+
+
+@CALLABLES.row(print)
+def call_print(tx: TraceContext, *values: Tracker, **options: Tracker) -> Tracker:
+    """Output is written between two graphs."""
+    raise GraphBreak(PRINT_OR_LOG, "print()")
+
+
+def _breaks(*names: str) -> None:
+    """Functions that need the real interpreter, the outside world or an address."""
+    for name in names:
+        kind = INTROSPECTION if name in ("exec", "eval", "compile", "breakpoint") else NATIVE_CALL
+
+        @CALLABLES.row(getattr(builtins, name))
+        def refuse(
+            tx: TraceContext, *args: Tracker, _kind: object = kind, _name: str = name, **kwargs: Tracker
+        ) -> Tracker:
+            raise GraphBreak(INTROSPECTION if _kind is INTROSPECTION else NATIVE_CALL, f"{_name}()")
+
+
+_breaks("input", "open", "exec", "eval", "compile", "breakpoint", "id")

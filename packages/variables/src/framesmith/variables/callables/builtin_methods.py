@@ -1,0 +1,93 @@
+"""Wrapping of callables written in C, and of whatever has a row. The trackers stand in `core.builtin_methods`."""
+
+from collections.abc import Hashable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, Identical, TypeIs
+from framesmith.guards.sources import Attribute
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import (
+    BoundBuiltin,
+    Builtin,
+    begin_builtin,
+    builtin_attribute,
+    complete,
+    register_binder,
+)
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+__all__ = [
+    "BoundBuiltin",
+    "Builtin",
+    "begin_builtin",
+    "builtin_attribute",
+    "complete",
+    "register_binder",
+]
+
+_METHODS = MethodDescriptorType | WrapperDescriptorType
+_CALLABLES = BuiltinFunctionType | ClassMethodDescriptorType | _METHODS
+
+
+def _has_row(value: object) -> bool:
+    """Whether calls of this very object are modelled. Looking it up must not run user code."""
+    if isinstance(value, type) or not callable(value) or not isinstance(value, Hashable):
+        return False
+    own_code = type(type(value).__hash__) is WrapperDescriptorType or type(value).__module__.startswith(
+        "torch."
+    )
+    return own_code and CALLABLES.find(value) is not None
+
+
+@WRAP_RULES.when(10, _has_row)
+def wrap_row(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A callable with a row, by identity."""
+    if _is_bound(value):
+        return wrap_bound(tx, value, source)
+    tx.guard(source, Identical(value))
+    return Builtin(value, source)
+
+
+def _is_bound(value: object) -> bool:
+    """Whether this is a C method bound to an instance: a new object each time it is read."""
+    if isinstance(value, MethodWrapperType):
+        return True
+    return isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, ModuleType | type | None)
+
+
+@WRAP_RULES.when(30, lambda value: isinstance(value, _CALLABLES | MethodWrapperType))
+def wrap_builtin(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A C function or descriptor, by identity; a bound C method, by its receiver and name."""
+    if _is_bound(value):
+        return wrap_bound(tx, value, source)
+    if not (isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, type)):
+        tx.guard(source, Identical(value))
+    else:  # `dict.fromkeys` is a new object each time it is read
+        tx.guard(source, TypeIs(type(value)))
+        tx.guard(Attribute(source, "__name__"), EqualTo(value.__name__))
+        tx.guard(Attribute(source, "__self__"), Identical(value.__self__))
+    return Builtin(value, source)
+
+
+def wrap_bound(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """`receiver.method` that existed before the trace."""
+    assert isinstance(value, BuiltinFunctionType | MethodWrapperType)
+    receiver, name = value.__self__, value.__name__
+    tx.guard(source, TypeIs(type(value)))
+    tx.guard(Attribute(source, "__name__"), EqualTo(name))
+    owners = type(receiver).__mro__
+    descriptor = next((base.__dict__[name] for base in owners if name in base.__dict__), None)
+    tracker = tx.wrap(receiver, Attribute(source, "__self__"))
+    if not isinstance(descriptor, _METHODS):
+        return tracker.unsupported(f"its method {name!r}")
+    return BoundBuiltin(tracker, descriptor, source)

@@ -1,0 +1,95 @@
+"""Rows for the constructors of builtin types: `list`, `tuple`, `bool`, `int`, `float`, `str` ..."""
+
+import torch
+
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.truth import truth_of
+
+
+@CALLABLES.row(list)
+def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
+    """`list([iterable])`."""
+    return ListTracker([] if iterable is None else unpack(tx, iterable))
+
+
+@CALLABLES.row(tuple)
+def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
+    """`tuple([iterable])`: a tuple is given back as it is."""
+    if iterable is not None and iterable.python_type is tuple:
+        return iterable
+    return TupleTracker([] if iterable is None else unpack(tx, iterable))
+
+
+@CALLABLES.row(torch.Size)
+def call_size(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
+    """`torch.Size([iterable])`."""
+    return TupleTracker([] if iterable is None else unpack(tx, iterable), None, torch.Size)
+
+
+@CALLABLES.row(bool)
+def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
+    """`bool(value)`: a tensor's truth breaks the graph where its own method does."""
+    if value is None:
+        return Constant(False)
+    answer = truth_of(tx, value)
+    if isinstance(answer, bool):
+        return Constant(answer)
+    if answer.python_type is bool:
+        return answer
+    return value.attribute(tx, "__bool__").call(tx, [], {})
+
+
+@CALLABLES.row(int)
+def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | None = None) -> Tracker:
+    """`int(value)`, `int(text, base)`."""
+    if value is None:
+        return Constant(0)
+    if value.is_python_constant() and (base is None or base.is_python_constant()):
+        return fold(tx, int, [value] if base is None else [value, base])
+    if base is not None:
+        return value.unsupported("int() with a base")
+    return _converted(
+        tx,
+        value,
+        ("__int__", "__index__", "__trunc__"),
+        "int() argument must be a string, a bytes-like object or a real number, not",
+    )
+
+
+@CALLABLES.row(float)
+def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
+    """`float(value)`."""
+    if value is None:
+        return Constant(0.0)
+    if value.is_python_constant():
+        return fold(tx, float, [value])
+    return _converted(
+        tx, value, ("__float__", "__index__"), "float() argument must be a string or a real number, not"
+    )
+
+
+@CALLABLES.row(complex)
+def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | None = None) -> Tracker:
+    """`complex(real, imag)`."""
+    given = {name: part for name, part in (("real", real), ("imag", imag)) if part is not None}
+    if all(part.is_python_constant() for part in given.values()):
+        return fold(tx, complex, [], given)
+    if real is None or imag is not None or not defines(real.python_type, "__complex__"):
+        return next(iter(given.values())).unsupported("conversion to complex")
+    return real.attribute(tx, "__complex__").call(tx, [], {})
+
+
+def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
+    """Ask the first conversion method that the type has."""
+    for name in names:
+        if defines(value.python_type, name):
+            return value.attribute(tx, name).call(tx, [], {})
+    return raise_observed(TypeError, f"{message} '{value.python_type.__name__}'")

@@ -1,0 +1,246 @@
+"""Functions and methods written in C: as values, and what a call of one means.
+
+A call goes to the row of the real callable; without a row it is run now if it is pure and its operands are known;
+else the graph breaks. What single functions do stands in the rows. How a function, property ... found on a
+*Python* class is bound is registered from above (`register_binder`), since this module knows no such tracker.
+"""
+
+import inspect
+from collections.abc import Callable, Hashable, Iterator
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.guards import Source
+
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant, is_constant_type
+from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.pure import is_pure
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES, callable_name
+
+Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
+_binders: list[Binder] = []
+_METHODS = MethodDescriptorType | WrapperDescriptorType
+_MEMBERS = GetSetDescriptorType | MemberDescriptorType
+_NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
+
+
+def register_binder(binder: Binder) -> Binder:
+    """Install `binder(tx, receiver, descriptor, name)`: what a class attribute gives when read from an instance."""
+    _binders[:] = [binder]
+    return binder
+
+
+def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
+    """Run a pending call, if it is one, to its end."""
+    return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
+
+
+def begin_builtin(
+    tx: TraceContext, function: object, args: Arguments, kwargs: Keywords
+) -> Tracker | PendingCall:
+    """`function(*args, **kwargs)` for a callable written in C."""
+    args = _with_storage(function, [argument.realize() for argument in args])
+    row = CALLABLES.find(function)
+    if row is not None:
+        return row.begin(tx, args, kwargs)
+    operands = (*args, *kwargs.values())
+    if callable(function) and is_pure(function) and all(o.is_python_constant() for o in operands):
+        return fold(tx, function, args, kwargs)
+    shown = ", ".join(operand.describe() for operand in operands)
+    raise GraphBreak(NATIVE_CALL, f"{callable_name(function)}({shown})")
+
+
+def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
+    """A method of a builtin type works on the builtin part of an instance of a subclass."""
+    if not isinstance(function, _METHODS) or not args:
+        return args
+    receiver = args[0]
+    if not issubclass(receiver.python_type, function.__objclass__):
+        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
+    return [receiver.storage(), *args[1:]] if function.__objclass__ is not object else args
+
+
+def builtin_attribute(tx: TraceContext, tracker: Tracker, name: str) -> Tracker:
+    """`tracker.name` for an instance of a type without instance dictionary, by the type's own attributes."""
+    kind = tracker.python_type
+    if name == "__class__":
+        return from_python(kind)
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return _bind(tx, tracker, base, base.__dict__[name], name)
+    return raise_observed(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+
+
+def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, name: str) -> Tracker:
+    """What reading class attribute `descriptor` through `tracker` gives."""
+    if isinstance(descriptor, _METHODS):
+        return BoundBuiltin(tracker, descriptor)
+    if isinstance(descriptor, _MEMBERS):
+        row = CALLABLES.find(descriptor)
+        if row is not None:
+            return complete(tx, row.begin(tx, [tracker], {}))
+        if isinstance(tracker, Constant):
+            return fold(tx, lambda value: getattr(value, name), [tracker])
+        return tracker.unsupported(f"reading attribute {name!r}")
+    if isinstance(descriptor, ClassMethodDescriptorType) or owner.__module__ == "builtins":
+        value = getattr(tracker.python_type, name)
+        if is_constant_type(type(value)):
+            return Constant(value)
+        return Builtin(value) if callable(value) else tracker.unsupported(f"reading attribute {name!r}")
+    if is_constant_type(type(descriptor)):
+        return Constant(descriptor)
+    if not _binders:
+        tracker.unsupported(f"reading attribute {name!r}")
+    return _binders[0](tx, tracker, descriptor, name)
+
+
+@final
+class Builtin(Tracker):
+    """A callable written in C, or one that has a row. Invariant: guarded by identity when it has a source."""
+
+    def __init__(self, value: object, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """The exact type of the callable."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """Always: the object itself is known."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The callable."""
+        return self.value
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """Its row, or a fold."""
+        return begin_builtin(tx, self.value, args, kwargs)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """Its row, or a fold, run to its end."""
+        return complete(tx, self.begin_call(tx, args, kwargs))
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Its name and documentation, and methods of the callable's own type."""
+        if name in _NAMES and is_constant_type(type(getattr(self.value, name, ...))):
+            return fold(tx, lambda value: getattr(value, name), [self])
+        if name == "__self__" and isinstance(self.value, BuiltinFunctionType):
+            return from_python(self.value.__self__)
+        static = inspect.getattr_static(self.value, name, None)
+        if isinstance(static, _METHODS):
+            return BoundBuiltin(self, static)
+        return self.unsupported(f"reading attribute {name!r}")
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`==` of the two objects."""
+        if symbol not in ("==", "!=") or not isinstance(other, Builtin):
+            return None
+        return Constant(bool(self.value == other.value) == (symbol == "=="))
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the callable."""
+        return isinstance(other, Builtin) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Builtin functions hash by identity, or by receiver and name."""
+        return ("object", self.value) if isinstance(self.value, Hashable) else self.unsupported("hashing it")
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A function is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The object itself."""
+        return writer.constant(self.value, getattr(self.value, "__name__", "builtin"))
+
+    def describe(self) -> str:
+        """`list.append`."""
+        return callable_name(self.value)
+
+
+@final
+class BoundBuiltin(Tracker):
+    """`receiver.method` for a method of a builtin type, as yet uncalled."""
+
+    def __init__(
+        self,
+        receiver: Tracker,
+        descriptor: MethodDescriptorType | WrapperDescriptorType,
+        source: Source | None = None,
+    ) -> None:
+        self.receiver = receiver
+        self.descriptor = descriptor
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """The type that binding gives: methods and slots differ."""
+        return (
+            MethodWrapperType if isinstance(self.descriptor, WrapperDescriptorType) else BuiltinFunctionType
+        )
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The row of the descriptor, with the receiver first."""
+        return begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """The row of the descriptor, run to its end."""
+        return complete(tx, self.begin_call(tx, args, kwargs))
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`__self__`, names and documentation."""
+        if name == "__self__":
+            return self.receiver
+        value = getattr(self.descriptor, name, ...)
+        if name in _NAMES and isinstance(value, str | None):
+            return Constant(value)
+        return self.unsupported(f"reading attribute {name!r}")
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Equal when method and receiver are the same objects."""
+        if symbol not in ("==", "!=") or not isinstance(other, BoundBuiltin):
+            return None
+        same = self.descriptor is other.descriptor and self.receiver.is_same(tx, other.receiver)
+        return Constant(same == (symbol == "=="))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A method is true."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """The receiver."""
+        yield self.receiver
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`descriptor.__get__(receiver)`: an override of a subclass is not looked up again."""
+        descriptor = writer.constant(self.descriptor, self.descriptor.__name__)
+        return f"{descriptor}.__get__({writer.value(self.receiver)})"
+
+    def describe(self) -> str:
+        """`list.append of a list`."""
+        return f"{callable_name(self.descriptor)} of {self.receiver.describe()}"
+
+
+def defines(kind: type, name: str) -> bool:
+    """Whether the instances of a type have a special method: the class and its bases, the metaclass left out."""
+    return any(name in base.__dict__ for base in kind.__mro__)
+
+
+def unsupported_value(detail: str) -> GraphBreak:
+    """The break for a value that is not modelled, for code without a tracker at hand."""
+    return GraphBreak(UNSUPPORTED_VALUE, detail)

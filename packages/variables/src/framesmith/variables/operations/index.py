@@ -1,0 +1,47 @@
+"""Where C code wants a plain number or a plain answer: `operator.index`, and truth that has to be known now."""
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.operations.compare import compare, equal
+from framesmith.variables.operations.truth import truth_of
+
+
+def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> int:
+    """`operator.index(value)` as a number known now; `message` replaces the text of the TypeError."""
+    value = value.realize().storage()
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return int(value.value)
+    if not defines(value.python_type, "__index__"):
+        shown = f"'{value.python_type.__name__}' object cannot be interpreted as an integer"
+        raise_observed(TypeError, message or shown)
+    result = value.attribute(tx, "__index__").call(tx, [], {}).realize()
+    if isinstance(result, Constant) and isinstance(result.value, int):
+        return int(result.value)
+    return value.unsupported("use as an index")
+
+
+def known_truth(tx: TraceContext, value: Tracker) -> bool:
+    """`bool(value)` where the answer is needed now; breaks the graph when only the running program knows."""
+    return decided(truth_of(tx, value), value)
+
+
+def known_equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
+    """Whether a container would hold the two for equal: identity, then `==`. Breaks when not known."""
+    return decided(equal(tx, left, right), left)
+
+
+def known_compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
+    """The truth of `left <symbol> right`. Breaks when not known."""
+    return known_truth(tx, compare(tx, symbol, left, right))
+
+
+def decided(answer: bool | Tracker, about: Tracker) -> bool:
+    """The answer, or a graph break when it is the run-time value of a tensor or number."""
+    if isinstance(answer, bool):
+        return answer
+    raise GraphBreak(DATA_DEPENDENT_BRANCH, f"an answer about {about.describe()} is needed to go on")
