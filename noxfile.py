@@ -4,6 +4,7 @@ Interpreters come from `tools/interpreters.py`: all supported Pythons must be th
 one Python only, where what is not run is said aloud.
 """
 
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -78,15 +79,38 @@ def pythons(session: nox.Session) -> None:
         )
 
 
+class Checks:
+    """Commands of which each runs although an earlier one failed; `close` fails the session and names them."""
+
+    def __init__(self, session: nox.Session) -> None:
+        self.session = session
+        self.failed: list[str] = []
+
+    def run(self, *command: str, **environment: str | None) -> None:
+        """Run one command, and remember whether it failed."""
+        try:
+            self.session.run(*command, env=QUIET | environment)
+        except nox.command.CommandFailed:
+            self.failed.append(" ".join(command))
+
+    def close(self) -> None:
+        """Fail the session if any command failed."""
+        if self.failed:
+            self.session.error("failed: " + "; ".join(self.failed))
+
+
 @nox.session(python=FIRST)
 def lint(session: nox.Session) -> None:
-    """ruff, the import contracts, and the layering tests with the tests of the tools."""
+    """ruff, the import contracts, and the house rules with the tests of the tools."""
     session.install(*group("lint"))
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    sources = ":".join(str(ROOT / "packages" / layer / "src") for layer in LAYERS)
-    session.run("lint-imports", "--no-cache", env={"PYTHONPATH": sources})
-    pytest(session, "tests/layering")
+    checks = Checks(session)
+    checks.run("ruff", "check", "--output-format", "concise", ".")
+    checks.run("ruff", "format", "--check", ".")
+    checks.run(
+        "lint-imports", "--no-cache", PYTHONPATH=os.pathsep.join(f"packages/{layer}/src" for layer in LAYERS)
+    )
+    checks.run("python", "-m", "pytest", "tests/layering", *session.posargs)
+    checks.close()
 
 
 @nox.session(python=FIRST)
@@ -98,15 +122,14 @@ def types(session: nox.Session) -> None:
     session.install(*group("types"))
     if session.virtualenv._reused:  # a reused environment holds the higher layers
         session.run("uv", "pip", "uninstall", *(f"framesmith-{layer}" for layer in LAYERS), external=True)
+    checks = Checks(session)
     for layer in LAYERS:
         install(session, layer, *([] if layer == "bytecode" else [torch_for(PLAN.first)]))
-        folder = f"packages/{layer}/src"
-        session.run("mypy", "-p", f"framesmith.{layer}", env={"MYPYPATH": folder, "PYTHONPATH": None})
-        if layer == "bytecode":
-            for version in ("3.12", "3.13"):
-                session.run(
-                    "mypy", "--python-version", version, "-p", "framesmith.bytecode", env={"MYPYPATH": folder}
-                )
+        versions = interpreters.SUPPORTED if layer == "bytecode" else {PLAN.first}
+        for version in versions:  # tables for each Python live in bytecode only
+            command = ("mypy", "--python-version", version, "-p", f"framesmith.{layer}")
+            checks.run(*command, MYPYPATH=f"packages/{layer}/src")
+    checks.close()
 
 
 @nox.session
