@@ -19,6 +19,7 @@ class Comparable:
     """
 
     __slots__ = ("_hash",)
+    _hash: int
 
     def compared(self) -> tuple[object, ...]:
         """What equality looks at."""
@@ -27,14 +28,14 @@ class Comparable:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other) or not isinstance(other, Comparable) or hash(self) != hash(other):
+        if type(self) is not type(other) or hash(self) != hash(other):
             return False
+        assert isinstance(other, Comparable)
         return same_constant(self.compared(), other.compared())
 
     def __hash__(self) -> int:
         try:
-            known: int = self._hash
-            return known
+            return self._hash
         except AttributeError:
             value = self._compute_hash()
             object.__setattr__(self, "_hash", value)

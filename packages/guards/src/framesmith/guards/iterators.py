@@ -8,6 +8,7 @@ iterator is built that stands at the same place, inner iterators (of `zip`, `enu
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any, cast
 
 _DONE = object()
 
@@ -59,18 +60,23 @@ def parts(iterator: object) -> tuple[object, ...]:
     `(function, inner, ...)` of a `map`, `(inner, count)` of an `enumerate`; empty containers once exhausted."""
     if type(iterator) not in _DESCRIBED:
         raise UnknownIterator(iterator)
-    description: tuple[object, tuple[object, ...]] = iterator.__reduce__()  # type: ignore[assignment]
-    return description[1]
+    return _described(iterator)[1]
+
+
+def _described(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple[object, ...], object]:
+    """The pieces of `__reduce__`: constructor, arguments, state (None without)."""
+    constructor, arguments, *state = cast(tuple[Any, ...], iterator.__reduce__())
+    return constructor, arguments, state[0] if state else None
 
 
 def _clone_flat(iterator: object) -> Iterator[object]:
     """One that runs over a container: the constructor, its argument, the position."""
-    constructor, arguments, *state = iterator.__reduce__()  # type: ignore[misc]
+    constructor, arguments, state = _described(iterator)
     if not _runs_no_user_code(constructor, arguments[0]):
         raise UnknownIterator(iterator)
-    copy: Iterator[object] = constructor(*arguments)  # type: ignore[operator]
-    if state and state[0] is not None:
-        copy.__setstate__(state[0])  # type: ignore[attr-defined]
+    copy = constructor(*arguments)
+    if state is not None:
+        copy.__setstate__(state)  # type: ignore[attr-defined]  # whatever gives a state takes one
     return copy
 
 
@@ -90,8 +96,8 @@ def _clone_enumerate(iterator: object) -> Iterator[object]:
 
 
 def _clone_zip(iterator: object) -> Iterator[object]:
-    _, inner, *state = iterator.__reduce__()  # type: ignore[misc]
-    return zip(*map(clone, inner), strict=bool(state and state[0]))  # type: ignore[arg-type]
+    _, inner, strict = _described(iterator)
+    return zip(*map(clone, inner), strict=bool(strict))
 
 
 def _types_of(*iterators: object) -> tuple[type, ...]:

@@ -77,7 +77,7 @@ class PlainNames:
         return name
 
     def global_name(self, name: str) -> str:
-        return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {ascii(name)})"
+        return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {name!a})"
 
 
 def read_global(module_globals: Mapping[str, object], name: str) -> object:

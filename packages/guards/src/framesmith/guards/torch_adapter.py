@@ -40,12 +40,12 @@ class StateSnapshot:
 
     def __init__(self) -> None:
         self._guard = _native.GlobalStateGuard()
-        self.fields: dict[str, object] = json.loads(self._guard.__getstate__())
+        self.fields: dict[str, object] = json.loads(str(self._guard.__getstate__()))
 
     @property
     def check(self) -> Callable[[], bool]:
         """The bound native method."""
-        return self._guard.check  # type: ignore[no-any-return]  # torch's stub leaves it open
+        return self._guard.check
 
     def changes(self) -> list[str]:
         """What differs now, one phrase a field."""
@@ -81,7 +81,7 @@ class DispatchState:
 
 def dispatch_keys(tensor: torch.Tensor) -> int:
     """The tensor's own dispatch keys, without those in force."""
-    return torch._C._dispatch_keys(tensor).raw_repr()  # type: ignore[no-any-return]  # not in torch's stubs
+    return torch._C._dispatch_keys(tensor).raw_repr()
 
 
 def tensor_check(
@@ -93,16 +93,21 @@ def tensor_check(
     and against these sizes and strides (None: any). It refuses the same tensor in two places."""
     guards = _native.TensorGuards(
         *examples,
-        dynamic_dims_sizes=[list(size) for size in sizes],
-        dynamic_dims_strides=[list(stride) for stride in strides],
+        dynamic_dims_sizes=[list(size) for size in sizes],  # type: ignore[misc]  # torch's stub lacks a level
+        dynamic_dims_strides=[list(stride) for stride in strides],  # type: ignore[misc]
     )
-    return guards.check  # type: ignore[no-any-return]  # torch's stub leaves it open
+    return guards.check
 
 
 @contextlib.contextmanager
 def outside_modes(inference: bool) -> Iterator[None]:
     """Make plain tensors whatever modes the user has entered; inference tensors if so asked."""
-    with _disable_current_modes(), torch._C.DisableTorchFunction(), torch.inference_mode(inference):
+    with (
+        _disable_current_modes(),
+        torch._C.DisableTorchFunction(),
+        torch._C._DisableFuncTorch(),
+        torch.inference_mode(inference),
+    ):
         yield
 
 

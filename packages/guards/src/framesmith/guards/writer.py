@@ -72,7 +72,7 @@ class Writer:
         hiding = self._dispatcher_locals
         if hiding is not None and name not in hiding and name.isascii() and name.isidentifier():
             return name
-        return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {ascii(name)})"
+        return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {name!a})"
 
     # --- collecting --------------------------------------------------------------------------------------------
 

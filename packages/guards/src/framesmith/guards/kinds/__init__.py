@@ -13,7 +13,7 @@ from framesmith.guards.kinds.containers import (
     LengthIs,
 )
 from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone
+from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone, WeaklyIdentical
 from framesmith.guards.kinds.modules import ModuleHooks, ModuleTraining, NoModuleHooks
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorProperty, TensorSpec
@@ -56,4 +56,5 @@ __all__ = [
     "TensorSpec",
     "Truthy",
     "TypeIs",
+    "WeaklyIdentical",
 ]

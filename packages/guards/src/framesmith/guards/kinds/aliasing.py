@@ -122,7 +122,8 @@ def storage_of(tensor: object) -> int:
     """The identity of the tensor's storage; TypeError (a miss) for anything else."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"expected a tensor, found a {type(tensor).__name__}")
-    return tensor.untyped_storage()._cdata
+    identity: int = tensor.untyped_storage()._cdata
+    return identity
 
 
 def first_pair(marks: Sequence[int]) -> tuple[int, int]:

@@ -24,7 +24,7 @@ class HasInstanceAttribute(Claim):
         return (self.name in value.__dict__) is self.present
 
     def render(self, value_expression: str, names: Names) -> str:
-        return f"{ascii(self.name)} {'in' if self.present else 'not in'} {value_expression}.__dict__"
+        return f"{self.name!a} {'in' if self.present else 'not in'} {value_expression}.__dict__"
 
     def explain(self, value: object, source: Source) -> str:
         how = "has no attribute of its own" if self.present else "has an attribute of its own"
@@ -75,7 +75,7 @@ class ClassAttribute(Claim):
 
     def render(self, value_expression: str, names: Names) -> str:
         lookup = names.constant(static_lookup, "static_lookup")
-        return f"{lookup}({value_expression}, {ascii(self.name)}) is {names.constant(self.value, self.name)}"
+        return f"{lookup}({value_expression}, {self.name!a}) is {names.constant(self.value, self.name)}"
 
     def explain(self, value: object, source: Source) -> str:
         found = shown(static_lookup(value, self.name))
@@ -95,10 +95,19 @@ class ClassAttribute(Claim):
             if self.name in type_dict(cls):
                 claims.append((ClassDictItem(holder, self.name), Identical(self.value)))
                 break
-            claims.append((ClassDict(holder), HasKey(self.name, False)))
-        if len(claims) > 1:
+            if not _is_immutable(cls):
+                claims.append((ClassDict(holder), HasKey(self.name, False)))
+        else:
+            if self.value is not MISSING:
+                return None
+        if len(order) > 1 and self.name not in type_dict(source.value):
             claims.insert(0, (Attribute(source, "__mro__"), Identical(order)))
         return claims
+
+
+def _is_immutable(cls: type) -> bool:
+    """Whether nobody can set attributes of the class: a static type, or Py_TPFLAGS_IMMUTABLETYPE (object.h)."""
+    return not cls.__flags__ & (1 << 9) or bool(cls.__flags__ & (1 << 8))
 
 
 def static_lookup(cls: object, name: str) -> object:

@@ -57,7 +57,7 @@ class LengthAtLeast(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysAre(Claim):
-    """Exactly these keys in this order. Strings are compared by value, other keys exactly (see `comparison`)."""
+    """Exactly these keys in this order, compared as constants (see `comparison`)."""
 
     keys: tuple[object, ...]
 
@@ -93,23 +93,23 @@ class _Listed(Claim):
     keys: tuple[object, ...]
 
     def check(self, value: object) -> bool:
-        expected = [*self.keys]
-        return value == expected if self._all_strings() else same_constant(value, expected)
+        return same_constant(value, [*self.keys])
 
     def render(self, value_expression: str, names: Names) -> str:
         expected = names.constant([*self.keys], "keys")
-        if self._all_strings():
-            return f"{value_expression} == {expected}"
-        return f"{names.constant(same_constant, 'same')}({value_expression}, {expected})"
+        if any(type(key) is not str for key in self.keys):
+            return f"{names.constant(same_constant, 'same')}({value_expression}, {expected})"
+        # A member of a string enumeration equals its string, hence the types; they come first because two strings
+        # are then compared without user code.
+        types = names.constant([str] * len(self.keys), "types")
+        listed = f"[*{names.constant(map, 'map')}({names.constant(type, 'type')}, {value_expression})]"
+        return f"{listed} == {types} and {value_expression} == {expected}"
 
     def explain(self, value: object, source: Source) -> str:
         return f"{source.text()}: changed from {shown([*self.keys])} to {shown(value)}"
 
     def text(self, source: Source) -> str:
         return f"{source.text()} == {shown([*self.keys])}"
-
-    def _all_strings(self) -> bool:
-        return all(type(key) is str for key in self.keys)
 
 
 @final

@@ -1,5 +1,6 @@
 """Claims that a value is one particular object, or None, or not None."""
 
+import weakref
 from dataclasses import dataclass
 from typing import final
 
@@ -90,6 +91,36 @@ class NotIdentical(Claim):
 
     def text(self, source: Source) -> str:
         return f"{source.text()} is not {shown(self.value)}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class WeaklyIdentical(Claim):
+    """The very object, held weakly: for what may die before the compiled function. Never true once it is dead."""
+
+    reference: weakref.ReferenceType[object]
+
+    @classmethod
+    def capture(cls, value: object) -> "WeaklyIdentical":
+        """What holds of the value now. TypeError when its type allows no weak references."""
+        return cls(weakref.ref(value))
+
+    def compared(self) -> tuple[object, ...]:
+        return (id(self.reference),)
+
+    def check(self, value: object) -> bool:
+        return value is self.reference() and value is not None
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{value_expression} is {names.constant(self.reference, 'reference')}() is not None"
+
+    def explain(self, value: object, source: Source) -> str:
+        expected = self.reference()
+        what = "which is gone" if expected is None else shown(expected)
+        return f"{source.text()}: is another object now: expected {what}, found {shown(value)}"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} is {shown(self.reference())} (held weakly)"
 
 
 def _hint(value: object) -> str:

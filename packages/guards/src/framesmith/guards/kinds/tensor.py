@@ -50,38 +50,40 @@ class TensorSpec(Comparable):
         dynamic_strides: Collection[int] | None = None,
     ) -> "TensorSpec":
         """What holds of the tensor now. Strides that depend on a dynamic size are dynamic unless said otherwise."""
-        sizes, strides = _sizes_of(tensor), _strides_of(tensor)
-        if dynamic_strides is None:
-            dynamic_strides = _depending_strides(strides, dynamic_sizes)
-        return cls(
-            type(tensor),
-            tensor.dtype,
-            tensor.device,
-            tensor.layout,
-            tensor.requires_grad,
-            torch_adapter.dispatch_keys(tensor),
-            tensor.is_inference(),
-            tensor.is_neg(),
-            tensor.is_conj(),
-            _without(sizes, dynamic_sizes),
-            _without(strides, dynamic_strides),
-            _details_of(tensor),
-        )
+        with torch._C.DisableTorchFunction():  # no __torch_function__ of a subclass or a mode
+            sizes, strides = _sizes_of(tensor), _strides_of(tensor)
+            if dynamic_strides is None:
+                dynamic_strides = _depending_strides(strides, dynamic_sizes)
+            return cls(
+                type(tensor),
+                tensor.dtype,
+                tensor.device,
+                tensor.layout,
+                tensor.requires_grad,
+                torch_adapter.dispatch_keys(tensor),
+                tensor.is_inference(),
+                tensor.is_neg(),
+                tensor.is_conj(),
+                _without(sizes, dynamic_sizes),
+                _without(strides, dynamic_strides),
+                _details_of(tensor),
+            )
 
     def accepts(self, value: object) -> bool:
         """Whether the value has this metadata."""
         if type(value) is not self.cls or not isinstance(value, torch.Tensor):
             return False
-        return (
-            torch_adapter.dispatch_keys(value) == self.keys
-            and value.dtype is self.dtype
-            and value.device == self.device
-            and value.requires_grad is self.requires_grad
-            and _agree(self.sizes, _sizes_of(value))
-            and _agree(self.strides, _strides_of(value))
-            and value.layout is self.layout
-            and self.details == _details_of(value)
-        )
+        with torch._C.DisableTorchFunction():
+            return (
+                torch_adapter.dispatch_keys(value) == self.keys
+                and value.dtype is self.dtype
+                and value.device == self.device
+                and value.requires_grad is self.requires_grad
+                and _agree(self.sizes, _sizes_of(value))
+                and _agree(self.strides, _strides_of(value))
+                and value.layout is self.layout
+                and self.details == _details_of(value)
+            )
 
     def example(self) -> torch.Tensor | None:
         """An empty tensor the native check may learn everything but the sizes from; None when it cannot tell."""
@@ -151,9 +153,13 @@ class TensorIs(Claim):
 
     def change(self, value: object) -> TensorChange:
         """What differs. A value that is no tensor differs in its `type`."""
-        spec = self.spec
         if not isinstance(value, torch.Tensor):
             return TensorChange(other=("type",))
+        with torch._C.DisableTorchFunction():
+            return self._change(value)
+
+    def _change(self, value: torch.Tensor) -> TensorChange:
+        spec = self.spec
         other = [name for name, (was, found) in _fields(spec, value).items() if was != found]
         sizes, strides = _sizes_of(value), _strides_of(value)
         if spec.sizes is not None and sizes is not None and len(sizes) != len(spec.sizes):
@@ -171,7 +177,8 @@ class TensorIs(Claim):
         if not isinstance(value, torch.Tensor):
             return f"{name}: was a tensor, is {shown(value)} now"
         change = self.change(value)
-        fields = _fields(self.spec, value)
+        with torch._C.DisableTorchFunction():
+            fields = _fields(self.spec, value)
         phrases = [
             f"{field} changed from {shown(fields[field][0])} to {shown(fields[field][1])}"
             if field in fields
@@ -283,11 +290,16 @@ def _depending_strides(strides: Dims | None, dynamic_sizes: Collection[int]) -> 
     """Dimensions laid out around a dynamic one: their stride is a multiple of its size."""
     if strides is None or not strides:
         return set()
-    inner = [strides[dim] for dim in dynamic_sizes]
+    rank = len(strides)
+    dynamic = [(strides[dim], dim % rank) for dim in dynamic_sizes]
     return {
         dim
         for dim, stride in enumerate(strides)
-        if stride is not None and any(limit is not None and stride > limit for limit in inner)
+        if stride is not None
+        and any(
+            inner is not None and (stride > inner or (stride == inner and dim < inner_dim))
+            for inner, inner_dim in dynamic
+        )
     }
 
 

@@ -62,7 +62,7 @@ class Builtin(Source):
         return vars(builtins)[self.name]
 
     def expression(self, names: Names) -> str:
-        return f"{names.constant(vars(builtins), 'builtins')}[{ascii(self.name)}]"
+        return f"{names.constant(vars(builtins), 'builtins')}[{self.name!a}]"
 
     def text(self) -> str:
         return self.name

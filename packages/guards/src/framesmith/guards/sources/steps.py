@@ -25,7 +25,7 @@ class Attribute(Source):
     def expression(self, names: Names) -> str:
         if is_attribute_name(self.name):
             return f"{names.source(self.base)}.{self.name}"
-        return f"{names.constant(getattr, 'getattr')}({names.source(self.base)}, {ascii(self.name)})"
+        return f"{names.constant(getattr, 'getattr')}({names.source(self.base)}, {self.name!a})"
 
     def text(self) -> str:
         return f"{self.base.text()}.{self.name}"
