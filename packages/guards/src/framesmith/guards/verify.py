@@ -1,0 +1,96 @@
+"""What can be wrong with a guard set or a program, as a list of problems. Tests call it after every stage."""
+
+import ast
+import builtins
+import keyword
+from collections.abc import Collection, Iterator
+
+from framesmith.guards.failure import first_failure
+from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.names import PREFIX
+from framesmith.guards.program import Program
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.roots import Local
+
+
+def verify_guards(guard_set: GuardSet, scope: Scope | None = None) -> list[str]:
+    """Problems of the set: names that are none, guards added before those on their base, and (with the scope the
+    guards were captured in) a guard that does not hold of what it was captured from."""
+    problems = [problem for guard in guard_set for problem in _names(guard)]
+    problems += _late_bases(guard_set)
+    failure = None if scope is None else first_failure(guard_set, scope)
+    if failure is not None:
+        problems.append(
+            f"does not hold of what it was captured from: {failure.text} (guard: {failure.guard.text()})"
+        )
+    return problems
+
+
+def verify_program(
+    program: Program, local_names: Collection[str], global_names: Collection[str] = ()
+) -> list[str]:
+    """Problems of the text: no expression, names nobody binds, temporaries read before they are bound."""
+    try:
+        tree = ast.parse(program.condition, mode="eval")
+    except SyntaxError as error:
+        return [f"the condition is no expression: {error} in {program.condition[:200]}"]
+    known = {*program.constants, *local_names, *global_names}
+    problems = [
+        f"the constant {name} has no prefix {PREFIX!r}" for name in program.constants if not _prefixed(name)
+    ]
+    bound: set[str] = set()
+    for node in _in_evaluation_order(tree.body):
+        if isinstance(node.ctx, ast.Store):
+            bound.add(node.id)
+            if not _prefixed(node.id):
+                problems.append(f"the temporary {node.id} has no prefix {PREFIX!r}")
+        elif node.id not in known and node.id not in bound:
+            problems.append(_unknown(node.id, program))
+    for load in program.loads:
+        if load not in known and load not in bound:
+            problems.append(f"the preloaded {load} is never bound")
+    return problems
+
+
+def _unknown(name: str, program: Program) -> str:
+    if name in program.temporaries:
+        return f"the temporary {name} is read before it is bound"
+    kind = "a builtin that may be hidden" if hasattr(builtins, name) else "no local, constant or global"
+    return f"the name {name} is {kind}"
+
+
+def _prefixed(name: str) -> bool:
+    return name.startswith(PREFIX)
+
+
+def _in_evaluation_order(node: ast.AST) -> Iterator[ast.Name]:
+    """The names as CPython evaluates them; a walrus binds after its value."""
+    if isinstance(node, ast.NamedExpr):
+        yield from _in_evaluation_order(node.value)
+        yield node.target
+        return
+    if isinstance(node, ast.Name):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _in_evaluation_order(child)
+
+
+def _names(guard: Guard) -> Iterator[str]:
+    for source in guard.sources:
+        for part in (source, *source.ancestors()):
+            if isinstance(part, Local) and (not part.name.isidentifier() or keyword.iskeyword(part.name)):
+                yield f"{part.name!r} is no local name (guard: {guard.text()})"
+
+
+def _late_bases(guard_set: GuardSet) -> list[str]:
+    first: dict[Source, int] = {}
+    for index, guard in enumerate(guard_set):
+        for source in guard.sources:
+            first.setdefault(source, index)
+    problems = []
+    for source, index in first.items():
+        for base in source.ancestors():
+            if first.get(base, index) > index:
+                problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
+    return problems
