@@ -89,6 +89,16 @@ def test_an_extra_is_imported_in_its_own_folder_only() -> None:
     assert imports.third_party(source(text, "frontend", "packages/frontend/src/framesmith/frontend/api.py"))
 
 
+def test_a_late_import_needs_a_row_of_its_own_file() -> None:
+    text = "from importlib import import_module\ndef f():\n    import_module('torch._inductor.compile_fx')\n"
+    (path, _), *_ = imports.LATE
+    assert imports.inside_functions(source(text, path=path)) == []
+    assert imports.inside_functions(source(text))
+    assert imports.inside_functions(
+        source(text.replace("torch._inductor.compile_fx", "torch._inductors"), path=path)
+    )
+
+
 def test_a_problem_names_file_and_line() -> None:
     (problem,) = imports.relative(source("x = 1\nfrom . import y\n", path="a.py"))
     assert str(problem) == "a.py:2: a relative import; name the whole path, framesmith.<layer>.<module>"

@@ -16,6 +16,14 @@ from tools.layering.sources import (
 )
 
 IMPORTS = (ast.Import, ast.ImportFrom)
+LATE = {
+    (
+        "packages/graph/src/framesmith/graph/backend.py",
+        "torch._inductor",
+    ): "takes seconds, and few programs get there",
+}
+"""(file, package outside ours) -> why `import_module` loads it on first use. A module of ours is never loaded late."""
+
 DYNAMIC = {"import_module", "__import__"}
 VERSION_QUESTIONS = {("sys", "version_info"), ("sys", "hexversion"), ("platform", "python_version")}
 
@@ -29,16 +37,21 @@ def imported_names(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield from ((node, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def is_dynamic_import(node: ast.AST) -> bool:
-    """Whether the node is `import_module("a name")` or `__import__("a name")`: an import in disguise."""
+def loaded_late(node: ast.AST) -> str:
+    """What `import_module("a name")` or `__import__("a name")` loads; empty for any other node."""
     if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
-        return False
+        return ""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    return called in DYNAMIC
+    return str(node.args[0].value) if called in DYNAMIC else ""
+
+
+def has_reason(source: Source, module: str) -> bool:
+    """Whether the table of late imports allows this file to load the module."""
+    return any(path == source.path and f"{module}.".startswith(f"{package}.") for path, package in LATE)
 
 
 def inside_functions(source: Source) -> list[Problem]:
-    """Imports stand on top of the file: none inside a function, none in disguise anywhere."""
+    """Imports stand on top of the file: none inside a function, and none in disguise without a row in LATE."""
     found = {
         node
         for function in ast.walk(source.tree)
@@ -46,7 +59,8 @@ def inside_functions(source: Source) -> list[Problem]:
         for node in ast.walk(function)
         if isinstance(node, IMPORTS)
     }
-    found |= {node for node in ast.walk(source.tree) if is_dynamic_import(node)}
+    late = ((node, loaded_late(node)) for node in ast.walk(source.tree))
+    found |= {node for node, module in late if module and not has_reason(source, module)}
     return [
         source.problem(node, "an import inside a function; move it to the top of the file") for node in found
     ]
