@@ -46,6 +46,10 @@ class Tracker(ABC):
         a builtin type. What C code of the builtin type works on."""
         return self
 
+    def is_instance_of(self, kind: type) -> bool | None:
+        """The answer of `isinstance(self, kind)` where the class's own check is known; None: ask the class."""
+        return None
+
     # -- constants ---------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
         """Whether the whole value, members included, is known while tracing."""

@@ -1,0 +1,75 @@
+"""`getattr`, `setattr`, `hasattr`, `delattr`, `vars`: attribute access by a name that is a value.
+
+The methods of `object` that do the same stand in `objects.object_methods`.
+"""
+
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+
+
+def attribute_name(name: Tracker, function: str) -> str:
+    """The name, which has to be a known string."""
+    name = name.realize()
+    if not issubclass(name.python_type, str):
+        kind = name.python_type.__name__
+        raise_observed(TypeError, f"attribute name must be string, not '{kind}'")
+    value = (
+        name.as_python_constant() if name.is_python_constant() else name.unsupported(f"use in {function}()")
+    )
+    assert isinstance(value, str)
+    return value
+
+
+@CALLABLES.row(getattr)
+def getattr_(
+    tx: TraceContext, target: Tracker, name: Tracker, default: Tracker | None = None, /
+) -> Tracker | PendingCall:
+    """`getattr(target, name[, default])`."""
+    attribute = attribute_name(name, "getattr")
+    if default is None:
+        return target.begin_attribute(tx, attribute)
+    found = attribute_or_none(tx, target, attribute)
+    return default if found is None else found
+
+
+def attribute_or_none(tx: TraceContext, target: Tracker, name: str) -> Tracker | None:
+    """The attribute, or None where eager raises AttributeError."""
+    try:
+        return complete(tx, target.begin_attribute(tx, name)).realize()
+    except ObservedException as error:
+        if issubclass(error.exception.python_type, AttributeError):
+            return None
+        raise
+
+
+@CALLABLES.row(hasattr)
+def hasattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
+    """`hasattr(target, name)`."""
+    return Constant(attribute_or_none(tx, target, attribute_name(name, "hasattr")) is not None)
+
+
+@CALLABLES.row(setattr)
+def setattr_(tx: TraceContext, target: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
+    """`setattr(target, name, value)`."""
+    target.set_attribute(tx, attribute_name(name, "setattr"), value)
+    return Constant(None)
+
+
+@CALLABLES.row(delattr)
+def delattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
+    """`delattr(target, name)`."""
+    target.delete_attribute(tx, attribute_name(name, "delattr"))
+    return Constant(None)
+
+
+@CALLABLES.row(vars)
+def vars_(tx: TraceContext, target: Tracker, /) -> Tracker:
+    """`vars(target)`; without an argument it needs the frame."""
+    found = attribute_or_none(tx, target, "__dict__")
+    if found is None:
+        raise_observed(TypeError, "vars() argument must have __dict__ attribute")
+    return found

@@ -1,0 +1,145 @@
+"""`isinstance`, `issubclass`, `type`, `callable`: questions about the type of a value.
+
+`super` stands in `objects.super_objects`.
+"""
+
+import sys
+from abc import ABCMeta
+from types import FunctionType, UnionType
+from typing import Final, Union, get_args, get_origin
+
+from framesmith.guards.sources import Pinned
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.truth import truth_of
+
+_MISSING: Final = object()
+
+
+def static_lookup(kind: type, name: str) -> object:
+    """What the class or its bases store under the name; nothing is bound, no user code runs."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        attributes = type.__dict__["__dict__"].__get__(base)
+        if name in attributes:
+            found: object = attributes[name]
+            return found
+    return _MISSING
+
+
+def class_tracker(tx: TraceContext, kind: type) -> Tracker:
+    """A class as a constant of the entry."""
+    return tx.wrap(kind, Pinned(kind, kind.__qualname__))
+
+
+@CALLABLES.row(type)
+def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`type(value)`; making a class in the trace breaks the graph."""
+    if len(args) != 1 or kwargs:
+        return class_tracker(tx, type).unsupported("making a class")
+    return class_tracker(tx, args[0].python_type)
+
+
+@CALLABLES.row(callable)
+def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`callable(value)`: whether the type has `__call__`."""
+    return Constant(static_lookup(value.python_type, "__call__") is not _MISSING)
+
+
+def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Tracker]:
+    """The classes in the second argument: one, a union, or a tuple of them, nested."""
+    classinfo = classinfo.realize()
+    if issubclass(classinfo.python_type, tuple):
+        return [entry for item in unpack(tx, classinfo) for entry in classes_of(tx, item, function)]
+    if issubclass(classinfo.python_type, type):
+        return [classinfo]
+    value = classinfo.as_python_constant() if classinfo.is_python_constant() else None
+    if isinstance(value, UnionType) or get_origin(value) is Union:
+        members = [type(None) if member is None else member for member in get_args(value)]
+        if all(isinstance(member, type) for member in members):
+            return [class_tracker(tx, member) for member in members]
+    return classinfo.unsupported(f"use as the second argument of {function}()")
+
+
+@CALLABLES.row(isinstance)
+def isinstance_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
+    """`isinstance(value, classinfo)`."""
+    exact = classinfo.realize()
+    if issubclass(exact.python_type, type) and exact.as_python_constant() is value.python_type:
+        return Constant(True)
+    return Constant(any(_is_instance(tx, value, entry) for entry in classes_of(tx, classinfo, "isinstance")))
+
+
+def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
+    expected = cls.as_python_constant()
+    assert isinstance(expected, type)
+    kind = value.python_type
+    if kind is expected:
+        return True
+    known = value.is_instance_of(expected)
+    if known is not None:
+        return known
+    hook = static_lookup(type(expected), "__instancecheck__")
+    if hook is type.__instancecheck__:
+        if issubclass_of(kind, expected):
+            return True
+        if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
+            value.unsupported("isinstance() with a __class__ of its own")
+        return False
+    if hook is ABCMeta.__instancecheck__:
+        return _abstract_check(value, expected, kind)
+    return _asked(tx, cls, "__instancecheck__", hook, value)
+
+
+def issubclass_of(kind: type, expected: type) -> bool:
+    """Real inheritance, whatever the metaclass says."""
+    return bool(type.__subclasscheck__(expected, kind))
+
+
+def _abstract_check(value: Tracker, expected: type, kind: type) -> bool:
+    """An abstract base class decides by the type; its `__subclasshook__` may run when it is the library's own."""
+    hook = static_lookup(expected, "__subclasshook__")
+    function = getattr(hook, "__func__", None)
+    own = static_lookup(type(expected), "__subclasscheck__")
+    if own is not ABCMeta.__subclasscheck__:
+        value.unsupported("isinstance() with a __subclasscheck__ of its own")
+    if isinstance(function, FunctionType):
+        module = (function.__module__ or "").partition(".")[0]
+        if module not in sys.stdlib_module_names and module != "_collections_abc":
+            value.unsupported("isinstance() with a user-written __subclasshook__")
+    if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
+        value.unsupported("isinstance() with a __class__ of its own")
+    return issubclass(kind, expected)
+
+
+def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tracker) -> bool:
+    """Run the metaclass's own check."""
+    if not isinstance(hook, FunctionType):
+        return bool(cls.unsupported(f"a {name} written in C"))
+    verdict = truth_of(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))
+    return verdict if isinstance(verdict, bool) else bool(cls.unsupported(f"a {name} of unknown result"))
+
+
+@CALLABLES.row(issubclass)
+def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
+    """`issubclass(value, classinfo)`."""
+    if not issubclass(value.python_type, type):
+        raise_observed(TypeError, "issubclass() arg 1 must be a class")
+    kind = value.as_python_constant()
+    assert isinstance(kind, type)
+    return Constant(
+        any(_is_subclass(tx, value, kind, cls) for cls in classes_of(tx, classinfo, "issubclass"))
+    )
+
+
+def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> bool:
+    expected = cls.as_python_constant()
+    assert isinstance(expected, type)
+    hook = static_lookup(type(expected), "__subclasscheck__")
+    if hook is type.__subclasscheck__:
+        return issubclass_of(kind, expected)
+    if hook is ABCMeta.__subclasscheck__:
+        return _abstract_check(value, expected, kind)
+    return _asked(tx, cls, "__subclasscheck__", hook, value)

@@ -1,0 +1,46 @@
+"""AttributeError as CPython raises it, with the message of the running version."""
+
+from typing import Final, NoReturn
+
+from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import new_exception
+
+
+class _Probe:
+    """An object without a dictionary, to learn how this Python words its errors."""
+
+    __slots__ = ()
+    entry = None
+
+
+def _learn(name: str) -> str:
+    try:
+        setattr(_Probe(), name, None)
+    except AttributeError as error:
+        return str(error).replace(_Probe.__name__, "{kind}").replace(name, "{name}")
+    raise AssertionError(f"_Probe takes an attribute {name!r}")
+
+
+_READING: Final = "'{kind}' object has no attribute '{name}'"
+_STORING: Final = _learn("absent")
+_READ_ONLY: Final = _learn("entry")
+
+
+def missing_attribute(
+    receiver: Tracker, name: str, *, storing: bool = False, read_only: bool = False
+) -> NoReturn:
+    """Raise the AttributeError for `receiver.name`."""
+    template = _READING if not storing else _READ_ONLY if read_only else _STORING
+    error = new_exception(AttributeError, template.format(kind=receiver.python_type.__name__, name=name))
+    attach(error, "name", Constant(name))
+    attach(error, "obj", receiver)
+    raise ObservedException(error)
+
+
+def attach(error: Tracker, field: str, value: Tracker) -> None:
+    """Fill a C-level field of a new exception."""
+    fields = getattr(error, "fields", None)
+    if isinstance(fields, dict):
+        fields[field] = value

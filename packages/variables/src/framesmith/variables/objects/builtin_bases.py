@@ -1,0 +1,195 @@
+"""Instances of classes that derive from builtin types: wrapping existing ones, `__new__` and `__init__` of the base."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import CallResult
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import list_storage
+from framesmith.variables.builtin_types.sets import set_storage
+from framesmith.variables.builtin_types.tuples import TupleTracker, tuple_storage
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.objects.construction import check_class, new_instance
+from framesmith.variables.objects.instance_writing import native_new
+from framesmith.variables.objects.instances import InstanceTracker, has_dict
+from framesmith.variables.objects.lookup import overridden
+
+
+def _plain_list(value: object) -> list[object]:
+    """The items of an instance of a list subclass, whatever the subclass overrides."""
+    assert isinstance(value, list)
+    return list.copy(value)
+
+
+def _plain_tuple(value: object) -> tuple[object, ...]:
+    assert isinstance(value, tuple)
+    return tuple(tuple.__iter__(value))
+
+
+def _plain_set(value: object) -> set[object]:
+    assert isinstance(value, set)
+    return set(set.__iter__(value))
+
+
+def _plain_frozenset(value: object) -> frozenset[object]:
+    assert isinstance(value, frozenset)
+    return frozenset(frozenset.__iter__(value))
+
+
+def _plain_dict(value: object) -> dict[object, object]:
+    assert isinstance(value, dict)
+    return {key: dict.__getitem__(value, key) for key in dict.__iter__(value)}
+
+
+def _plain_ordered(value: object) -> OrderedDict[object, object]:
+    assert isinstance(value, OrderedDict)
+    return OrderedDict((key, dict.__getitem__(value, key)) for key in OrderedDict.__iter__(value))
+
+
+def _plain_str(value: object) -> str:
+    assert isinstance(value, str)
+    return str.__str__(value)
+
+
+def _plain_int(value: object) -> int:
+    assert isinstance(value, int)
+    return int.__int__(value)
+
+
+def _plain_float(value: object) -> float:
+    assert isinstance(value, float)
+    return float.__float__(value)
+
+
+def _plain_bytes(value: object) -> bytes:
+    assert isinstance(value, bytes)
+    return bytes.__getitem__(value, slice(None)) if type(value) is bytes else bytes.join(b"", [value])
+
+
+_PLAIN: Final[dict[type, Callable[[object], object]]] = {
+    list: _plain_list,
+    tuple: _plain_tuple,
+    set: _plain_set,
+    frozenset: _plain_frozenset,
+    dict: _plain_dict,
+    OrderedDict: _plain_ordered,
+    str: _plain_str,
+    int: _plain_int,
+    float: _plain_float,
+    bytes: _plain_bytes,
+}
+
+
+def _dict_storage(tx: TraceContext, value: dict[object, object], source: Source, kind: type) -> DictTracker:
+    return DictTracker(source, kind, value)
+
+
+Storage = Callable[..., Tracker]
+_STORAGE: Final[dict[type, Storage]] = {
+    list: list_storage,
+    tuple: tuple_storage,
+    set: set_storage,
+    dict: _dict_storage,
+    OrderedDict: _dict_storage,
+}
+_READING: Final = ("__getitem__", "__len__", "__iter__", "__contains__", "keys", "__getattribute__")
+
+
+def builtin_base(kind: type) -> type | None:
+    """The builtin type that stores the content of instances of a subclass; None for other classes."""
+    base, _ = native_new(kind)
+    return base if base in _PLAIN and base is not kind else None
+
+
+@WRAP_RULES.when(60, lambda value: builtin_base(type(value)) is not None)
+def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing instance of a subclass of a builtin type."""
+    kind = type(value)
+    base = builtin_base(kind)
+    assert base is not None
+    tx.guard(source, TypeIs(kind))
+    return InstanceTracker(kind, value, source, _payload(tx, kind, base, value, source))
+
+
+def _payload(tx: TraceContext, kind: type, base: type, value: object, source: Source) -> Tracker:
+    """The builtin part. When the class overrides reading, it is read from a plain copy, so that guards run no user code."""
+    content = _PLAIN[base](value)
+    copy = CallResult(source, _PLAIN[base])
+    storage = _STORAGE.get(base)
+    if storage is None:
+        return tx.wrap(content, copy)
+    if not any(overridden(kind, base, name) for name in _READING):
+        return storage(tx, value, source, kind)
+    part = storage(tx, content, copy, kind)
+    if isinstance(part, DictTracker):
+        part.complete(tx)
+    part.source = source  # changes are replayed on the instance itself
+    return part
+
+
+@CALLABLES.row(*dict.fromkeys([list.__new__, dict.__new__, set.__new__, OrderedDict.__new__]))
+def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`list.__new__(cls, ...)`: an empty container; the arguments are for `__init__`."""
+    kind = check_class(tx, cls)
+    return cls.call(tx, (), {}) if builtin_base(kind) is None else new_instance(tx, kind)
+
+
+def _immutable_new(base: type) -> None:
+    @CALLABLES.row(base.__new__)
+    def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        """`base.__new__(cls, ...)`: the content is what `base(...)` gives."""
+        kind = check_class(tx, cls)
+        row = CALLABLES.find(base)
+        if row is None:
+            return cls.unsupported("making an instance")
+        content = complete(tx, row.begin(tx, args, kwargs)).realize()
+        if kind is base:
+            return content
+        if base is tuple and hasattr(kind, "_fields") and not has_dict(kind):
+            return TupleTracker(unpack(tx, content), None, kind)
+        return InstanceTracker(kind, payload=content)
+
+
+for _base in (tuple, frozenset, str, bytes, int, float):
+    _immutable_new(_base)
+
+
+def _call_row(tx: TraceContext, function: object, *args: Tracker, **kwargs: Tracker) -> None:
+    row = CALLABLES.find(function)
+    if row is None:
+        args[0].unsupported("its initialisation")
+    complete(tx, row.begin(tx, args, kwargs))
+
+
+@CALLABLES.row(list.__init__)
+def list_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /) -> Tracker:
+    """`list.__init__(self, iterable)`."""
+    _call_row(tx, list.clear, self)
+    if iterable is not None:
+        _call_row(tx, list.extend, self, iterable)
+    return Constant(None)
+
+
+@CALLABLES.row(set.__init__)
+def set_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /) -> Tracker:
+    """`set.__init__(self, iterable)`."""
+    _call_row(tx, set.clear, self)
+    if iterable is not None:
+        _call_row(tx, set.update, self, iterable)
+    return Constant(None)
+
+
+@CALLABLES.row(dict.__init__)
+def dict_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`dict.__init__(self, ...)`: an update; nothing is cleared."""
+    if args or kwargs:
+        _call_row(tx, dict.update, self, *args, **kwargs)
+    return Constant(None)

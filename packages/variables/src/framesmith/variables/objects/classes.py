@@ -1,0 +1,294 @@
+"""Classes as values: attributes (metaclass first), calls, attribute stores that are replayed after the graph.
+
+Making instances lives in `construction`, enumerations in `enums`, `type(...)` and `isinstance` in `callables`.
+"""
+
+import enum
+from collections.abc import Hashable, Iterator
+from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType
+from typing import Final, final
+
+from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.kinds import Identical
+from framesmith.guards.sources import Attribute, Pinned
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import Builtin
+from framesmith.variables.core.constant import Constant, is_constant_type
+from framesmith.variables.core.folding import register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.objects.construction import begin_construct
+from framesmith.variables.objects.descriptors import (
+    NATIVE_METHODS,
+    FieldDescriptor,
+    begin_get,
+    bind_class_method,
+    getter_of,
+    is_data_descriptor,
+    part,
+)
+from framesmith.variables.objects.lookup import (
+    Found,
+    class_source,
+    find,
+    holder_of,
+    is_immutable,
+    note_changed_class,
+    peek,
+)
+from framesmith.variables.objects.special_methods import SpecialMethods
+
+_READABLE: Final = frozenset(
+    {"__name__", "__qualname__", "__module__", "__doc__", "__mro__", "__bases__", "__base__", "__annotations__",
+     "__flags__", "__basicsize__", "__dictoffset__", "__dict__", "__type_params__"}
+)  # fmt: skip
+
+
+@final
+class ClassTracker(SpecialMethods):
+    """An existing class. Invariants: guarded by identity; `changes` holds what the trace stored (None: deleted)."""
+
+    def __init__(self, value: type, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source or class_source(value)
+        self.changes: dict[str, Tracker | None] = {}
+
+    @property
+    def python_type(self) -> type:
+        """The metaclass."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """The class object is known."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The class."""
+        return self.value
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the class."""
+        return isinstance(other, ClassTracker) and other.value is self.value
+
+    def structural_key(self, tx: TraceContext) -> Hashable:
+        """A metaclass with a hash of its own is not followed."""
+        return self.unsupported("hashing it with a metaclass's own __hash__")
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Classes hash by identity."""
+        if peek(type(self.value), "__hash__") in (type.__hash__, object.__hash__):
+            return ("object", self.value)
+        return super().hash_key(tx)
+
+    # -- attributes --------------------------------------------------------------------------------
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`cls.name`."""
+        return complete(tx, self.begin_attribute(tx, name)).realize()
+
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """`type.__getattribute__`, or the metaclass's own."""
+        meta = type(self.value)
+        if peek(meta, "__getattribute__") is not type.__getattribute__:
+            hook = find(tx, meta, "__getattribute__")
+            if hook is None or hook.kind is not FunctionType:
+                return self.unsupported(f"reading attribute {name!r}")
+            return self.begin_ask(tx, hook, (Constant(name),))
+        return self.begin_generic(tx, name)
+
+    def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """`type.__getattribute__(cls, name)`, with the metaclass's `__getattr__` behind it."""
+        if issubclass(self.value, enum.Enum) and name in self.value._member_map_ and not self.changes:
+            return Constant(self.value._member_map_[name])
+        on_meta = find(tx, type(self.value), name)
+        if on_meta is not None and is_data_descriptor(on_meta.kind):
+            return begin_get(tx, on_meta, self)
+        found = find(tx, self.value, name)
+        if found is not None:
+            return self.begin_class_get(tx, found)
+        if on_meta is not None:
+            return begin_get(tx, on_meta, self)
+        fallback = find(tx, type(self.value), "__getattr__")
+        if fallback is not None:
+            return self.begin_ask(tx, fallback, (Constant(name),))
+        return self.no_attribute(name)
+
+    def no_attribute(self, name: str) -> Tracker:
+        """Raise AttributeError as `type` words it."""
+        return raise_observed(
+            AttributeError, f"type object '{self.value.__name__}' has no attribute '{name}'"
+        )
+
+    def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
+        """What reading a class entry through the class gives: `entry.__get__(None, cls)`."""
+        kind = found.kind
+        if kind in (FunctionType, BuiltinFunctionType) or peek(kind, "__get__") is peek(object, "__get__"):
+            return found.tracker(tx)
+        if kind is ClassMethodDescriptorType:
+            return Builtin(getattr(self.value, found.name))
+        if issubclass(kind, staticmethod):
+            return part(tx, found, "__func__")
+        if issubclass(kind, classmethod):
+            return bind_class_method(tx, found, self)
+        if getter_of(kind) is not None or kind in NATIVE_METHODS:
+            return found.tracker(tx)
+        hook = find(tx, kind, "__get__")
+        if hook is None or hook.kind is not FunctionType:
+            return self.unsupported(f"reading attribute {found.name!r}, a {kind.__name__},")
+        return hook.tracker(tx).begin_call(tx, (found.tracker(tx), Constant(None), self), {})
+
+    def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
+        """`__name__`, `__mro__` and the like, guarded by value."""
+        name = descriptor.__name__
+        if name == "__class__":
+            return tx.wrap(type(self.value), class_source(type(self.value)))
+        if name not in _READABLE or (name == "__dict__" and self.changes):
+            return self.unsupported(f"reading attribute {name!r}")
+        try:
+            real = descriptor.__get__(self.value, type(self.value))
+        except AttributeError:
+            return self.no_attribute(name)
+        if is_immutable(self.value) and is_constant_type(type(real)):
+            return Constant(real)
+        return tx.wrap(real, Attribute(class_source(self.value), name))
+
+    # -- changes -----------------------------------------------------------------------------------
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """`cls.name = value`."""
+        self._change(tx, "__setattr__", name, value)
+
+    def delete_attribute(self, tx: TraceContext, name: str) -> None:
+        """`del cls.name`."""
+        self._change(tx, "__delattr__", name, None)
+
+    def _change(self, tx: TraceContext, hook_name: str, name: str, value: Tracker | None) -> None:
+        hook = find(tx, type(self.value), hook_name)
+        if hook is not None and hook.value is type.__dict__[hook_name]:
+            self.change_generic(tx, name, value)
+        elif hook is None or hook.kind is not FunctionType:
+            self.unsupported(f"storing attribute {name!r}")
+        else:
+            self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
+
+    def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
+        """`type.__setattr__(cls, name, value)`, or `type.__delattr__` for None."""
+        on_meta = find(tx, type(self.value), name)
+        special = name.startswith("__") and name.endswith("__")
+        if special or (on_meta is not None and is_data_descriptor(on_meta.kind)):
+            self.unsupported(f"storing attribute {name!r}")
+        if is_immutable(self.value):
+            raise_observed(
+                TypeError, f"cannot set '{name}' attribute of immutable type '{self.value.__name__}'"
+            )
+        if value is None:
+            found = find(tx, self.value, name)
+            if found is None or found.owner is not self.value:
+                self.no_attribute(name)
+            assert found is not None
+            if found.stored is None:
+                tx.guards.add(_guard(found))
+        holder = holder_of(tx, self.value) or self
+        assert isinstance(holder, ClassTracker)
+        tx.mutations.note(holder)
+        note_changed_class(tx, self.value, holder)
+        holder.changes[name] = value
+
+    def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
+        """`__name__` and the like stay as they are."""
+        self.unsupported(f"storing attribute {descriptor.__name__!r}")
+
+    # -- calls and operators -----------------------------------------------------------------------
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The row of the class, the metaclass's `__call__`, or `type.__call__`."""
+        row = CALLABLES.find(self.value)
+        if row is not None:
+            return row.begin(tx, args, kwargs)
+        calling = find(tx, type(self.value), "__call__")
+        if calling is not None and calling.value is type.__dict__["__call__"]:
+            return begin_construct(tx, self, self.value, args, kwargs)
+        if calling is None or calling.kind is not FunctionType:
+            return self.unsupported("calling it")
+        hook = CALLABLES.find(calling.value)
+        if hook is not None:
+            return hook.begin(tx, (self, *args), kwargs)
+        return self.begin_ask(tx, calling, args, kwargs)
+
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """True unless the metaclass says otherwise."""
+        return True if type(self.value) is type else super().truth(tx)
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """The metaclass's `__getitem__`, else `__class_getitem__`."""
+        if self.special(tx, "__getitem__") is not None:
+            return super().subscript(tx, key)
+        found = find(tx, self.value, "__class_getitem__")
+        if found is None:
+            return raise_observed(TypeError, f"type '{self.value.__name__}' is not subscriptable")
+        return complete(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
+
+    # -- afterwards --------------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """What the trace stored."""
+        return (value for value in self.changes.values() if value is not None)
+
+    def replay(self, writer: Writer) -> None:
+        """Store and delete on the real class."""
+        place = writer.constant(self.value, self.value.__name__)
+        for name, value in self.changes.items():
+            if value is None:
+                writer.statement(f"{writer.constant(type.__delattr__, 'delete_on_class')}({place}, {name!r})")
+            else:
+                store = writer.constant(type.__setattr__, "set_on_class")
+                writer.statement(f"{store}({place}, {name!r}, {writer.value(value)})")
+
+    def describe(self) -> str:
+        """`class Model`."""
+        return f"class {self.value.__qualname__}"
+
+
+def _guard(found: Found) -> Guard:
+    return Guard(found.source, Identical(found.value), Reason("the trace deletes it", None))
+
+
+@WRAP_RULES.when(40, lambda value: isinstance(value, type))
+def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A class is guarded by identity."""
+    assert isinstance(value, type)
+    if not isinstance(source, Pinned):
+        tx.guard(source, Identical(value))
+    return ClassTracker(value, source)
+
+
+def class_of(value: object) -> ClassTracker:
+    """The tracker of a class that a folded call gave."""
+    assert isinstance(value, type)
+    return ClassTracker(value)
+
+
+register_builder(type, class_of)
+
+
+@CALLABLES.row(type.__call__)
+def type_call(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+    """`type.__call__(cls, ...)`, as a metaclass's `__call__` asks for it."""
+    if not isinstance(self, ClassTracker):
+        return self.unsupported("type.__call__")
+    return begin_construct(tx, self, self.value, args, kwargs)
+
+
+@CALLABLES.row(type.__setattr__)
+def type_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
+    """`type.__setattr__(cls, name, value)`."""
+    if not isinstance(self, ClassTracker):
+        return self.unsupported("type.__setattr__")
+    self.change_generic(tx, str(name.as_python_constant()), value)
+    return Constant(None)
+
+
+@CALLABLES.row(type.__getattribute__)
+def type_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker | PendingCall:
+    """`type.__getattribute__(cls, name)`."""
+    if not isinstance(self, ClassTracker):
+        return self.unsupported("type.__getattribute__")
+    return self.begin_generic(tx, str(name.as_python_constant()))

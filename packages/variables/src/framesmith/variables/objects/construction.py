@@ -1,0 +1,137 @@
+"""Making instances: `cls(...)` as `type.__call__` does it, `object.__new__`, and which tracker an instance gets."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.sets import SetTracker
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.descriptors import begin_get
+from framesmith.variables.objects.instance_writing import can_build, native_new
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.lookup import (
+    Found,
+    class_source,
+    find,
+    is_heap_type,
+    peek,
+    resolution_order,
+)
+
+InstanceMaker = Callable[[TraceContext, type], InstanceTracker]
+_makers: dict[type, InstanceMaker] = {}
+_ABSTRACT: Final = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
+
+
+def register_instance_maker(base: type) -> Callable[[InstanceMaker], InstanceMaker]:
+    """Decorator: new instances of `base` and its subclasses get their tracker from the decorated function."""
+
+    def register(maker: InstanceMaker) -> InstanceMaker:
+        _makers[base] = maker
+        return maker
+
+    return register
+
+
+def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
+    """An empty instance of the class, born in the trace."""
+    for base in resolution_order(kind):
+        if base in _makers:
+            return _makers[base](tx, kind)
+    if not can_build(kind) or not is_heap_type(kind):
+        tx.wrap(kind, class_source(kind)).unsupported("making an instance")
+    base, _ = native_new(kind)
+    return InstanceTracker(kind, payload=_EMPTY_PAYLOADS[base]() if base in _EMPTY_PAYLOADS else None)
+
+
+_EMPTY_PAYLOADS: Final[dict[type, Callable[[], Tracker]]] = {
+    list: lambda: ListTracker([]),
+    dict: lambda: new_dict([]),
+    OrderedDict: lambda: new_dict([], OrderedDict),
+    set: lambda: SetTracker([]),
+}
+
+
+def begin_construct(
+    tx: TraceContext, cls: Tracker, kind: type, args: Arguments, kwargs: Keywords
+) -> Tracker | PendingCall:
+    """`type.__call__(cls, *args, **kwargs)`: `__new__`, then `__init__` if that gave an instance of the class."""
+    if kind.__flags__ & _ABSTRACT:
+        cls.unsupported("making an instance of an abstract class")
+    maker = find(tx, kind, "__new__")
+    assert maker is not None
+    if maker.value is object.__new__:
+        instance: Tracker = plain_new(tx, cls, kind, args, kwargs)
+    else:
+        function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrapped(tx, maker)
+        instance = complete(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
+    if not issubclass(instance.python_type, kind):
+        return instance
+    return begin_init(tx, instance, args, kwargs)
+
+
+def _unwrapped(tx: TraceContext, found: Found) -> Tracker:
+    return complete(tx, begin_get(tx, found, found.tracker(tx)))
+
+
+def begin_init(
+    tx: TraceContext, instance: Tracker, args: Arguments, kwargs: Keywords
+) -> Tracker | PendingCall:
+    """Run `__init__`; the instance is what the caller receives."""
+    initializer = find(tx, instance.python_type, "__init__")
+    assert initializer is not None
+    if initializer.value is object.__init__:
+        return instance
+    if not isinstance(instance, InstanceTracker):
+        if not is_heap_type(initializer.owner):
+            return instance
+        return instance.unsupported("a user-written __init__")
+    result = instance.begin_ask(tx, initializer, args, kwargs)
+    if isinstance(result, PendingCall) and result.replacement is None:
+        return replace(result, replacement=instance)
+    outcome = complete(tx, result).realize()
+    if outcome.python_type is not type(None):
+        name = outcome.python_type.__name__
+        raise_observed(TypeError, f"__init__() should return None, not '{name}'")
+    return instance
+
+
+def plain_new(
+    tx: TraceContext, cls: Tracker, kind: type, args: Arguments, kwargs: Keywords
+) -> InstanceTracker:
+    """`object.__new__(cls, *args, **kwargs)` with CPython's check of surplus arguments (`object_new`)."""
+    if args or kwargs:
+        if peek(kind, "__new__") is not object.__new__:
+            raise_observed(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
+        if peek(kind, "__init__") is object.__init__:
+            raise_observed(TypeError, f"{kind.__name__}() takes no arguments")
+    return new_instance(tx, kind)
+
+
+def check_class(tx: TraceContext, cls: Tracker) -> type:
+    """The class given to some `__new__`."""
+    if not issubclass(cls.python_type, type):
+        name = cls.python_type.__name__
+        raise_observed(TypeError, f"object.__new__(X): X is not a type object ({name})")
+    kind = cls.as_python_constant()
+    assert isinstance(kind, type)
+    return kind
+
+
+@CALLABLES.row(object.__new__)
+def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`object.__new__(cls)`."""
+    kind = check_class(tx, cls)
+    base, _ = native_new(kind)
+    if base is not object:
+        raise_observed(
+            TypeError,
+            f"object.__new__({kind.__name__}) is not safe, use {base.__name__}.__new__()",
+        )
+    return plain_new(tx, cls, kind, args, kwargs)

@@ -1,0 +1,223 @@
+"""How a thing stored on a class becomes an attribute: functions, properties, class methods, slots, C descriptors.
+
+The rule is the "Descriptor guide" of the Python documentation. Where the thing is found lives in `lookup`, what an
+instance itself holds in `instances`.
+"""
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import Final, final
+
+from framesmith.guards.sources import Attribute
+from framesmith.variables.callables.functions import PythonCallable, complete
+from framesmith.variables.callables.methods import BoundMethod
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, peek, resolution_order
+
+NATIVE_METHODS: Final = (
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    ClassMethodDescriptorType,
+    BuiltinFunctionType,
+)
+FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
+
+
+class Holder(PythonCallable):
+    """A tracker whose attributes are looked up on its class; it knows its own C-level fields."""
+
+    @abstractmethod
+    def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
+        """What a slot or getset descriptor gives for this object."""
+
+    @abstractmethod
+    def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
+        """Set (None: delete) a slot or getset descriptor on this object."""
+
+    def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:
+        """A method written in C, bound to this object."""
+        assert isinstance(descriptor, MethodDescriptorType | WrapperDescriptorType)
+        if descriptor.__name__.startswith("__i") and self.storage() is not self:
+            return InplaceMethod(descriptor, self)
+        return BoundBuiltin(self, descriptor)
+
+    def store_own(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Store into the object's own dictionary."""
+        self.unsupported(f"storing attribute {name!r}")
+
+
+@final
+class InplaceMethod(PythonCallable):
+    """`super().__iadd__` and friends of a builtin base: a result that is the builtin part stands for the receiver."""
+
+    def __init__(self, descriptor: object, receiver: Tracker) -> None:
+        self.descriptor = descriptor
+        self.receiver = receiver
+
+    @property
+    def python_type(self) -> type:
+        """A method wrapper."""
+        return MethodWrapperType
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The row of the descriptor."""
+        result = complete(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
+        return self.receiver if result is self.receiver.storage() else result
+
+
+def is_data_descriptor(kind: type) -> bool:
+    """Whether an entry of this type goes before what the instance itself holds."""
+    return peek(kind, "__set__") is not MISSING or peek(kind, "__delete__") is not MISSING
+
+
+Getter = Callable[[TraceContext, Found, Tracker], "Tracker | PendingCall"]
+
+
+def _get_function(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    return BoundMethod(found.tracker(tx), receiver)
+
+
+def part(tx: TraceContext, found: Found, name: str) -> Tracker:
+    """`fget` of a property, `__func__` of a class method ...: a member of the descriptor found on a class."""
+    if found.stored is not None:
+        return found.stored.attribute(tx, name).realize()
+    return tx.wrap(getattr(found.value, name), Attribute(found.source, name))
+
+
+def _get_property(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
+    if found.stored is None and getattr(found.value, "fget") is None:  # noqa: B009  # unknown to typing
+        raise_observed(AttributeError, _property_message(found, receiver, "getter"))
+    return part(tx, found, "fget").begin_call(tx, (receiver,), {})
+
+
+def _property_message(found: Found, receiver: Tracker, what: str) -> str:
+    return f"property {found.name!r} of {receiver.python_type.__qualname__!r} object has no {what}"
+
+
+def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    return part(tx, found, "__func__")
+
+
+def bind_class_method(tx: TraceContext, found: Found, cls: Tracker) -> Tracker:
+    """The function of a class method with the class as its first argument."""
+    function = part(tx, found, "__func__")
+    if function.python_type is not FunctionType and peek(function.python_type, "__get__") is not MISSING:
+        cls.unsupported(f"a class method around a {function.python_type.__name__}")
+    return BoundMethod(function, cls)
+
+
+def _get_class_method(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    kind = receiver.python_type
+    return bind_class_method(tx, found, tx.wrap(kind, class_source(kind)))
+
+
+def _get_native(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    if isinstance(receiver, Holder):
+        return receiver.bind_native(tx, found.value)
+    assert isinstance(found.value, MethodDescriptorType | WrapperDescriptorType)
+    return BoundBuiltin(receiver, found.value)
+
+
+def _get_native_class_method(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    return Builtin(getattr(receiver.python_type, found.name))
+
+
+def _get_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    assert isinstance(found.value, FieldDescriptor)
+    if isinstance(receiver, Holder):
+        return receiver.read_field(tx, found.value)
+    return receiver.unsupported(f"reading attribute {found.name!r}")
+
+
+def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    """`functools.cached_property` when the instance holds no value yet: call, then store."""
+    if not isinstance(receiver, Holder):
+        receiver.unsupported("a cached property")
+    value = part(tx, found, "func").call(tx, (receiver,), {})
+    receiver.store_own(tx, str(part(tx, found, "attrname").as_python_constant()), value)
+    return value
+
+
+_GETTERS: Final[dict[type, Getter]] = {
+    FunctionType: _get_function,
+    property: _get_property,
+    staticmethod: _get_static,
+    classmethod: _get_class_method,
+    MethodDescriptorType: _get_native,
+    WrapperDescriptorType: _get_native,
+    ClassMethodDescriptorType: _get_native_class_method,
+    MemberDescriptorType: _get_field,
+    GetSetDescriptorType: _get_field,
+    functools.cached_property: _get_cached,
+}
+
+
+def getter_of(kind: type) -> Getter | None:
+    """The binding rule of a descriptor type: its own, or the one of a base whose `__get__` it inherits."""
+    for base in resolution_order(kind):
+        if base in _GETTERS and peek(kind, "__get__") is peek(base, "__get__"):
+            return _GETTERS[base]
+    return None
+
+
+def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
+    """The attribute of `receiver` that an entry of its class stands for."""
+    getter = getter_of(found.kind)
+    if getter is not None:
+        return getter(tx, found, receiver)
+    hook = find(tx, found.kind, "__get__")
+    if hook is None or found.kind is BuiltinFunctionType:
+        return found.tracker(tx)
+    if hook.kind is not FunctionType:
+        receiver.unsupported(f"reading attribute {found.name!r}, a {found.kind.__name__} of its class,")
+    owner = tx.wrap(receiver.python_type, class_source(receiver.python_type))
+    return hook.tracker(tx).begin_call(tx, (found.tracker(tx), receiver, owner), {})
+
+
+def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracker | None) -> None:
+    """Set (None: delete) an attribute through the data descriptor that the class has for it."""
+    if isinstance(found.value, FieldDescriptor):
+        if not isinstance(receiver, Holder):
+            receiver.unsupported(f"storing attribute {found.name!r}")
+        receiver.store_field(tx, found.value, value)
+        return
+    name = "__delete__" if value is None else "__set__"
+    operands = (receiver,) if value is None else (receiver, value)
+    if peek(found.kind, name) is property.__dict__[name]:
+        role = "fdel" if value is None else "fset"
+        function = part(tx, found, role)
+        if isinstance(function, Constant):
+            raise_observed(
+                AttributeError, _property_message(found, receiver, "deleter" if value is None else "setter")
+            )
+        function.call(tx, operands, {})
+        return
+    hook = find(tx, found.kind, name)
+    if hook is None:
+        raise_observed(AttributeError, name)
+    if hook.kind is not FunctionType:
+        receiver.unsupported(f"storing attribute {found.name!r}, a {found.kind.__name__} of its class,")
+    hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})
+
+
+@register_binder
+def bind_class_attribute(tx: TraceContext, receiver: Tracker, descriptor: object, name: str) -> Tracker:
+    """An attribute that the Python class of a builtin value (a named tuple, an enum member) defines."""
+    found = find(tx, receiver.python_type, name)
+    if found is None or found.value is not descriptor:
+        receiver.unsupported(f"reading attribute {name!r}")
+    return complete(tx, begin_get(tx, found, receiver))

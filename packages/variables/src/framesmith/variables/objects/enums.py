@@ -1,0 +1,65 @@
+"""Enumerations: calling, subscripting and iterating over an `Enum` class. Members are constants."""
+
+import enum
+from enum import EnumMeta
+from typing import Final
+
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.table import CALLABLES
+
+_STANDARD_MODULE: Final = enum.__name__
+
+
+def _enumeration(cls: Tracker) -> type[enum.Enum]:
+    kind = cls.as_python_constant()
+    if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):
+        cls.unsupported("use as an enumeration")
+    return kind
+
+
+def _has_plain_lookup(kind: type[enum.Enum]) -> bool:
+    """Whether calling the class runs no user code: `_missing_`, `__new__` and the metaclass are the library's."""
+    missing = getattr(kind._missing_, "__module__", _STANDARD_MODULE)
+    return missing == _STANDARD_MODULE and type(kind).__module__ == _STANDARD_MODULE
+
+
+@CALLABLES.row(EnumMeta.__call__)
+def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
+    """`Color(1)`: the member with this value. The functional form makes a class and breaks the graph."""
+    kind = _enumeration(cls)
+    if not kind._member_map_ or not value.is_python_constant() or not _has_plain_lookup(kind):
+        return cls.unsupported("calling it")
+    return fold(tx, kind, (value,))
+
+
+@CALLABLES.row(EnumMeta.__getitem__)
+def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
+    """`Color["RED"]`."""
+    kind = _enumeration(cls)
+    return fold(tx, lambda key: kind._member_map_[key], (name,))
+
+
+@CALLABLES.row(EnumMeta.__iter__)
+def enum_iter(tx: TraceContext, cls: Tracker, /) -> Tracker:
+    """`iter(Color)`: members in order of definition, aliases left out."""
+    kind = _enumeration(cls)
+    members = [Constant(kind._member_map_[name]) for name in kind._member_names_]
+    return TupleTracker(members).iterate(tx)
+
+
+@CALLABLES.row(EnumMeta.__len__)
+def enum_len(tx: TraceContext, cls: Tracker, /) -> Tracker:
+    """`len(Color)`."""
+    return Constant(len(_enumeration(cls)._member_names_))
+
+
+@CALLABLES.row(EnumMeta.__contains__)
+def enum_contains(tx: TraceContext, cls: Tracker, item: Tracker, /) -> Tracker:
+    """`item in Color`, with the running version's rule for values."""
+    kind = _enumeration(cls)
+    if not isinstance(item, Constant):
+        return cls.unsupported("a membership test")
+    return fold(tx, lambda member: member in kind, (item,))

@@ -1,0 +1,382 @@
+"""Exceptions as values: their fields, notes, chaining and matching; making and building them.
+
+Raising from a handler goes through `core.raising`, whose maker is registered here; unwinding is the translator's.
+"""
+
+import builtins
+from collections.abc import Iterator, Sequence
+from types import GetSetDescriptorType, MemberDescriptorType, TracebackType
+from typing import Final, NoReturn, final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import Attribute
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed, register_exception_maker
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.objects.construction import check_class, register_instance_maker
+from framesmith.variables.objects.descriptors import FieldDescriptor
+from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.lookup import is_heap_type, peek
+
+NONE: Final = Constant(None)
+_CHAIN: Final = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
+_KEYWORD_FIELDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
+    AttributeError: ("name", "obj"),
+    NameError: ("name",),
+    ImportError: ("name", "path", "msg"),
+    StopIteration: ("value",),
+    SystemExit: ("code",),
+}
+_UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
+
+
+class ExceptionTracker(InstanceTracker):
+    """An exception. Invariant: `fields` holds the C-level fields that are known; an existing one reads the others lazily."""
+
+    def __init__(
+        self,
+        kind: type[BaseException],
+        args: Sequence[Tracker] = (),
+        value: BaseException | None = None,
+        source: Source | None = None,
+    ) -> None:
+        super().__init__(kind, value, source)
+        self.fields: dict[str, Tracker] = {}
+        self.changed: dict[str, None] = {}
+        if value is None:
+            self.fields["args"] = TupleTracker(args)
+
+    # -- fields ------------------------------------------------------------------------------------
+    def field(self, tx: TraceContext, name: str) -> Tracker:
+        """`args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`."""
+        if name in self.fields:
+            return self.fields[name].realize()
+        if name == "__traceback__":
+            return TracebackTracker(self)
+        if self.source is None:
+            return Constant(False) if name == "__suppress_context__" else NONE
+        descriptor = BaseException.__dict__[name]
+        self.fields[name] = lazy(tx, descriptor.__get__(self.value), Attribute(self.source, name))
+        return self.fields[name].realize()
+
+    def set_field(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Store a field; a cause also suppresses the context, as `PyException_SetCause` does."""
+        tx.mutations.note(self)
+        self.fields[name] = value
+        self.changed[name] = None
+        if name == "__cause__":
+            self.set_field(tx, "__suppress_context__", Constant(True))
+
+    def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
+        """C-level fields of the builtin exception classes."""
+        name, owner = descriptor.__name__, descriptor.__objclass__
+        if is_heap_type(owner) or name == "__dict__":
+            return super().read_field(tx, descriptor)
+        if owner is BaseException:
+            return self.field(tx, name)
+        if name in self.fields:
+            return self.fields[name].realize()
+        if self.source is not None:
+            self.fields[name] = lazy(tx, descriptor.__get__(self.value), Attribute(self.source, name))
+            return self.fields[name].realize()
+        return self._derived(name)
+
+    def _derived(self, name: str) -> Tracker:
+        """A field that the builtin `__init__` computes from the arguments."""
+        args = self.args_known()
+        if issubclass(self.kind, StopIteration) and name == "value":
+            return args[0] if args else NONE
+        if issubclass(self.kind, SystemExit) and name == "code":
+            return NONE if not args else args[0] if len(args) == 1 else TupleTracker(args)
+        if issubclass(self.kind, ImportError) and name == "msg":
+            return args[0] if len(args) == 1 else NONE
+        if issubclass(self.kind, AttributeError | NameError | ImportError):
+            return NONE
+        return self.unsupported(f"reading attribute {name!r}")
+
+    def args_known(self) -> tuple[Tracker, ...]:
+        """The arguments of an exception born in the trace."""
+        args = self.fields["args"].realize()
+        assert isinstance(args, TupleTracker)
+        return args.items
+
+    def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
+        """Assignments to `args`, `__cause__` and so on."""
+        name, owner = descriptor.__name__, descriptor.__objclass__
+        if is_heap_type(owner):
+            super().store_field(tx, descriptor, value)
+        elif value is None or (owner is BaseException and name not in ("args", *_CHAIN)):
+            self.unsupported(f"changing attribute {name!r}")
+        elif name == "args":
+            self.set_field(tx, name, TupleTracker(unpack(tx, value)))
+        else:
+            self.set_field(tx, name, value)
+
+    # -- afterwards --------------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """Arguments, chained exceptions and attributes."""
+        yield from self.fields.values()
+        yield from super().children()
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new exception: the builtin `__new__` and `__init__`, then what was set."""
+        base, new = native_new(self.kind)
+        make = writer.constant(new, f"new_{base.__name__}")
+        cls = writer.constant(self.kind, self.kind.__name__)
+        values = "".join(f", {writer.value(argument)}" for argument in self.args_known())
+        name = writer.define(self, f"{make}({cls}{values})", "error")
+        if base is not BaseException:
+            start = writer.constant(base.__init__, f"init_{base.__name__}")
+            writer.statement(f"{start}({name}{values})")
+        self._write_fields(name, writer, [key for key in self.fields if key != "args"])
+        write_attributes(self, name, writer)
+        return name
+
+    def replay(self, writer: Writer) -> None:
+        """The changes of an existing exception."""
+        assert self.source is not None
+        self._write_fields(writer.load(self.source), writer, list(self.changed))
+        replay_instance(self, writer)
+
+    def _write_fields(self, place: str, writer: Writer, names: list[str]) -> None:
+        ordered = sorted(names, key=lambda name: (name == "__suppress_context__", name == "__context__"))
+        for name in ordered:
+            value = self.fields[name]
+            if isinstance(value, TracebackTracker) and value.exception is self:
+                continue
+            descriptor = self._descriptor(name)
+            store = writer.constant(descriptor.__set__, f"set_{name.strip('_')}")
+            writer.statement(f"{store}({place}, {writer.value(value)})")
+
+    def _descriptor(self, name: str) -> FieldDescriptor:
+        for base in self.kind.__mro__:
+            found = base.__dict__.get(name)
+            if isinstance(found, GetSetDescriptorType | MemberDescriptorType):
+                return found
+        return self.unsupported(f"writing field {name!r}")
+
+
+@final
+class TracebackTracker(Tracker):
+    """The traceback that an exception has at run time. It can be handed on, not looked into."""
+
+    def __init__(self, exception: ExceptionTracker) -> None:
+        self.exception = exception
+
+    @property
+    def python_type(self) -> type:
+        """`types.TracebackType`."""
+        return TracebackType
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """The traceback of the same exception."""
+        return isinstance(other, TracebackTracker) and other.exception is self.exception
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A traceback is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Read from the exception."""
+        return f"{writer.value(self.exception)}.__traceback__"
+
+
+@register_exception_maker
+def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
+    """`kind(*args)` for a builtin exception class."""
+    return ExceptionTracker(kind, args)
+
+
+@register_instance_maker(BaseException)
+def _new_exception(tx: TraceContext, kind: type) -> InstanceTracker:
+    assert issubclass(kind, BaseException)
+    return ExceptionTracker(kind)
+
+
+@WRAP_RULES.when(80, lambda value: isinstance(value, BaseException))
+def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing exception."""
+    assert isinstance(value, BaseException)
+    tx.guard(source, TypeIs(type(value)))
+    return ExceptionTracker(type(value), (), value, source)
+
+
+# -- what the translator asks ----------------------------------------------------------------------
+
+
+def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
+    """What `raise value` raises: the exception, or an instance of the class."""
+    value = value.realize()
+    if issubclass(value.python_type, type):
+        kind = value.as_python_constant()
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            value = value.call(tx, (), {}).realize()
+            if not isinstance(value, ExceptionTracker):
+                name = value.python_type.__name__
+                message = f"calling {kind!r} should have returned an instance of BaseException, not <class '{name}'>"
+                raise_observed(TypeError, message)
+    if isinstance(value, ExceptionTracker):
+        return value
+    return _not_an_exception()
+
+
+def _not_an_exception() -> NoReturn:
+    raise_observed(TypeError, "exceptions must derive from BaseException")
+
+
+def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> None:
+    """`raise exception from cause`."""
+    cause = cause.realize()
+    if not (isinstance(cause, Constant) and cause.value is None):
+        if issubclass(cause.python_type, type):
+            cause = cause.call(tx, (), {}).realize()
+        if not isinstance(cause, ExceptionTracker):
+            raise_observed(TypeError, "exception causes must derive from BaseException")
+    exception.set_field(tx, "__cause__", cause)
+
+
+def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker | None) -> None:
+    """`_PyErr_SetObject`: the exception being handled becomes the context; a cycle is cut where it would close."""
+    if handled is None or handled is exception or not isinstance(handled, ExceptionTracker):
+        return
+    link: ExceptionTracker = handled
+    seen = {id(link)}
+    while True:
+        context = link.field(tx, "__context__")
+        if not isinstance(context, ExceptionTracker) or id(context) in seen:
+            break
+        if context is exception:
+            link.set_field(tx, "__context__", NONE)
+            break
+        seen.add(id(context))
+        link = context
+    exception.set_field(tx, "__context__", handled)
+
+
+def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:
+    """`except expected`: by real inheritance, `__subclasscheck__` is not asked (`PyErr_GivenExceptionMatches`)."""
+    return any(kind in exception.python_type.__mro__ for kind in _expected_classes(tx, expected.realize()))
+
+
+def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
+    options = unpack(tx, expected) if issubclass(expected.python_type, tuple) else [expected]
+    classes: list[type] = []
+    for option in options:
+        kind = option.as_python_constant() if issubclass(option.python_type, type) else None
+        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+            raise_observed(
+                TypeError, "catching classes that do not inherit from BaseException is not allowed"
+            )
+        classes.append(kind)
+    return classes
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`BaseException.__new__(cls, *args)`."""
+    kind = check_class(tx, cls)
+    if not issubclass(kind, BaseException) or (issubclass(kind, _UNMODELLED) and args):
+        return cls.unsupported("making an instance")
+    return ExceptionTracker(kind, args)
+
+
+def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
+    if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
+        return self.unsupported("its __init__")
+    allowed = {
+        name for kind, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, kind) for name in names
+    }
+    if not set(kwargs) <= allowed & {"name", "obj", "path"}:
+        return self.unsupported("an __init__ with these keywords")
+    tx.mutations.note(self)
+    self.fields["args"] = TupleTracker(args)
+    self.fields.update(kwargs)
+    return NONE
+
+
+@CALLABLES.row(BaseException.__str__)
+def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`BaseException.__str__`: nothing, the one argument, or the tuple of them."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("str()")
+    args = self.field(tx, "args")
+    items = unpack(tx, args)
+    return Constant("") if not items else _call(tx, str, items[0] if len(items) == 1 else args)
+
+
+@CALLABLES.row(KeyError.__str__)
+def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`KeyError.__str__`: the one argument is shown by repr."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("str()")
+    items = unpack(tx, self.field(tx, "args"))
+    return _call(tx, repr, items[0]) if len(items) == 1 else exception_str(tx, self)
+
+
+@CALLABLES.row(BaseException.__repr__)
+def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`Name(args)`."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("repr()")
+    args = self.field(tx, "args")
+    items = unpack(tx, args)
+    shown = _call(tx, repr, items[0] if len(items) == 1 else args)
+    text = str(shown.as_python_constant())
+    return Constant(f"{self.kind.__name__}({text})" if len(items) == 1 else f"{self.kind.__name__}{text}")
+
+
+def _call(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
+    row = CALLABLES.find(function)
+    if row is None:
+        return operand.unsupported("showing it")
+    return complete(tx, row.begin(tx, (operand,), {})).realize()
+
+
+@CALLABLES.row(BaseException.with_traceback)
+def with_traceback(tx: TraceContext, self: Tracker, traceback: Tracker, /) -> Tracker:
+    """`self.with_traceback(tb)`."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("with_traceback()")
+    self.set_field(tx, "__traceback__", traceback)
+    return self
+
+
+@CALLABLES.row(BaseException.add_note)
+def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
+    """`self.add_note(note)`: appended to the list `__notes__`."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("add_note()")
+    if not issubclass(note.python_type, str):
+        raise_observed(TypeError, f"note must be a str, not '{note.python_type.__name__}'")
+    notes = self.load_own(tx, "__notes__")
+    if notes is None:
+        self.store_own(tx, "__notes__", ListTracker([note]))
+    else:
+        row = CALLABLES.find(list.append)
+        assert row is not None
+        row.begin(tx, (notes, note), {})
+    return NONE
+
+
+def _register_builtin_classes() -> None:
+    news, inits = dict[object, None](), dict[object, None]()
+    for kind in vars(builtins).values():
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            news.setdefault(kind.__new__)
+            inits.setdefault(peek(kind, "__init__"))
+    CALLABLES.row(*news)(_builtin_new)
+    CALLABLES.row(*inits)(_builtin_init)
+
+
+_register_builtin_classes()

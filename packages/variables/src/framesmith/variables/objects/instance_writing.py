@@ -1,0 +1,133 @@
+"""The code written after the graph for instances: building new ones and replaying changes, without user code."""
+
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from types import BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
+from typing import Final, Protocol
+
+from framesmith.guards import Source
+from framesmith.variables.core.base import Tracker, Writer
+from framesmith.variables.objects.lookup import MISSING, is_heap_type, peek, resolution_order, type_dict
+
+FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
+
+
+class Built(Protocol):
+    """What is written of an instance."""
+
+    kind: type
+    source: Source | None
+    payload: Tracker | None
+    pending: dict[str, Tracker]
+    deleted: dict[str, None]
+    slots: dict[FieldDescriptor, Tracker | None]
+    namespace: Tracker | None
+
+
+def native_new(kind: type) -> tuple[type, Callable[..., object]]:
+    """The builtin base that lays out instances of the class, and its `__new__`."""
+    for base in resolution_order(kind):
+        if not is_heap_type(base) or isinstance(type_dict(base).get("__new__"), BuiltinFunctionType):
+            return base, base.__new__
+    raise AssertionError(f"{kind} has no builtin base")
+
+
+def fill_ordered(target: OrderedDict[object, object], items: Mapping[object, object]) -> None:
+    """Fill without calling an override of a subclass."""
+    for key, value in items.items():
+        OrderedDict.__setitem__(target, key, value)
+
+
+_FILL: Final[dict[type, Callable[..., object]]] = {
+    list: list.extend,
+    dict: dict.update,
+    set: set.update,
+    OrderedDict: fill_ordered,
+}
+_IMMUTABLE: Final = (tuple, frozenset, str, bytes, int, float, complex)
+_EMPTY: Final = (object, SimpleNamespace)
+
+
+def can_build(kind: type) -> bool:
+    """Whether an instance of the class can be made without running user code."""
+    base, _ = native_new(kind)
+    return base in _FILL or base in _IMMUTABLE or base in _EMPTY
+
+
+def build_instance(instance: Tracker, writer: Writer) -> str:
+    """Emit the making of a new instance; it is defined before its members, which may refer to it."""
+    state = _state(instance)
+    base, new = native_new(state.kind)
+    maker = writer.constant(new, f"new_{base.__name__}")
+    cls = writer.constant(state.kind, state.kind.__name__)
+    if base in _IMMUTABLE:
+        content = writer.constant(base, base.__name__) + f"({plain_content(state, writer, base)})"
+        name = writer.define(instance, f"{maker}({cls}, {content})", state.kind.__name__.lower())
+    elif base in _FILL or base in _EMPTY:
+        name = writer.define(instance, f"{maker}({cls})", state.kind.__name__.lower())
+    else:
+        instance.unsupported("building it again after the graph")
+    if base in _FILL and state.payload is not None:
+        fill = writer.constant(_FILL[base], f"fill_{base.__name__}")
+        writer.statement(f"{fill}({name}, {plain_content(state, writer, base)})")
+    write_attributes(instance, name, writer)
+    return name
+
+
+def plain_content(state: Built, writer: Writer, base: type) -> str:
+    """The builtin part as a plain value."""
+    assert state.payload is not None
+    return state.payload.reconstruct(writer)
+
+
+def replay_instance(instance: Tracker, writer: Writer) -> None:
+    """Emit the changes of an existing instance."""
+    state = _state(instance)
+    assert instance.source is not None
+    place = writer.load(instance.source)
+    remove = functools.partial(writer.constant, object.__delattr__, "delete_attribute")
+    for name in state.deleted:
+        if _is_shadowed(state.kind, name):
+            writer.statement(f"del {_dictionary(state.kind, place, writer)}[{name!r}]")
+        else:
+            writer.statement(f"{remove()}({place}, {name!r})")
+    write_attributes(instance, place, writer)
+
+
+def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
+    """Emit slots and instance attributes, each written directly."""
+    state = _state(instance)
+    store = functools.partial(writer.constant, object.__setattr__, "set_attribute")
+    for descriptor, value in state.slots.items():
+        if value is None:
+            remove = writer.constant(descriptor.__delete__, f"delete_{descriptor.__name__}")
+            writer.statement(f"{remove}({place})")
+        else:
+            write = writer.constant(descriptor.__set__, f"set_{descriptor.__name__}")
+            writer.statement(f"{write}({place}, {writer.value(value)})")
+    if state.namespace is not None and state.source is None:
+        writer.statement(f"{store()}({place}, '__dict__', {writer.value(state.namespace)})")
+        return
+    for name, value in state.pending.items():
+        expression = writer.value(value)
+        if _is_shadowed(state.kind, name):
+            writer.statement(f"{_dictionary(state.kind, place, writer)}[{name!r}] = {expression}")
+        else:
+            writer.statement(f"{store()}({place}, {name!r}, {expression})")
+
+
+def _is_shadowed(kind: type, name: str) -> bool:
+    """Whether `object.__setattr__` would go to a descriptor of the class instead of the instance."""
+    entry = peek(kind, name)
+    return entry is not MISSING and peek(type(entry), "__set__") is not MISSING
+
+
+def _dictionary(kind: type, place: str, writer: Writer) -> str:
+    descriptor = peek(kind, "__dict__")
+    assert isinstance(descriptor, GetSetDescriptorType)
+    return f"{writer.constant(descriptor.__get__, 'instance_dict')}({place})"
+
+
+def _state(instance: Tracker) -> Built:
+    return instance  # type: ignore[return-value]  # `InstanceTracker` has these fields; it imports this module

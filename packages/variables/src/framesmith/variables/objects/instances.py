@@ -1,0 +1,335 @@
+"""Instances: existing objects and those born in the trace, and what they hold themselves.
+
+Attribute lookup follows `object.__getattribute__` (Python data model, "Invoking descriptors"). Slots that call special
+methods live in `special_methods`, the code written after the graph in `instance_writing`, making new ones in
+`construction`.
+"""
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
+from typing import Final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, HasKey, TypeIs
+from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
+from framesmith.guards.sources.steps import InstanceDict
+from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.objects.attribute_errors import missing_attribute
+from framesmith.variables.objects.descriptors import (
+    NATIVE_METHODS,
+    FieldDescriptor,
+    begin_get,
+    is_data_descriptor,
+    set_through,
+)
+from framesmith.variables.objects.instance_writing import build_instance, replay_instance
+from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, is_heap_type, peek
+from framesmith.variables.objects.special_methods import SpecialMethods, observed_is
+
+_PLAIN_TYPES: Final = (
+    object, list, dict, tuple, set, frozenset, str, bytes, int, float, complex, BaseException, deque, OrderedDict,
+    defaultdict, SimpleNamespace,
+)  # fmt: skip
+GENERIC: Final[dict[str, frozenset[object]]] = {
+    name: frozenset(vars(kind)[name] for kind in _PLAIN_TYPES if name in vars(kind))
+    for name in ("__getattribute__", "__setattr__", "__delattr__")
+}
+_dict_offset: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
+
+
+def has_dict(kind: type) -> bool:
+    """Whether instances hold a dictionary of their own."""
+    return _dict_offset(kind) != 0
+
+
+def is_generic(found: Found | None, name: str) -> bool:
+    """Whether the class uses the attribute access of `object`."""
+    return found is not None and found.stored is None and found.value in GENERIC[name]
+
+
+class InstanceTracker(SpecialMethods):
+    """An object of class `kind`.
+
+    Invariants: `value` and `source` are given together, for an existing object; `pending`, `deleted` and `slots` hold
+    what the trace changed; once `namespace` is there it holds the instance dictionary instead.
+    """
+
+    def __init__(
+        self,
+        kind: type,
+        value: object | None = None,
+        source: Source | None = None,
+        payload: Tracker | None = None,
+    ) -> None:
+        self.kind = kind
+        self.value = value
+        self.source = source
+        self.payload = payload
+        if isinstance(payload, DictTracker):
+            payload.owner = self
+        self.pending: dict[str, Tracker] = {}
+        self.deleted: dict[str, None] = {}
+        self.slots: dict[FieldDescriptor, Tracker | None] = {}
+        self.namespace: DictTracker | None = None
+        self._read: dict[str, Tracker] = {}
+        self._read_slots: dict[FieldDescriptor, Tracker] = {}
+        self._readers: dict[object, Callable[..., object]] = {}
+
+    @property
+    def python_type(self) -> type:
+        """The class."""
+        return self.kind
+
+    # -- reading -----------------------------------------------------------------------------------
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`self.name`."""
+        return complete(tx, self.begin_attribute(tx, name)).realize()
+
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """`__getattribute__`, and `__getattr__` when that raises AttributeError."""
+        if peek(self.kind, "__getattr__") is not MISSING:
+            try:
+                return complete(tx, self._begin_lookup(tx, name))
+            except ObservedException as error:
+                fallback = find(tx, self.kind, "__getattr__")
+                if fallback is None or not observed_is(error, AttributeError):
+                    raise
+                return self.begin_ask(tx, fallback, (Constant(name),))
+        try:
+            result = self._begin_lookup(tx, name)
+        except ObservedException:
+            find(tx, self.kind, "__getattr__")
+            raise
+        if isinstance(result, PendingCall):
+            find(tx, self.kind, "__getattr__")
+        return result
+
+    def _begin_lookup(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        hook = find(tx, self.kind, "__getattribute__")
+        if is_generic(hook, "__getattribute__"):
+            return self.begin_generic(tx, name)
+        if hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
+            return self.unsupported(f"reading attribute {name!r}")
+        return self.begin_ask(tx, hook, (Constant(name),))
+
+    def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """`object.__getattribute__(self, name)`."""
+        found = find(tx, self.kind, name)
+        if found is not None and is_data_descriptor(found.kind):
+            return begin_get(tx, found, self)
+        own = self.load_own(tx, name)
+        if own is not None:
+            return own
+        if found is not None:
+            return begin_get(tx, found, self)
+        return missing_attribute(self, name)
+
+    def load_own(self, tx: TraceContext, name: str) -> Tracker | None:
+        """What the instance dictionary holds; None when nothing (guarded)."""
+        if self.namespace is not None:
+            return self.namespace.get_item(tx, Constant(name))
+        if name in self.pending:
+            return self.pending[name]
+        if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
+            return None if name in self.deleted else self._read.get(name)
+        real = self._real_dict()
+        plain = self._dict_source() if not self._is_plain() else None
+        if name not in real:
+            if plain is None:
+                tx.guard(self, HasInstanceAttribute(name, False))
+            else:
+                tx.guard(plain, HasKey(name, False))
+            return None
+        source = InstanceItem(self.source, name) if plain is None else Item(plain, name)
+        self._read[name] = lazy(tx, real[name], source)
+        return self._read[name]
+
+    def _is_plain(self) -> bool:
+        """Whether reading `__dict__` runs no user code."""
+        return peek(self.kind, "__getattribute__") in GENERIC["__getattribute__"]
+
+    def _dict_reader(self) -> Callable[..., object]:
+        """Reads the real dictionary without user code."""
+        descriptor = peek(self.kind, "__dict__")
+        if not isinstance(descriptor, GetSetDescriptorType):
+            return self.unsupported("a __dict__ of its own making")
+        return self._readers.setdefault("__dict__", descriptor.__get__)
+
+    def _real_dict(self) -> dict[str, object]:
+        real = self._dict_reader()(self.value)
+        assert isinstance(real, dict)
+        return real
+
+    def _dict_source(self) -> Source:
+        assert self.source is not None
+        reader = self._dict_reader()
+        return InstanceDict(self.source) if self._is_plain() else CallResult(self.source, reader)
+
+    def own_dict(self, tx: TraceContext) -> Tracker:
+        """`self.__dict__`, from now on the one place where attributes are kept."""
+        if self.namespace is not None:
+            return self.namespace
+        if self.source is None:
+            self.namespace = new_dict([(Constant(name), value) for name, value in self.pending.items()])
+        else:
+            real = tx.wrap(self._real_dict(), self._dict_source())
+            assert isinstance(real, DictTracker)
+            for name in self.deleted:
+                real.remove(tx, Constant(name))
+            for name, value in self.pending.items():
+                real.store(tx, Constant(name), value)
+            self.namespace = real
+        self.pending, self.deleted = {}, {}
+        return self.namespace
+
+    # -- writing -----------------------------------------------------------------------------------
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """`self.name = value`."""
+        self._change(tx, "__setattr__", name, value)
+
+    def delete_attribute(self, tx: TraceContext, name: str) -> None:
+        """`del self.name`."""
+        self._change(tx, "__delattr__", name, None)
+
+    def _change(self, tx: TraceContext, hook_name: str, name: str, value: Tracker | None) -> None:
+        hook = find(tx, self.kind, hook_name)
+        if is_generic(hook, hook_name):
+            self.change_generic(tx, name, value)
+        elif hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
+            self.unsupported(f"storing attribute {name!r}")
+        else:
+            self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
+
+    def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
+        """`object.__setattr__(self, name, value)`, or `object.__delattr__` for None."""
+        found = find(tx, self.kind, name)
+        if found is not None and is_data_descriptor(found.kind):
+            set_through(tx, found, self, value)
+        elif not has_dict(self.kind):
+            missing_attribute(self, name, storing=True, read_only=found is not None)
+        elif value is None:
+            self.delete_own(tx, name)
+        else:
+            self.store_own(tx, name, value)
+
+    def store_own(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Bind in the instance dictionary."""
+        if self.namespace is not None:
+            self.namespace.store(tx, Constant(name), value)
+            return
+        tx.mutations.note(self)
+        self.pending[name] = value
+
+    def delete_own(self, tx: TraceContext, name: str) -> None:
+        """Unbind in the instance dictionary."""
+        if self.load_own(tx, name) is None:
+            missing_attribute(self, name)
+        if self.namespace is not None:
+            self.namespace.remove(tx, Constant(name))
+            return
+        existing = self._read.get(name) or (self.source is not None and name in self._real_dict())
+        if isinstance(existing, Tracker):
+            tx.guard(existing, TypeIs(existing.python_type))  # so that there is something to delete
+        elif existing:
+            tx.guard(self, HasInstanceAttribute(name, True))
+        tx.mutations.note(self)
+        self.pending.pop(name, None)
+        if existing:
+            self.deleted[name] = None
+
+    # -- slots and C fields ------------------------------------------------------------------------
+    def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
+        """A slot, or a field that every object has."""
+        if descriptor in self.slots or descriptor in self._read_slots:
+            held = self.slots.get(descriptor, self._read_slots.get(descriptor))
+            return missing_attribute(self, descriptor.__name__) if held is None else held
+        if isinstance(descriptor, GetSetDescriptorType):
+            return self.read_computed(tx, descriptor)
+        if self.source is None:
+            if not is_heap_type(descriptor.__objclass__):
+                return self.unsupported(f"reading attribute {descriptor.__name__!r}")
+            return missing_attribute(self, descriptor.__name__)
+        return self._read_slot(tx, descriptor)
+
+    def _read_slot(self, tx: TraceContext, descriptor: MemberDescriptorType) -> Tracker:
+        assert self.source is not None
+        try:
+            real = descriptor.__get__(self.value, self.kind)
+        except AttributeError:
+            probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
+            tx.guard(CallResult(self.source, probe), EqualTo(False))
+            return missing_attribute(self, descriptor.__name__)
+        if self._is_plain() and peek(self.kind, descriptor.__name__) is descriptor:
+            source: Source = Attribute(self.source, descriptor.__name__)
+        else:
+            source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
+        self._read_slots[descriptor] = lazy(tx, real, source)
+        return self._read_slots[descriptor]
+
+    def read_computed(self, tx: TraceContext, descriptor: GetSetDescriptorType) -> Tracker:
+        """`__class__` and `__dict__`; other C attributes are unknown here."""
+        if descriptor.__name__ == "__class__" and descriptor.__objclass__ is object:
+            return tx.wrap(self.kind, class_source(self.kind))
+        if descriptor.__name__ == "__dict__":
+            return self.own_dict(tx)
+        return self.unsupported(f"reading attribute {descriptor.__name__!r}")
+
+    def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
+        """A slot of a Python class."""
+        if isinstance(descriptor, GetSetDescriptorType) or not is_heap_type(descriptor.__objclass__):
+            self.unsupported(f"storing attribute {descriptor.__name__!r}")
+        if value is None:
+            self.read_field(tx, descriptor)
+        tx.mutations.note(self)
+        self.slots[descriptor] = value
+
+    # -- afterwards --------------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """Everything the trace put into the object."""
+        yield from self.pending.values()
+        yield from (value for value in self.slots.values() if value is not None)
+        yield from (part for part in (self.payload, self.namespace) if part is not None)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new object of the class, filled without running user code."""
+        return build_instance(self, writer)
+
+    def replay(self, writer: Writer) -> None:
+        """The changes of the existing object."""
+        replay_instance(self, writer)
+
+
+def _probe(descriptor: MemberDescriptorType) -> Callable[[object], bool]:
+    """Whether a slot is set."""
+
+    def is_set(instance: object) -> bool:
+        try:
+            descriptor.__get__(instance, type(instance))
+        except AttributeError:
+            return False
+        return True
+
+    return is_set
+
+
+def load_attribute(tx: TraceContext, instance: InstanceTracker, name: str) -> Tracker:
+    """`object.__getattribute__(instance, name)`, run to its end."""
+    return complete(tx, instance.begin_generic(tx, name))
+
+
+def is_python_function(found: Found | None) -> bool:
+    """Whether a class entry is a function written in Python."""
+    return found is not None and found.kind is FunctionType
+
+
+@WRAP_RULES.when(90, lambda value: True)
+def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """Any other object: its class is guarded, its members when they are read."""
+    tx.guard(source, TypeIs(type(value)))
+    return InstanceTracker(type(value), value, source)

@@ -1,0 +1,113 @@
+"""Modules as values: attributes are the module's globals, the same that functions of the module see."""
+
+from collections.abc import Hashable
+from types import ModuleType
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+from framesmith.guards.sources import Pinned
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek, resolution_order
+from framesmith.variables.objects.namespaces import NamespaceTracker, namespace_of
+
+
+@final
+class ModuleTracker(Tracker):
+    """A module. Invariant: guarded by identity."""
+
+    def __init__(self, value: ModuleType, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source or Pinned(value, value.__name__)
+
+    @property
+    def python_type(self) -> type:
+        """`types.ModuleType`, or what the module was made into."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """The module object is known."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The module."""
+        return self.value
+
+    def namespace(self, tx: TraceContext) -> NamespaceTracker:
+        """The module's globals."""
+        return namespace_of(tx, ModuleType.__dict__["__dict__"].__get__(self.value))
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A global of the module. A module with `__getattr__` breaks for other names."""
+        kind = type(self.value)
+        if name == "__class__":
+            return tx.wrap(kind, Pinned(kind, kind.__qualname__))
+        if name == "__dict__":
+            return self.unsupported("reading its __dict__")
+        if peek(kind, "__getattribute__") is not ModuleType.__getattribute__ or _is_computed(tx, kind, name):
+            return self.unsupported(f"reading attribute {name!r}")
+        namespace = self.namespace(tx)
+        found = namespace.find(tx, name)
+        if found is not None:
+            return found.realize()
+        fallback = namespace.find(tx, "__getattr__")
+        if (
+            fallback is not None
+            or peek(kind, "__getattr__") is not MISSING
+            or peek(kind, name) is not MISSING
+        ):
+            return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
+        return raise_observed(AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
+
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Store a global of the module."""
+        self._change(tx, name, value)
+
+    def delete_attribute(self, tx: TraceContext, name: str) -> None:
+        """Delete a global of the module."""
+        if self.namespace(tx).find(tx, name) is None:
+            raise_observed(AttributeError, name)
+        self._change(tx, name, None)
+
+    def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
+        kind = type(self.value)
+        hook = "__setattr__" if value is not None else "__delattr__"
+        special = name.startswith("__") and name.endswith("__")
+        if special or peek(kind, hook) is not peek(object, hook) or _is_computed(tx, kind, name):
+            self.unsupported(f"storing attribute {name!r}")
+        self.namespace(tx).store(tx, name, value)
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the module."""
+        return isinstance(other, ModuleTracker) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Modules hash by identity."""
+        return ("object", self.value)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A module is true."""
+        return True
+
+    def describe(self) -> str:
+        """`module math`."""
+        return f"module {self.value.__name__}"
+
+
+def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
+    """Whether a subclass of the module type has a descriptor of this name (guarded)."""
+    if not any(is_heap_type(base) for base in resolution_order(kind)):
+        return False
+    found = find(tx, kind, name)
+    return found is not None and is_heap_type(found.owner) and peek(found.kind, "__set__") is not MISSING
+
+
+@WRAP_RULES.when(70, lambda value: isinstance(value, ModuleType))
+def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A module is guarded by identity."""
+    assert isinstance(value, ModuleType)
+    if not isinstance(source, Pinned):
+        tx.guard(source, Identical(value))
+    return ModuleTracker(value, source)

@@ -1,0 +1,340 @@
+"""Slots that a class fills with special methods: calls, iteration, length, truth, membership, items, operators.
+
+The rules are those of "Special method names" in the Python data model: they are looked up on the type, never on the
+instance. `SpecialMethods` is the part of an instance tracker (and of a class tracker, through its metaclass) that asks
+them; what an object is otherwise lives in `instances` and `classes`.
+"""
+
+from collections.abc import Hashable
+from typing import final
+
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.objects.attribute_errors import missing_attribute
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, Holder, begin_get
+from framesmith.variables.objects.lookup import Found, find, peek
+from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
+from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
+from framesmith.variables.operations.compare import equal
+from framesmith.variables.operations.truth import truth_of
+
+_UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
+def is_native(found: Found) -> bool:
+    """Whether a special method is written in C (inherited from a builtin base)."""
+    return found.stored is None and isinstance(found.value, NATIVE_METHODS)
+
+
+def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
+    """Whether the user's exception is an instance of one of the builtin exceptions."""
+    return issubclass(error.exception.python_type, kinds)
+
+
+class SpecialMethods(Holder):
+    """Invariant: `payload`, if any, is the builtin part of the value and has a builtin type among the bases."""
+
+    payload: Tracker | None = None
+
+    def storage(self) -> Tracker:
+        """The builtin part, if there is one."""
+        return self if self.payload is None else self.payload
+
+    # -- asking ------------------------------------------------------------------------------------
+    def special(self, tx: TraceContext, name: str) -> Found | None:
+        """The entry for a special method; None when the class has none or sets it to None."""
+        found = find(tx, self.python_type, name)
+        return None if found is None or (found.value is None and found.stored is None) else found
+
+    def begin_ask(
+        self, tx: TraceContext, found: Found, args: Arguments, kwargs: Keywords | None = None
+    ) -> Tracker | PendingCall:
+        """Call a special method."""
+        return complete(tx, begin_get(tx, found, self)).begin_call(tx, args, kwargs or {})
+
+    def special_attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A special method of the type, bound."""
+        found = self.special(tx, name)
+        if found is None:
+            return missing_attribute(self, name)
+        return complete(tx, begin_get(tx, found, self)).realize()
+
+    def ask(self, tx: TraceContext, found: Found, *args: Tracker) -> Tracker:
+        """Call a special method, run to its end."""
+        return complete(tx, self.begin_ask(tx, found, args)).realize()
+
+    def builtin_part(self, doing: str) -> Tracker:
+        """What a special method inherited from a builtin base works on."""
+        return self.unsupported(doing) if self.payload is None else self.payload
+
+    def mistake(self, message: str) -> Tracker:
+        """Raise TypeError as CPython words it; `{}` is the name of the type."""
+        return raise_observed(TypeError, message.format(self.python_type.__name__))
+
+    # -- calls and iteration -----------------------------------------------------------------------
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """`__call__`."""
+        found = self.special(tx, "__call__")
+        if found is None:
+            return self.mistake("'{}' object is not callable")
+        return self.begin_ask(tx, found, args, kwargs)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`__iter__`, else the old protocol of `__getitem__` with 0, 1, 2 ..."""
+        found = self.special(tx, "__iter__")
+        if found is not None:
+            if is_native(found):
+                return self.builtin_part("iterating over it").iterate(tx)
+            iterator = self.ask(tx, found)
+            if peek(iterator.python_type, "__next__") is None or not hasattr(
+                iterator.python_type, "__next__"
+            ):
+                name = iterator.python_type.__name__
+                raise_observed(TypeError, f"iter() returned non-iterator of type '{name}'")
+            return iterator
+        if not self._blocked(tx, "__iter__") and self.special(tx, "__getitem__") is not None:
+            return ItemIterator(self)
+        return self.mistake("'{}' object is not iterable")
+
+    def _blocked(self, tx: TraceContext, name: str) -> bool:
+        """Whether the class sets a special method to None, which switches fallbacks off."""
+        found = find(tx, self.python_type, name)
+        return found is not None and found.value is None
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """`__next__`; its StopIteration is the end."""
+        found = self.special(tx, "__next__")
+        if found is None:
+            return self.mistake("'{}' object is not an iterator")
+        if is_native(found):
+            return self.builtin_part("calling next() on it").advance(tx)
+        try:
+            return self.ask(tx, found)
+        except ObservedException as error:
+            if observed_is(error, StopIteration):
+                return None
+            raise
+
+    # -- containers --------------------------------------------------------------------------------
+    def length(self, tx: TraceContext) -> Tracker:
+        """`__len__`, with CPython's checks of the result."""
+        found = self.special(tx, "__len__")
+        if found is None:
+            return self.mistake("object of type '{}' has no len()")
+        if is_native(found):
+            return self.builtin_part("taking its length").length(tx)
+        result = self.ask(tx, found)
+        if not isinstance(result, Constant):
+            return result
+        if not isinstance(result.value, int):
+            name = result.python_type.__name__
+            raise_observed(TypeError, f"'{name}' object cannot be interpreted as an integer")
+        if result.value < 0:
+            raise_observed(ValueError, "__len__() should return >= 0")
+        return Constant(int(result.value))
+
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """`__bool__`, else `__len__`, else true."""
+        found = self.special(tx, "__bool__")
+        if found is not None:
+            if is_native(found):
+                return self.builtin_part("taking its truth value").truth(tx)
+            result = self.ask(tx, found)
+            if result.python_type is not bool:
+                name = result.python_type.__name__
+                raise_observed(TypeError, f"__bool__ should return bool, returned {name}")
+            return truth_of(tx, result)
+        if self.special(tx, "__len__") is None:
+            return True
+        return truth_of(tx, self.length(tx))
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """`__contains__`, else a search by iteration."""
+        found = self.special(tx, "__contains__")
+        if found is not None:
+            if is_native(found):
+                return self.builtin_part("a membership test").contains(tx, item)
+            verdict = truth_of(tx, self.ask(tx, found, item))
+            return Constant(verdict) if isinstance(verdict, bool) else verdict
+        if self._blocked(tx, "__contains__"):
+            return self.mistake("'{}' object is not a container")
+        iterator = self.iterate(tx)
+        while (candidate := iterator.advance(tx)) is not None:
+            same = equal(tx, candidate, item)
+            if not isinstance(same, bool):
+                return self.unsupported("a membership test with a comparison of unknown result")
+            if same:
+                return Constant(True)
+        return Constant(False)
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """`__getitem__`; the builtin part of a dict knows about `__missing__`."""
+        found = self.special(tx, "__getitem__")
+        if found is None:
+            return self.mistake("'{}' object is not subscriptable")
+        if is_native(found):
+            return self.builtin_part("subscripting it").subscript(tx, key)
+        return self.ask(tx, found, key)
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`__setitem__`."""
+        found = self.special(tx, "__setitem__")
+        if found is None:
+            self.mistake("'{}' object does not support item assignment")
+        elif is_native(found):
+            self.builtin_part("storing an item").set_subscript(tx, key, value)
+        else:
+            self.ask(tx, found, key, value)
+
+    def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
+        """`__delitem__`."""
+        found = self.special(tx, "__delitem__")
+        if found is None:
+            self.mistake("'{}' object doesn't support item deletion")
+        elif is_native(found):
+            self.builtin_part("deleting an item").delete_subscript(tx, key)
+        else:
+            self.ask(tx, found, key)
+
+    # -- operators ---------------------------------------------------------------------------------
+    def _operate(self, tx: TraceContext, found: Found, other: Tracker) -> Tracker | None:
+        result = self.ask(tx, found, other)
+        return None if isinstance(result, Constant) and result.value is NotImplemented else result
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`__add__` and friends."""
+        found = self.special(tx, f"__{BINARY_METHODS[symbol]}__")
+        if found is None:
+            if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
+                return self.payload.binary(tx, symbol, other.storage())
+            return None
+        if is_native(found):
+            return None if self.payload is None else self.payload.binary(tx, symbol, other.storage())
+        return self._operate(tx, found, other)
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`__radd__` and friends; not asked between operands of one type."""
+        if other.python_type is self.python_type:
+            return None
+        found = self.special(tx, f"__r{BINARY_METHODS[symbol]}__")
+        if found is not None and not is_native(found):
+            return self._operate(tx, found, other)
+        if self.payload is None or isinstance(other, SpecialMethods):
+            return None
+        result = other.binary(tx, symbol, self.payload)
+        return self.payload.reflected(tx, symbol, other) if result is None else result
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`__iadd__` and friends."""
+        found = self.special(tx, f"__i{BINARY_METHODS[symbol]}__")
+        if found is None:
+            return None
+        if is_native(found):
+            if self.payload is None:
+                return None
+            result = self.payload.inplace(tx, symbol, other.storage())
+            return self if result is self.payload else result
+        return self._operate(tx, found, other)
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """`__neg__`, `__pos__`, `__invert__`."""
+        found = self.special(tx, _UNARY_METHODS[symbol])
+        if found is None:
+            return self.mistake(f"bad operand type for unary {symbol}: '{{}}'")
+        if is_native(found):
+            return self.builtin_part(f"unary {symbol}").unary(tx, symbol)
+        return self.ask(tx, found)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`__eq__` and friends; `object.__ne__` is the opposite of `__eq__`."""
+        found = self.special(tx, COMPARE_METHODS[symbol])
+        if found is None:
+            return None
+        if not is_native(found):
+            return self._operate(tx, found, other)
+        if found.owner is not object:
+            return None if self.payload is None else self.payload.compare(tx, symbol, other.storage())
+        if symbol != "!=":
+            return None
+        result = self.compare(tx, "==", other)
+        if result is None:
+            return None
+        verdict = truth_of(tx, result)
+        return Constant(not verdict) if isinstance(verdict, bool) else result.unsupported("its negation")
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity, or by the builtin part; a user-written `__hash__` breaks the graph."""
+        hashing = self.special(tx, "__hash__")
+        if hashing is None:
+            self.mistake("unhashable type: '{}'")
+        comparing = self.special(tx, "__eq__")
+        assert hashing is not None
+        if is_native(hashing) and comparing is not None and is_native(comparing):
+            return ("object", self) if self.payload is None else self.payload.hash_key(tx)
+        return self.structural_key(tx)
+
+    def structural_key(self, tx: TraceContext) -> Hashable:
+        """The key of an object whose class defines its own hash and equality."""
+        return self.unsupported("hashing it with a __hash__ or __eq__ of its own")
+
+
+@final
+class ItemIterator(Tracker):
+    """An iterator over an object that has `__getitem__` but no `__iter__`."""
+
+    def __init__(self, target: Tracker) -> None:
+        self.target = target
+        self.index = 0
+        self.finished = False
+
+    @property
+    def python_type(self) -> type:
+        """The type of such iterators."""
+        return _SEQUENCE_ITERATOR
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """An iterator is its own iterator."""
+        return self
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The item at the next index; IndexError and StopIteration end it."""
+        if self.finished:
+            return None
+        tx.mutations.note(self)
+        try:
+            item = self.target.subscript(tx, Constant(self.index))
+        except ObservedException as error:
+            if not observed_is(error, IndexError, StopIteration):
+                raise
+            self.finished = True
+            return None
+        self.index += 1
+        return item
+
+    def truth(self, tx: TraceContext) -> bool:
+        """An iterator is true."""
+        return True
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity."""
+        return ("object", self)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new iterator at the same index."""
+        make = writer.constant(iter, "iter")
+        if self.finished:
+            return writer.define(self, f"{make}(())", "iterator")
+        name = writer.define(self, f"{make}({writer.value(self.target)})", "iterator")
+        writer.statement(f"{name}.__setstate__({self.index})")
+        return name
+
+
+class _Indexable:
+    def __getitem__(self, index: int) -> int:
+        raise IndexError(index)
+
+
+_SEQUENCE_ITERATOR: type = type(iter(_Indexable()))

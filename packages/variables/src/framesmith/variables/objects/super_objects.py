@@ -1,0 +1,86 @@
+"""`super(cls, obj)`: attribute lookup that starts after a class in the resolution order of the object."""
+
+from collections.abc import Iterator
+from typing import final
+
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.objects.descriptors import begin_get
+from framesmith.variables.objects.lookup import find, resolution_order
+
+
+@final
+class SuperTracker(Tracker):
+    """Invariant: `start` is in the resolution order of `kind`; `receiver` is the object, or the class itself."""
+
+    def __init__(self, start: type, receiver: Tracker, kind: type) -> None:
+        self.start = start
+        self.receiver = receiver
+        self.kind = kind
+
+    @property
+    def python_type(self) -> type:
+        """`super`."""
+        return super
+
+    @property
+    def is_class_bound(self) -> bool:
+        """Whether the second argument is a class (inside a class method or `__new__`)."""
+        return isinstance(self.receiver, ClassTracker) and self.receiver.value is self.kind
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`super().name`."""
+        return complete(tx, self.begin_attribute(tx, name)).realize()
+
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """Found on a class after `start`, bound to the receiver (CPython `super_getattro`)."""
+        if name == "__class__":
+            return tx.wrap(super, _SUPER.source) if _SUPER.source is not None else _SUPER
+        found = find(tx, self.kind, name, after=self.start)
+        if found is None:
+            if name in ("__thisclass__", "__self__", "__self_class__"):
+                return self.unsupported(f"reading attribute {name!r}")
+            return raise_observed(AttributeError, f"'super' object has no attribute '{name}'")
+        if self.is_class_bound:
+            assert isinstance(self.receiver, ClassTracker)
+            return self.receiver.begin_class_get(tx, found)
+        return begin_get(tx, found, self.receiver)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A super object is true."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """The receiver."""
+        yield self.receiver
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`super(start, receiver)`."""
+        make, start = writer.constant(super, "super"), writer.constant(self.start, self.start.__name__)
+        return f"{make}({start}, {writer.value(self.receiver)})"
+
+
+_SUPER = ClassTracker(super)
+
+
+def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
+    """`super(start, receiver)`; the translator gives both for the form without arguments."""
+    start, receiver = start.realize(), receiver.realize()
+    if not isinstance(start, ClassTracker):
+        return raise_observed(
+            TypeError, f"super() argument 1 must be a type, not {start.python_type.__name__}"
+        )
+    if isinstance(receiver, ClassTracker) and start.value in resolution_order(receiver.value):
+        return SuperTracker(start.value, receiver, receiver.value)
+    if start.value in resolution_order(receiver.python_type):
+        return SuperTracker(start.value, receiver, receiver.python_type)
+    return raise_observed(TypeError, "super(type, obj): obj must be an instance or subtype of type")
+
+
+@CALLABLES.row(super)
+def super_row(tx: TraceContext, start: Tracker, receiver: Tracker, /) -> Tracker:
+    """`super(cls, obj)`. The form without arguments needs the frame: the translator's."""
+    return make_super(tx, start, receiver)
