@@ -5,7 +5,7 @@ Before: `(Node x, [Node y, 2])`; the example reading: `(fake of x, [fake of y, 2
 
 import enum
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import torch
@@ -97,6 +97,36 @@ def _other_constant(argument: object) -> object:
     if isinstance(argument, int | float | str | bytes | complex):
         return argument
     raise GraphBreak(UNSUPPORTED_ARGUMENT, f"an argument of type {type(argument).__qualname__}")
+
+
+def prepare(
+    arguments: Iterable[Argument], graph: fx.Graph, local: Callable[[fx.Node], fx.Node], symbolic: NodeOf
+) -> tuple[list[object], list[object], list[torch.Tensor]]:
+    """Both readings of a call's arguments at once, and the tensors among the examples.
+
+    This runs for every recorded operation, hence the short cuts for what most arguments are.
+    """
+    own: list[object] = []
+    values: list[object] = []
+    tensors: list[torch.Tensor] = []
+    for argument in arguments:
+        kind = type(argument)
+        if kind in _PLAIN:
+            own.append(argument)
+            values.append(argument)
+            continue
+        if kind is fx.Node and argument.graph is graph:  # type: ignore[attr-defined]  # just compared
+            admitted, value = argument, argument.meta[EXAMPLE]  # type: ignore[attr-defined]
+        else:
+            admitted = admit(argument, local, symbolic)
+            value = examples(admitted)
+        own.append(admitted)
+        values.append(value)
+        if isinstance(value, torch.Tensor):
+            tensors.append(value)
+        else:
+            tensors += tensors_in(value)
+    return own, values, tensors
 
 
 def examples(argument: object) -> object:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, cast
 
+import torch
 from torch import fx
 from torch._functorch.aot_autograd import aot_module_simplified
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -69,7 +70,28 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
             options.backend_name,
             f"returned {compiled!r}, which is a {type(compiled).__name__}, instead of a callable",
         )
+    if options.verify_correctness:
+        _compare(options.backend_name, module, compiled, examples)
     return compiled
+
+
+def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples: Sequence[object]) -> None:
+    """Run both on copies of the example inputs; a difference beyond rounding is the backend's failure."""
+    if not all(isinstance(value, torch.Tensor) for value in examples):
+        return  # symbolic numbers have no value to run with
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        seed = torch.get_rng_state()
+        expected = module(*_copies(examples))
+        torch.set_rng_state(seed)
+        found = compiled(*_copies(examples))
+    try:
+        torch.testing.assert_close(tuple(found), tuple(expected))
+    except AssertionError as error:
+        raise BackendFailed(name, f"computes something else than the graph: {error}", error) from error
+
+
+def _copies(examples: Sequence[object]) -> list[object]:
+    return [value.detach().clone() if isinstance(value, torch.Tensor) else value for value in examples]
 
 
 # the backends that are always there

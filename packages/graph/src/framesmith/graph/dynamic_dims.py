@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import final
+from typing import Protocol, final
+
+import torch
+
+from framesmith.guards.sources.base import Source
 
 
 class Dim(StrEnum):
@@ -63,3 +67,15 @@ class DynamicDims:
             dims={dim: self.treatment(dim) for dim in kept},
             bounds={dim: bound for dim, bound in self.bounds.items() if dim in kept},
         )
+
+
+class DynamicPolicy(Protocol):
+    """Decides what is symbolic. Whoever compiles implements it; without one everything is static."""
+
+    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
+        """The treatment of the dimensions of an input tensor."""
+        ...
+
+    def is_dynamic_number(self, source: Source) -> bool:
+        """Whether the int or float at this source differs from call to call."""
+        ...

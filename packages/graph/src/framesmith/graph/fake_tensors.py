@@ -10,8 +10,6 @@ from typing import final
 
 import torch
 
-from framesmith.graph.arguments import tensors_in
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +21,14 @@ class Snapshot:
     stride: tuple[int | torch.SymInt, ...] | None
     offset: int | torch.SymInt
     requires_grad: bool
-    storage: int
+    alias: torch.Tensor | None
 
     @staticmethod
-    def of(tensor: torch.Tensor) -> "Snapshot":
-        """The metadata as it is. Sparse and nested layouts have no strides to remember."""
+    def of(tensor: torch.Tensor, keep_memory: bool = False) -> "Snapshot":
+        """The metadata as it is. Sparse and nested layouts have no strides to remember.
+
+        `keep_memory` for operations that give a tensor other memory (`x.data = y`, `x.set_(y)`).
+        """
         strided = tensor.layout is torch.strided and not tensor.is_nested
         return Snapshot(
             tensor,
@@ -35,7 +36,7 @@ class Snapshot:
             tensor.stride() if strided else None,
             tensor.storage_offset() if strided else 0,
             tensor.requires_grad,
-            tensor.untyped_storage()._cdata if strided else 0,
+            tensor.detach() if keep_memory else None,
         )
 
     def restore(self) -> None:
@@ -43,6 +44,9 @@ class Snapshot:
         tensor = self.tensor
         if not self.requires_grad and tensor.requires_grad:
             _forget_history(tensor)
+        if self.alias is not None:
+            with torch.no_grad():
+                tensor.data = self.alias
         if self.stride is None:
             return
         if not (_same(tensor.shape, self.size) and _same(tensor.stride(), self.stride)):
@@ -68,14 +72,14 @@ def _forget_history(tensor: torch.Tensor) -> None:
         target.detach_()
 
 
-def snapshots(value: object) -> list[Snapshot]:
-    """One per tensor in an example, bases of views after their views."""
+def snapshots(tensors: Iterable[torch.Tensor], keep_memory: bool = False) -> list[Snapshot]:
+    """One per tensor, bases of views after their views."""
     found: dict[int, torch.Tensor] = {}
-    for tensor in tensors_in(value):
+    for tensor in tensors:
         found.setdefault(id(tensor), tensor)
         if tensor._is_view() and tensor._base is not None:
             found.setdefault(id(tensor._base), tensor._base)
-    return [Snapshot.of(tensor) for tensor in found.values()]
+    return [Snapshot.of(tensor, keep_memory) for tensor in found.values()]
 
 
 def restore(taken: Iterable[Snapshot]) -> None:

@@ -16,23 +16,26 @@ from torch import fx
 
 from framesmith.graph import finish as finishing
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, Argument, admit, examples, tensors_in
+from framesmith.graph.arguments import EXAMPLE, Argument, prepare
 from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
+from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
-from framesmith.graph.fake_tensors import Snapshot, restore, snapshots
+from framesmith.graph.execution import Execution, execute
+from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
-from framesmith.graph.infer import CallKind, run, translate
+from framesmith.graph.infer import CallKind, translate
 from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
 from framesmith.graph.nesting import NestedRecording
-from framesmith.graph.options import GraphOptions
+from framesmith.graph.options import GraphOptions, is_symbolic
 from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.shape_guards import ShapeFacts, Specialised
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
-from framesmith.guards.kinds.shapes import ShapeExpression
+from framesmith.guards.guard_set import Guard
 from framesmith.guards.sources.base import Source
 
 UserStack: TypeAlias = str
@@ -126,7 +129,16 @@ class Recorder:
         finally:
             self._pause()
 
+    def locate(self, filename: str, line: int, function: str) -> None:
+        """Where the program stands; the reasons of shape guards name it."""
+        self._world.context.loc_in_frame = (filename, line, function)
+
     # what can be asked
+
+    @property
+    def takes_floats(self) -> bool:
+        """Whether the backend can compile symbolic floats; if not, a float is to be guarded as a constant."""
+        return self.options.backend_name != "inductor"
 
     @property
     def graph(self) -> fx.Graph:
@@ -137,6 +149,16 @@ class Recorder:
     def operations(self) -> int:
         """How many nodes the graph being recorded has, inputs left out: equal means that nothing was recorded."""
         return len(self._body.order) - len(self._inputs)
+
+    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
+        """How the policy treats the dimensions of an input."""
+        policy = self.options.policy
+        return DynamicDims.none() if policy is None else policy.dynamic_dims(source, tensor)
+
+    def is_dynamic_number(self, source: Source) -> bool:
+        """Whether the policy makes the number at this source symbolic."""
+        policy = self.options.policy
+        return policy is not None and policy.is_dynamic_number(source)
 
     @property
     def fake_mode(self) -> torch._subclasses.FakeTensorMode:
@@ -157,6 +179,8 @@ class Recorder:
         known = self._inputs.find(source)
         if known is not None:
             return known.node
+        if getattr(value, "fake_mode", None) is self._world.mode:
+            raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
         fake = self._inputs.remembered(source)
         if fake is None:
             with self.paused():
@@ -172,6 +196,8 @@ class Recorder:
         known = self._inputs.find(source)
         if known is not None:
             return known.node
+        if isinstance(value, float) and not self.takes_floats:
+            raise GraphBreak(BACKEND_LIMIT, f"the float {source.text()} as a number that may change")
         symbol = self._inputs.remembered(source)
         if symbol is None:
             make = self._world.symbolic_float if isinstance(value, float) else self._world.symbolic_int
@@ -221,21 +247,26 @@ class Recorder:
         """
         body = self._body
         before = len(body.order)
-        own_args = tuple(admit(argument, body.local, self._symbolic) for argument in args)
-        own_kwargs = {
-            name: admit(value, body.local, self._symbolic) for name, value in (kwargs or {}).items()
-        }
-        impure = may_mutate(op, target, own_args, own_kwargs)
-        if result is _COMPUTE:
-            try:
-                result, impure = self._run(op, target, own_args, own_kwargs, impure)
-            except BaseException:
-                body.erase_after(before)
-                raise
-        node = body.append(op, target, own_args, own_kwargs)
+        keywords = kwargs or {}
+        try:
+            own, values, tensors = prepare(args, body.graph, body.local, self._symbolic)
+            own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
+            own_kwargs = dict(zip(keywords, own_rest, strict=True))
+            impure = may_mutate(op, target, own, own_kwargs)
+            if result is _COMPUTE:
+                done = self._execute(
+                    op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
+                )
+                result, impure = done.result, done.impure
+                self._undo.extend(done.undo)
+        except BaseException:
+            self._world.drop_pending()
+            self._erase(body, before)
+            raise
+        node = body.append(op, target, tuple(own), own_kwargs)
         meta = node.meta
         meta[EXAMPLE] = result
-        meta[IMPURE] = impure or result is None
+        meta[IMPURE] = impure
         if stack:
             meta["stack_trace"] = stack
         if modules is not None:
@@ -246,39 +277,26 @@ class Recorder:
             self._bind_unbacked(node, result)
         return node
 
+    def _execute(
+        self,
+        op: CallKind,
+        target: Any,
+        args: list[object],
+        kwargs: dict[str, object],
+        tensors: list[torch.Tensor],
+        impure: bool,
+    ) -> Execution:
+        if self._active:
+            return execute(op, target, args, kwargs, tensors, impure)
+        with self._running():
+            return execute(op, target, args, kwargs, tensors, impure)
+
     def _bind_unbacked(self, node: fx.Node, result: object) -> None:
         bindings = self._world.unbacked_bindings(result)
         if bindings:
             node.meta["unbacked_bindings"] = bindings
             for symbol, path in bindings.items():
                 self._symbols.bind(symbol, node, path)
-
-    def _run(
-        self, op: CallKind, target: Any, args: tuple[object, ...], kwargs: dict[str, object], impure: bool
-    ) -> tuple[object, bool]:
-        fake_args = tuple(examples(argument) for argument in args)
-        fake_kwargs = {name: examples(value) for name, value in kwargs.items()}
-        taken: list[Snapshot] = []
-        ambient = None
-        if impure:
-            taken = snapshots((fake_args, fake_kwargs))
-        versions = _versions(fake_args)
-        if not versions and op == "call_function":
-            ambient = Ambient.now()
-        try:
-            if self._active:
-                result = run(op, target, fake_args, fake_kwargs)
-            else:
-                with self._running():
-                    result = run(op, target, fake_args, fake_kwargs)
-        except BaseException:
-            restore(taken)
-            if ambient is not None:
-                ambient.restore()
-            self._world.drop_pending()
-            raise
-        self._undo.extend(taken)
-        return result, impure or versions != _versions(fake_args)
 
     def _mutated_inputs(self, used: Sequence[Input]) -> tuple[Source, ...]:
         """Inputs whose content or metadata a recorded operation changed, or a tensor that shares their memory."""
@@ -344,13 +362,16 @@ class Recorder:
         if marker.body is not self._root and marker.body.parent is None:
             raise RecorderMisuse("the marker belongs to another recorder")
         self._body = marker.body
-        gone = set(marker.body.erase_after(marker.length))
-        self._inputs.drop_nodes(gone)
+        self._erase(marker.body, marker.length)
         undo = self._undo[marker.undo :]
         del self._undo[marker.undo :]
         with self._running():
             restore(reversed(undo))
         marker.ambient.restore()
+
+    def _erase(self, body: Subgraph, length: int) -> None:
+        if len(body.order) > length:
+            self._inputs.drop_nodes(set(body.erase_after(length)))
 
     # the end
 
@@ -373,6 +394,7 @@ class Recorder:
                     call = compile_with(self.options, module, [_for_backend(entry) for entry in used])
             finally:
                 after.restore()
+                _let_go(used)
         return CompiledSubgraph(
             call=finishing.returns_tuple(call),
             inputs=tuple(entry.source for entry in used),
@@ -382,8 +404,8 @@ class Recorder:
             mutated=self._mutated_inputs(used),
         )
 
-    def shape_guards(self) -> list[ShapeExpression]:
-        """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
+    def shape_guards(self) -> list[Guard]:
+        """What was decided about symbolic numbers, as guards with a ShapeExpression; to be asked after `finish`."""
         with self.paused():
             return ShapeFacts(self._world, self._all_inputs).guards()
 
@@ -397,9 +419,12 @@ class Recorder:
         return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
 
 
-def _versions(fake_args: tuple[object, ...]) -> list[int]:
-    return [tensor._version for tensor in tensors_in(fake_args) if not tensor.is_inference()]
-
-
 def _for_backend(entry: Input) -> object:
     return entry.value if isinstance(entry.value, torch.Tensor) else entry.example
+
+
+def _let_go(used: Sequence[Input]) -> None:
+    # the graph lives as long as the compiled function; it must not keep the caller's objects
+    for entry in used:
+        if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
+            entry.node.meta[EXAMPLE] = None

@@ -7,7 +7,7 @@ have been traced in the same way. Plain numbers on a tensor (static sizes) are l
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 import sympy
 import torch
@@ -18,10 +18,17 @@ from torch.utils._sympy.printers import PythonPrinter
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.inputs import Input
 from framesmith.graph.shape_env import ShapeWorld
+from framesmith.guards.guard_set import Guard, Reason
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
 
+_Fact: TypeAlias = tuple[ShapeExpression, Reason]
+
+_SAME_SIZE = Reason("sizes that were equal in the example share one symbol (duck shapes)")
+_RANGE = Reason(
+    "the range that the trace assumed of a symbolic number; sizes 0 and 1 are traced by themselves"
+)
 _LARGEST = torch.iinfo(torch.int64).max - 1
 
 
@@ -74,10 +81,12 @@ class ShapeFacts:
             if origin is not None:
                 self._sources.setdefault(symbol, origin)
 
-    def guards(self) -> list[ShapeExpression]:
+    def guards(self) -> list[Guard]:
         """The relations, each once: equalities, then decisions, then ranges."""
-        found = [*self._equalities(), *self._decisions(), *self._ranges()]
-        return list(dict.fromkeys(found))
+        found: dict[ShapeExpression, Guard] = {}
+        for relation, reason in (*self._equalities(), *self._decisions(), *self._ranges()):
+            found.setdefault(relation, Guard.relation(relation, reason))
+        return list(found.values())
 
     def specialised(self) -> list[Specialised]:
         """Every number that was symbolic at first and is fixed now."""
@@ -87,7 +96,7 @@ class ShapeFacts:
             if expression.is_number and not original.is_number
         ]
 
-    def _equalities(self) -> Iterator[ShapeExpression]:
+    def _equalities(self) -> Iterator[_Fact]:
         for source, expression, original in self._numbers:
             if original.is_number or self._sources.get(expression) == source:
                 continue
@@ -96,13 +105,13 @@ class ShapeFacts:
             printer = _Printer(self._sources)
             left = printer.place(source)
             yield self._relation(
-                f"{left} == {printer.doprint(expression)}", printer, sympy.Eq(original, expression)
+                f"{left} == {printer.doprint(expression)}", printer, expression, self._tied(original)
             )
         # torch may tie a symbol to several places (duck shapes)
         for symbol, torch_sources in self._env.var_to_sources.items():
             yield from self._duck(symbol, len(torch_sources))
 
-    def _duck(self, symbol: Symbol, count: int) -> Iterator[ShapeExpression]:
+    def _duck(self, symbol: Symbol, count: int) -> Iterator[_Fact]:
         current = self._env.replace(symbol)
         if count < 2 or not current.free_symbols <= self._sources.keys():
             return
@@ -110,11 +119,9 @@ class ShapeFacts:
             if self._sources.get(current) != source:
                 printer = _Printer(self._sources)
                 left = printer.place(source)
-                yield self._relation(
-                    f"{left} == {printer.doprint(current)}", printer, sympy.Eq(symbol, current)
-                )
+                yield self._relation(f"{left} == {printer.doprint(current)}", printer, current, _SAME_SIZE)
 
-    def _decisions(self) -> Iterator[ShapeExpression]:
+    def _decisions(self) -> Iterator[_Fact]:
         for guard in self._env.guards:
             known = self._env._maybe_evaluate_static(
                 guard.expr, axioms=(), size_oblivious=guard.size_oblivious
@@ -124,9 +131,14 @@ class ShapeFacts:
             expression = self._env.simplify(guard.expr)
             if expression.free_symbols <= self._sources.keys():
                 printer = _Printer(self._sources)
-                yield self._relation(printer.doprint(expression), printer, expression)
+                yield self._relation(
+                    printer.doprint(expression),
+                    printer,
+                    expression,
+                    _reason("a decision on a symbolic number", guard.sloc),
+                )
 
-    def _ranges(self) -> Iterator[ShapeExpression]:
+    def _ranges(self) -> Iterator[_Fact]:
         for symbol in self._live_symbols():
             bounds = self._env.var_to_range.get(symbol)
             if bounds is None or not bounds.is_int:
@@ -140,15 +152,24 @@ class ShapeFacts:
             if bounds.upper not in (int_oo, sympy.oo) and bounds.upper < _LARGEST:
                 parts.append(f" <= {int(bounds.upper)}")
             if len(parts) > 1:
-                yield self._relation("".join(parts), printer, None)
+                yield self._relation("".join(parts), printer, None, _RANGE)
 
     def _live_symbols(self) -> Iterable[Symbol]:
         """Symbols that nothing replaced."""
         return [symbol for symbol in self._sources if self._env.replace(symbol) == symbol]
 
-    def _relation(self, template: str, printer: _Printer, expression: Expression) -> ShapeExpression:
+    def _tied(self, original: Expression) -> Reason:
+        place = self._env.replacements_slocs.get(original)
+        return _reason("a symbolic number was found equal to another one or fixed", place)
+
+    def _relation(self, template: str, printer: _Printer, expression: Expression, reason: Reason) -> _Fact:
         functions = {"torch": torch} if "torch." in template else {}
-        return ShapeExpression(template, tuple(printer.used), functions, expression)
+        return ShapeExpression(template, tuple(printer.used), functions, expression), reason
+
+
+def _reason(what: str, place: object) -> Reason:
+    user = getattr(place, "maybe_user_loc", None)
+    return Reason(what, None if user is None else str(user))
 
 
 def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Expression]]":

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, final
 
 import sympy
-import torch
 from torch import fx
 from torch.utils._pytree import SequenceKey
 from torch.utils._sympy.interp import sympy_interp
@@ -114,8 +113,3 @@ def _write(expression: Expression, body: Subgraph) -> fx.Node:
         body.order.append(node)
     assert isinstance(result, fx.Proxy)
     return result.node
-
-
-def is_number_symbol(value: object) -> bool:
-    """Whether the value is a symbolic number with an expression (not the ragged size of a nested tensor)."""
-    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool) and hasattr(value.node, "expr")
