@@ -1,6 +1,6 @@
 """Generators: a symbolic frame that is suspended between two values."""
 
-from collections.abc import Hashable
+from collections.abc import Generator, Hashable
 from dataclasses import dataclass
 from types import GeneratorType
 from typing import Protocol, final
@@ -110,7 +110,7 @@ class GeneratorTracker(Tracker):
         return self.frame.reconstruct(self, writer)
 
 
-def exhausted_generator() -> GeneratorType[None, None, None]:
+def exhausted_generator() -> Generator[None, None, None]:
     """A generator that has come to its end."""
     generator = (None for _ in ())
     next(generator, None)

@@ -9,8 +9,11 @@ from framesmith.variables.core.base import Tracker
 class ObservedException(Exception):
     """Carries the tracker of the exception that the user's program raises at this point.
 
-    It unwinds the tracing stack exactly as the real exception would unwind the user's frames.
+    It unwinds the tracing stack exactly as the real exception would unwind the user's frames. `chained`
+    says that its `__context__` has been settled.
     """
+
+    chained: bool = False
 
     def __init__(self, exception: Tracker) -> None:
         super().__init__(exception)

@@ -43,7 +43,7 @@ class Wrapper:
             tracker = known[1]
             if tracker.source is not None and tracker.source != source:
                 self._context.guards.add(
-                    Guard(source, SameObject(tracker.source), Reason("two names for one object", None))
+                    Guard.relation(SameObject(tracker.source, source), Reason("two names for one object", None))
                 )
             self._by_source[source] = tracker
             return tracker

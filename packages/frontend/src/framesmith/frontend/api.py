@@ -1,0 +1,149 @@
+"""`compile` and the functions around it."""
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Mapping
+from types import FunctionType, MethodType
+from typing import Any, TypeVar, overload
+
+import torch
+from framesmith.graph.backend import lookup
+
+from framesmith.frontend import events
+from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.session import Session
+
+F = TypeVar("F")
+SESSION_ATTRIBUTE = "__framesmith_session__"
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+
+
+@overload
+def compile(model: None = None, **options: Any) -> Callable[[F], F]: ...  # Any: options are checked below
+@overload
+def compile(model: F, **options: Any) -> F: ...  # Any: options are checked below
+
+
+def compile(
+    model: object = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., object] = "inductor",
+    mode: str | None = None,
+    options: Mapping[str, object] | None = None,
+    disable: bool = False,
+) -> object:
+    """A compiled form of a function, method, class, callable object or module; without one, a decorator.
+
+    Takes what `torch.compile` takes. A function gives a new function with the same signature and metadata;
+    a module is compiled in place of its call and returned; a class gets its `__call__` compiled.
+    Raises InvalidArgument for what cannot be called, UnknownBackend for a name nobody registered.
+    """
+    if mode is not None and options is not None:
+        raise InvalidArgument("give either mode or options, not both: a mode is a set of options")
+    lookup(backend)
+    chosen = CompileOptions(backend, fullgraph, dynamic, mode, dict(options or {}))
+    if model is None:
+        return lambda function: function if disable else compile_object(function, chosen)
+    return model if disable else compile_object(model, chosen)
+
+
+def compile_object(model: object, options: CompileOptions) -> object:
+    """Choose by what the object is."""
+    if isinstance(model, torch.nn.Module):
+        return compile_module(model, options)
+    if isinstance(model, FunctionType):
+        return compile_function(model, options)
+    if isinstance(model, MethodType):
+        function = model.__func__
+        compiled = compile_object(function, options)
+        assert callable(compiled)
+        return MethodType(compiled, model.__self__)
+    if isinstance(model, staticmethod | classmethod):
+        return type(model)(compile_object(model.__func__, options))
+    if isinstance(model, type):
+        return compile_class(model, options)
+    if isinstance(model, functools.partial):
+        inner = compile_object(model.func, options)
+        assert callable(inner)
+        return functools.partial(inner, *model.args, **model.keywords)
+    if callable(model):
+        return compile_callable(model, options)
+    raise InvalidArgument(
+        f"compile() got {model!r}, a {type(model).__name__}, which cannot be called; "
+        "pass a function, method, class, callable object or torch.nn.Module"
+    )
+
+
+def compile_function(function: FunctionType, options: CompileOptions) -> FunctionType:
+    """A function with the same signature and metadata that checks guards and runs graphs."""
+    kind = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    if function.__code__.co_flags & kind or getattr(function, "_torchdynamo_disable", False):
+        return function
+    original = function
+    if SESSION_ATTRIBUTE in function.__dict__:
+        original = function.__dict__[SESSION_ATTRIBUTE].function
+    session = Session(original, options)
+    compiled = session.root.dispatcher.function
+    functools.update_wrapper(compiled, original)
+    compiled.__defaults__ = original.__defaults__
+    compiled.__kwdefaults__ = original.__kwdefaults__
+    compiled.__dict__[SESSION_ATTRIBUTE] = session
+    _sessions.add(session)
+    return compiled
+
+
+def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
+    """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are."""
+    function = type(module)._call_impl
+    compiled = compile_function(fresh(function), options)
+    module._compiled_call_impl = MethodType(compiled, module)
+    return module
+
+
+def fresh(function: FunctionType) -> FunctionType:
+    """A copy of a function, so that a compiled one has entries of its own."""
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(copy, function)
+
+
+def compile_class(kind: type, options: CompileOptions) -> type:
+    """Compile the `__call__` of a class's instances; the class itself is returned."""
+    name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
+    method = getattr(kind, name, None)
+    if isinstance(method, FunctionType):
+        setattr(kind, name, compile_function(fresh(method), options))
+    return kind
+
+
+def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
+    """A callable object through its `__call__`; a builtin without Python code stays as it is."""
+    method = getattr(type(model), "__call__", None)
+    if isinstance(method, FunctionType):
+        return MethodType(compile_function(fresh(method), options), model)
+    wrapped = getattr(model, "__wrapped__", None)
+    return compile_object(wrapped, options) if isinstance(wrapped, FunctionType) else model
+
+
+def session_of(model: object) -> Session | None:
+    """The session behind something that `compile` returned, or None."""
+    if isinstance(model, torch.nn.Module):
+        model = model.__dict__.get("_compiled_call_impl")
+    if isinstance(model, MethodType):
+        model = model.__func__
+    if isinstance(model, functools.partial):
+        return session_of(model.func)
+    return getattr(model, "__dict__", {}).get(SESSION_ATTRIBUTE)
+
+
+def reset() -> None:
+    """Forget every compiled entry of every function, and the counters."""
+    for session in list(_sessions):
+        session.reset()
+    events.counters.clear()

@@ -1,0 +1,220 @@
+"""Continuations: a chain of frames at given operations, and the functions that go on there.
+
+Symbolic form: a `Point` from which the translator starts. Native form: `bytecode.resume` functions, run
+innermost first. What is handed over is one flat list of values, in the order of `Point.names`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import final
+
+from framesmith.bytecode.meaning import stack_depths
+from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.guards import Source
+from framesmith.guards.sources import Local
+from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
+from framesmith.variables.core import NULL, Tracker
+from framesmith.variables.core.base import TraceContext
+from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.objects.namespaces import namespace_of
+
+from framesmith.frontend.layout import FrameLayout
+from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a continuation goes on: frames from the outermost in, and whether it begins by raising.
+
+    Hashable; equal points share a continuation. `namespaces` are compared through the layouts' ids.
+    """
+
+    frames: tuple[FrameLayout, ...]
+    raises: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The parameter names, in order."""
+        found: list[str] = []
+        for depth, frame in enumerate(self.frames):
+            found += [f"stack_{depth}_{i}" for i, slot in enumerate(frame.stack) if slot is not Slot.NULL]
+            found += [local_name(name, depth) for name in frame.locals]
+            found += [f"cell_{depth}_{name}" for name in frame.cells]
+            if frame.replaced:
+                found.append(f"result_{depth}")
+        return [*found, "raised"] if self.raises else found
+
+
+def local_name(name: str, depth: int) -> str:
+    """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
+    text = name if name.isidentifier() else f"hidden_{name.strip('.')}"
+    return text if depth == 0 and not text.startswith(("stack_", "cell_", "result_", "raised")) else f"local_{depth}_{text}"
+
+
+def state_of(point: Point, frames: list[Frame]) -> list[Tracker]:
+    """The trackers to hand over, in the order of `point.names` (without the exception)."""
+    found: list[Tracker] = []
+    for layout, frame in zip(point.frames, frames, strict=True):
+        found += layout.stack_values(frame)
+        found += layout.local_values(frame)
+        found += [frame.cells[name] for name in layout.cells]
+        if layout.replaced:
+            assert frame.replacement is not None
+            found.append(frame.replacement)
+    return found
+
+
+def rebuild_frames(
+    tx: TraceContext, machine: Machine, point: Point, namespaces: list[dict[str, object]], values: list[object]
+) -> Tracker | None:
+    """Put the frames of a point into the machine; returns the tracker of the exception to raise, if any."""
+    given = iter(zip(point.names, values, strict=True))
+
+    def take() -> tuple[object, Source]:
+        name, value = next(given)
+        return value, Local(name)
+
+    for layout, namespace in zip(point.frames, namespaces, strict=True):
+        stack: list[Tracker] = []
+        for slot in layout.stack:
+            if slot is Slot.NULL:
+                stack.append(NULL)
+                continue
+            value, source = take()
+            tracker = lazy(tx, value, source)
+            if slot is Slot.HANDLED:
+                stack.append(SavedException(machine.handled, tracker))
+                machine.handled = tracker
+            else:
+                stack.append(tracker)
+        local_variables: dict[str, Tracker] = {}
+        for name in layout.locals:
+            value, source = take()
+            local_variables[name] = lazy(tx, value, source)
+        cells: dict[str, CellTracker] = {}
+        for name in layout.cells:
+            value, source = take()
+            assert isinstance(value, CellType)
+            cells[name] = wrap_cell(tx, value, source)
+        frame = Frame(
+            layout.code, reading_of(layout.code), namespace_of(tx, namespace), local_variables, cells, stack=stack
+        )
+        frame.index, frame.current = layout.index, layout.current
+        if layout.replaced:
+            value, source = take()
+            frame.replacement = lazy(tx, value, source)
+        machine.frames.append(frame)
+    machine.frames[0].barrier = True
+    if not point.raises:
+        return None
+    value, source = take()
+    return lazy(tx, value, source)
+
+
+@final
+class NativeContinuation:
+    """Goes on natively: each frame through its resume function, the innermost first.
+
+    An exception that leaves a frame is raised in the next outer one where its call stands, so handlers,
+    `finally` and tracebacks are those of the user's functions.
+    """
+
+    def __init__(self, point: Point, namespaces: list[dict[str, object]]) -> None:
+        self._point = point
+        self._namespaces = namespaces
+        self._codes: dict[tuple[int, bool], CodeType] = {}
+
+    def __call__(self, *values: object) -> object:
+        """Run to the end of the outermost frame."""
+        point = self._point
+        remaining = list(values)
+        raised = remaining.pop() if point.raises else None
+        shares: list[list[object]] = []
+        for layout in point.frames:
+            size = share(layout)
+            shares.append(remaining[:size])
+            del remaining[:size]
+        result: object = None
+        assert raised is None or isinstance(raised, BaseException)
+        for depth in range(len(point.frames) - 1, -1, -1):
+            innermost = depth == len(point.frames) - 1
+            try:
+                result = self._run(depth, shares[depth], result, raised, has_result=not innermost)
+                raised = None
+            except BaseException as error:
+                raised = without_our_frames(error)
+        if raised is not None:
+            raise raised
+        return result
+
+    def _run(
+        self, depth: int, values: list[object], result: object, raised: BaseException | None, *, has_result: bool
+    ) -> object:
+        layout = self._point.frames[depth]
+        count = sum(slot is not Slot.NULL for slot in layout.stack)
+        stack, rest = values[:count], values[count:]
+        bound, rest = rest[: len(layout.locals)], rest[len(layout.locals) :]
+        cells = dict(zip(layout.cells, rest[: len(layout.cells)], strict=True))
+        slots = layout.stack
+        if raised is not None:
+            missing = missing_slots(layout)
+            stack, slots = [*stack, *[None] * missing], (*slots, *[Slot.VALUE] * missing)
+        elif has_result:
+            stack, slots = [*stack, result], (*slots, Slot.VALUE)
+        code = self._code(layout, slots, raised is not None)
+        closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
+        function = FunctionType(code, self._namespaces[depth], None, None, closure)  # type: ignore[arg-type]  # cells
+        extra = () if raised is None else (raised,)
+        returned = function(*stack, *bound, *extra)
+        return rest[len(layout.cells)] if layout.replaced else returned
+
+    def _code(self, layout: FrameLayout, slots: tuple[Slot, ...], raises: bool) -> CodeType:
+        index = layout.current if raises else layout.index
+        key = (id(layout), len(slots) * 2 + raises)
+        if key not in self._codes:
+            native = ResumeLayout(slots, layout.locals, raises)
+            self._codes[key] = resume_function(layout.code, index, native)
+        return self._codes[key]
+
+
+def share(layout: FrameLayout) -> int:
+    """How many values one frame takes."""
+    values = sum(slot is not Slot.NULL for slot in layout.stack)
+    return values + len(layout.locals) + len(layout.cells) + layout.replaced
+
+
+def missing_slots(layout: FrameLayout) -> int:
+    """How many operands the running operation had taken off the stack: they are filled up before it raises."""
+    depth = stack_depths(reading_of(layout.code))[layout.current]
+    return 0 if depth is None else max(depth - len(layout.stack), 0)
+
+
+def without_our_frames(error: BaseException) -> BaseException:
+    """Take the two frames of this module off the head of the traceback."""
+    traceback = error.__traceback__
+    for _ in range(2):
+        if traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+            traceback = traceback.tb_next
+    return error.with_traceback(traceback)
+
+
+@final
+class Leave:
+    """What the entry of a continuation returns in order to go on elsewhere: a step of the trampoline."""
+
+    __slots__ = ("arguments", "function")
+
+    def __init__(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        self.function = function
+        self.arguments = arguments
+
+
+def drive(result: object) -> object:
+    """The trampoline: follow continuations until one returns. The stack stays flat however many there are."""
+    while type(result) is Leave:
+        result = result.function(*result.arguments)
+    return result
+
+

@@ -1,0 +1,239 @@
+"""One entry, phase by phase: from real values to generated code. The page to read first.
+
+1. `prepare`: recorder, guards, mutation log, wrapper and translator are put together.
+2. `Translator.run`: the frames are executed symbolically until they return or cannot go on.
+3. `Exit`: what comes after the graph is written: the returned value, or a native operation and a continuation.
+4. Replay: changes to existing objects are written, in order.
+5. `Recorder.finish`: the graph goes to the backend.
+6. Guards are collected; the source of the entry is put together and compiled.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Protocol, final
+
+from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
+from framesmith.guards import Guard, GuardSet, Reason, Source
+from framesmith.guards.kinds import GlobalState
+from framesmith.variables.core import MutationLog, TraceContext, Tracker
+from framesmith.variables.wrapping.wrap import Wrapper
+
+from framesmith.frontend.dispatch import Entry
+from framesmith.frontend.leave import Exit, GoOn
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.policy import Policy
+from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
+from framesmith.frontend.user_stack import location, stack_text
+from framesmith.frontend.writer import PREFIX, EntryWriter, compile_function
+
+
+class Origin(Protocol):
+    """What an entry is made for: a function from its start, or a continuation."""
+
+    @property
+    def code(self) -> CodeType:
+        """The code object whose name and place the entry takes."""
+        ...
+
+    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+        """Put the symbolic frames into the machine; the exception to begin with, if any."""
+        ...
+
+    def native_lines(self, writer: EntryWriter) -> list[str]:
+        """Statements that run everything natively."""
+        ...
+
+    @property
+    def go_on(self) -> GoOn:
+        """How an entry made here goes on at a continuation."""
+        ...
+
+    @property
+    def go_natively(self) -> GoOn:
+        """How an entry made here goes on natively."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A finished entry and what happened on the way."""
+
+    entry: Entry
+    graph: CompiledSubgraph | None
+    reason: GraphBreak | None
+    place: tuple[str, int, str]
+    stack: str
+    seconds: float
+
+
+@final
+@dataclass(slots=True)
+class Trace:
+    """The parts of one trace."""
+
+    tx: TraceContext
+    machine: Machine
+    translator: Translator
+    recorder: Recorder
+    wrapper: Wrapper
+    writer: EntryWriter
+
+
+def convert(
+    origin: Origin, values: Sequence[object], options: CompileOptions, policy: Policy, *, on_break: Callable[[GraphBreak, str], None]
+) -> Converted:
+    """Make an entry for the given arguments.
+
+    `on_break(reason, user stack)` may raise (fullgraph). A state that cannot be rebuilt after the graph makes
+    the whole function run natively, which is correct and reported.
+    """
+    began = time.perf_counter()
+    stop: Stop | None = None
+    for _ in range(4):
+        try:
+            return _attempt(origin, values, options, policy, stop, began, on_break)
+        except Restart as restart:
+            stop = restart.stop
+    raise AssertionError(f"tracing {origin.code.co_qualname} did not settle")
+
+
+def _attempt(
+    origin: Origin,
+    values: Sequence[object],
+    options: CompileOptions,
+    policy: Policy,
+    stop: Stop | None,
+    began: float,
+    on_break: Callable[[GraphBreak, str], None],
+) -> Converted:
+    state = GlobalState.capture()
+    trace = prepare(origin.code, options, policy, stop)
+    machine = trace.machine
+    try:
+        with trace.recorder:
+            try:
+                raised = origin.build(trace.tx, machine, values)
+                trace.recorder.user_stack = lambda: stack_text(machine.frames)
+                end = trace.translator.run(raised)
+                place, stack = where(machine, origin.code)
+                reason = end.reason if isinstance(end, Stopped) else None
+                if reason is not None:
+                    on_break(reason, stack)
+                lines = write_end(trace, origin, end)
+                graph = trace.recorder.finish(list(trace.writer.outputs))
+            finally:
+                trace.tx.ambient.restore()
+        shape_guards = trace.recorder.shape_guards()
+    except GraphBreak as reason:
+        place, stack = where(machine, origin.code)
+        on_break(reason, stack)
+        return run_natively(origin, reason, place, stack, began)
+    guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
+    guards.update(trace.tx.guards)
+    guards.update(Guard.relation(claim, Reason("a relation of sizes", None)) for claim in shape_guards)
+    entry = assemble_entry(origin, trace.writer, graph, lines, guards)
+    return Converted(entry, graph, reason, place, stack, time.perf_counter() - began)
+
+
+def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: Stop | None) -> Trace:
+    """Put the parts of one trace together."""
+    wrapper = Wrapper()
+    translator = Translator(stop)
+    recorder = Recorder(options.for_graph(policy))
+    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, translator.inline)
+    wrapper.attach(tx)
+    machine = translator.attach(tx)
+    return Trace(tx, machine, translator, recorder, wrapper, EntryWriter(code.co_firstlineno))
+
+
+def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
+    """The user's place and stack at which the trace stands."""
+    if not machine.frames:
+        return (code.co_filename, code.co_firstlineno, code.co_name), ""
+    return location(machine.frames[-1]), stack_text(machine.frames)
+
+
+def write_end(trace: Trace, origin: Origin, end: Finished | Stopped) -> list[str]:
+    """Everything after the graph: changes replayed, ambient state set, and the way out."""
+    writer, tx = trace.writer, trace.tx
+    machine = trace.machine
+    if machine.frames:
+        writer.line = location(machine.frames[-1])[1]
+    exit_ = Exit(writer, machine, origin.go_on, origin.go_natively)
+    done: set[int] = set()
+    while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
+        for tracker in pending:
+            done.add(id(tracker))
+            tracker.replay(writer)
+    for setting, value in tx.ambient.changes():
+        setter = writer.constant(setting.set, f"set_{setting.name}")
+        writer.statement(f"{setter}({writer.constant(value, setting.name)})")
+    if isinstance(end, Finished):
+        return exit_.finished(end.value)
+    return exit_.to_the_end() if end.to_the_end else exit_.natively()
+
+
+def run_natively(
+    origin: Origin, reason: GraphBreak, place: tuple[str, int, str], stack: str, began: float
+) -> Converted:
+    """An entry without guards that runs the function as it is."""
+    writer = EntryWriter(origin.code.co_firstlineno)
+    lines = origin.native_lines(writer)
+    entry = assemble_entry(origin, writer, None, lines, GuardSet())
+    return Converted(entry, None, reason, place, stack, time.perf_counter() - began)
+
+
+def assemble_entry(
+    origin: Origin, writer: EntryWriter, graph: CompiledSubgraph | None, ending: list[str], guards: GuardSet
+) -> Entry:
+    """Put loads, graph call, body and ending together and compile them."""
+    calling = graph_lines(writer, graph)
+    ended = [(text, writer.line) for text in ending]
+    lines = [*calling, *writer.body, *ended]
+    loads = tuple(writer.loads)
+    parameters = [writer.loads[source] for source in loads]
+    code = origin.code
+    compiled = compile_function(
+        parameters,
+        lines,
+        writer.constant.values,
+        name=code.co_name,
+        qualname=code.co_qualname,
+        filename=code.co_filename,
+        firstlineno=code.co_firstlineno,
+    )
+    text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
+    return Entry(guards, loads, FunctionType(compiled, entry_globals(origin)), text)
+
+
+def entry_globals(origin: Origin) -> dict[str, object]:
+    """The globals of an entry: the user's, so that native imports and tracebacks see them."""
+    namespace: Mapping[str, object] | None = getattr(origin, "namespace", None)
+    return namespace if isinstance(namespace, dict) else {}
+
+
+def graph_lines(writer: EntryWriter, graph: CompiledSubgraph | None) -> list[tuple[str, int]]:
+    """Call the graph and name its outputs."""
+    if graph is None or not (writer.outputs or graph.call is not None):
+        return []
+    inputs = [writer.load(source) for source in graph.inputs]
+    names = list(writer.outputs.values())
+    if graph.call is None:
+        return [
+            (f"{name} = {inputs[position]}", writer.line)
+            for name, position in zip(names, graph.positions, strict=True)
+        ]
+    call = f"{writer.constant(graph.call, 'graph')}({', '.join(inputs)})"
+    if not names:
+        return [(call, writer.line)]
+    results: Sequence[Source | str] = [f"{PREFIX}r{i}" for i in range(graph.outputs)]
+    lines = [(f"{', '.join(map(str, results))}, = {call}", writer.line)]
+    renamed = [
+        (f"{name} = {results[position]}", writer.line)
+        for name, position in zip(names, graph.positions, strict=True)
+    ]
+    return [*lines, *renamed]

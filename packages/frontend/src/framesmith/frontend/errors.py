@@ -1,0 +1,30 @@
+"""Errors that a user of `frontend` meets. Graph breaks and our own bugs are different families."""
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.errors import BackendFailed, UnknownBackend
+
+__all__ = ["BackendFailed", "FramesmithError", "FullGraphError", "InvalidArgument", "TracingBug", "UnknownBackend"]
+
+
+class FramesmithError(Exception):
+    """Base of the errors that framesmith itself raises."""
+
+
+class InvalidArgument(FramesmithError, TypeError):
+    """`compile` was given something that cannot be compiled. Cure: pass a function, method, class or module."""
+
+
+class FullGraphError(FramesmithError, RuntimeError):
+    """`fullgraph=True` and the graph broke. Cause, user's line and remedy are in the message.
+
+    Example: `print(x)` inside `compile(fn, fullgraph=True)`. Cure: remove it, or drop `fullgraph`.
+    """
+
+    def __init__(self, reason: GraphBreak, stack: str) -> None:
+        self.reason = reason
+        self.user_stack = stack
+        super().__init__(f"{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
+
+
+class TracingBug(FramesmithError, RuntimeError):
+    """A bug of framesmith. The original exception is the cause; the message names the user's line."""

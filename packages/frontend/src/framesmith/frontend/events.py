@@ -1,0 +1,106 @@
+"""What happened: counters, logs by topic, and the record of one compiled function."""
+
+import logging
+import os
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Final, final
+
+from framesmith.graph import GraphBreak
+
+TOPICS: Final = ("graph_breaks", "recompiles", "guards", "graph", "bytecode", "side_effects", "dynamic")
+
+counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BreakRecord:
+    """One graph break: its kind, what it was about, and where in the user's program."""
+
+    kind: str
+    detail: str
+    text: str
+    file: str
+    line: int
+    function: str
+    user_stack: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One compiled entry."""
+
+    function: str
+    line: int
+    operators: int
+    guards: tuple[str, ...]
+    graph: object
+    source: str
+    trace_seconds: float
+
+
+@final
+@dataclass(slots=True)
+class History:
+    """Everything that one compiled function went through."""
+
+    entries: list[EntryRecord] = field(default_factory=list)
+    breaks: list[BreakRecord] = field(default_factory=list)
+    recompiles: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    _seen: set[tuple[str, str, int]] = field(default_factory=set)
+
+    def add_break(self, record: BreakRecord) -> bool:
+        """Keep a break unless its like was reported; tells whether it was new."""
+        key = (record.kind, record.file, record.line)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        self.breaks.append(record)
+        return True
+
+
+def enabled_topics() -> frozenset[str]:
+    """Topics named in FRAMESMITH_LOGS; an unknown one is reported once and ignored."""
+    text = os.environ.get("FRAMESMITH_LOGS", "")
+    asked = {topic.strip() for topic in text.split(",") if topic.strip()}
+    unknown = asked.difference(TOPICS)
+    if unknown:
+        _logger("setup").warning("FRAMESMITH_LOGS: unknown topics %s; there are %s", sorted(unknown), TOPICS)
+    return frozenset(asked & set(TOPICS))
+
+
+def _logger(topic: str) -> logging.Logger:
+    return logging.getLogger(f"framesmith.{topic}")
+
+
+def configure_logs() -> None:
+    """Let the topics of FRAMESMITH_LOGS through to standard error."""
+    topics = enabled_topics()
+    if not topics:
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("[%(name)s] %(message)s"))
+    for topic in topics:
+        logger = _logger(topic)
+        logger.setLevel(logging.INFO)
+        if not logger.handlers:
+            logger.addHandler(handler)
+            logger.propagate = False
+
+
+def log(topic: str, message: str, *arguments: object) -> None:
+    """One message of a topic."""
+    _logger(topic).info(message, *arguments)
+
+
+def is_logged(topic: str) -> bool:
+    """Whether a message of this topic would be seen (so that its text is worth building)."""
+    return _logger(topic).isEnabledFor(logging.INFO)
+
+
+def count_break(reason: GraphBreak) -> None:
+    """Count a break under its kind."""
+    counters["graph_break"][reason.kind.id] += 1

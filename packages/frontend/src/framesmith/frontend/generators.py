@@ -1,0 +1,106 @@
+"""The symbolic frame of a generator: run in the machine from one `yield` to the next."""
+
+from types import CodeType, FunctionType
+from typing import final
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.resume import resume_function
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import GENERATOR
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.callables.generators import Returned, Yielded
+from framesmith.variables.core import Constant, ObservedException, Tracker, Writer
+
+from framesmith.frontend.layout import layout_of
+from framesmith.frontend.machine import Frame, Machine
+
+
+@final
+class SymbolicGenerator:
+    """A suspended symbolic frame (the `SuspendedFrame` protocol)."""
+
+    def __init__(self, machine: Machine, frame: Frame) -> None:
+        self._machine = machine
+        self._frame = frame
+        self._started = False
+        self._handled: Tracker | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether it stands at a `yield` (or has ended)."""
+        return self._started
+
+    def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
+        """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
+        machine, frame = self._machine, self._frame
+        raised = None if exception is None else ObservedException(exception)
+        if not self._started and raised is not None:
+            raise raised
+        self._started = True
+        outside = machine.handled
+        machine.handled = outside if self._handled is None else self._handled
+        if raised is None:
+            frame.push(value)
+        frame.barrier = True
+        try:
+            outcome = machine.run(frame, raised)
+        finally:
+            self._handled = None if machine.handled is outside else machine.handled
+            machine.handled = outside
+        assert isinstance(outcome, Yielded | Returned)
+        return outcome
+
+    def reconstruct(self, generator: Tracker, writer: Writer) -> str:
+        """A real generator: a new one when it has not started, else a continuation primed to its `yield`."""
+        frame = self._frame
+        if self._handled is not None:
+            raise GraphBreak(GENERATOR, "a generator suspended inside an exception handler")
+        if not self._started:
+            return self._fresh(generator, writer)
+        if frame.operation.kind is not Kind.YIELD:
+            raise GraphBreak(GENERATOR, "a generator that delegates to another one")
+        frame.push(Constant(None))
+        layout = layout_of(frame, frame.current)
+        code = resume_function(frame.code, frame.current, layout.native)
+        values = [*layout.stack_values(frame), *layout.local_values(frame)]
+        frame.pop()
+        return self._build(generator, writer, code, [writer.value(value) for value in values], prime=True)
+
+    def _fresh(self, generator: Tracker, writer: Writer) -> str:
+        code = self._frame.code
+        arguments: list[str] = []
+        names = code.co_varnames
+        total = code.co_argcount + code.co_kwonlyargcount
+        for position, name in enumerate(names[: total + bool(code.co_flags & 4) + bool(code.co_flags & 8)]):
+            cell = self._frame.cells.get(name)
+            value = cell.contents if cell is not None and name in code.co_cellvars else self._frame.locals[name]
+            assert value is not None
+            text = writer.value(value)
+            if position < code.co_argcount:
+                arguments.append(text)
+            elif position < total:
+                arguments.append(f"{name}={text}")
+            elif position == total and code.co_flags & 4:
+                arguments.insert(code.co_argcount, f"*{text}")
+            else:
+                arguments.append(f"**{text}")
+        return self._build(generator, writer, code, arguments, prime=False)
+
+    def _build(
+        self, generator: Tracker, writer: Writer, code: CodeType, arguments: list[str], *, prime: bool
+    ) -> str:
+        frame = self._frame
+        names = code.co_freevars
+        cells = "".join(f"{writer.value(cell_of(frame, name))}, " for name in names)
+        make = writer.constant(FunctionType, "FunctionType")
+        namespace = writer.constant(frame.namespace.value, "globals")
+        function = f"{make}({writer.constant(code, 'generator')}, {namespace}, None, None, ({cells}))"
+        name = writer.define(generator, f"{function}({', '.join(arguments)})", "generator")
+        if prime:
+            writer.statement(f"{writer.constant(next, 'next')}({name})")
+        return name
+
+
+def cell_of(frame: Frame, name: str) -> CellTracker:
+    """The cell of a variable; an empty one when the frame has not made it."""
+    return frame.cells.get(name) or CellTracker()

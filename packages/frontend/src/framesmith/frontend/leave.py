@@ -1,0 +1,176 @@
+"""How an entry ends, as source lines: return a value, or run one operation natively and go on elsewhere."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, final
+
+from framesmith.bytecode.resume import Slot
+from framesmith.variables.core import Null, Tracker
+
+from framesmith.frontend.continuations import Point, state_of
+from framesmith.frontend.layout import FrameLayout, layout_of
+from framesmith.frontend.machine import Frame, Machine
+from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
+from framesmith.frontend.writer import EntryWriter
+
+RESULT = "__fs_r"
+
+
+class GoOn(Protocol):
+    """Gives the statement that goes on at a point: a tail call, or a step of the trampoline."""
+
+    def __call__(self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]) -> str:
+        """The statement; `values` are expressions in the order of `point.names`."""
+        ...
+
+
+@final
+class Exit:
+    """Writes the end of one entry."""
+
+    def __init__(self, writer: EntryWriter, machine: Machine, go_on: GoOn, go_natively: GoOn) -> None:
+        self._writer = writer
+        self._machine = machine
+        self._go_on = go_on
+        self._go_natively = go_natively
+
+    def finished(self, value: Tracker) -> list[str]:
+        """Return a value."""
+        return [f"return {self._writer.value(value)}"]
+
+    def to_the_end(self) -> list[str]:
+        """Hand the frames as they stand to the native continuation."""
+        frames = self._machine.frames
+        layouts = [layout_of(frame, frame.index) for frame in frames[:-1]]
+        layouts.append(layout_of(frames[-1], frames[-1].current))
+        point = Point(tuple(layouts))
+        values = [self._writer.value(value) for value in state_of(point, frames)]
+        return [self._go_natively(self._writer, point, self._namespaces(), values)]
+
+    def natively(self) -> list[str]:
+        """Run the operation at which the innermost frame stands, then go on behind it."""
+        frame = self._machine.frame
+        row = native_of(frame.operation.kind)
+        if row is None:
+            return self.to_the_end()
+        writer = self._writer
+        taken = row.pops(frame.operation)
+        operands = frame.pop_many(taken)
+        texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
+        form = row.write(frame.operation, texts, writer.constant)
+        lines = list(form.statements)
+        handler = self._raised_lines() if form.statements and self._has_handler() else None
+        lines = [*protected(lines, handler), *self._outcome_lines(form)]
+        return self._inside_handler(lines)
+
+    def _operand(self, value: Tracker) -> str:
+        """An operand as a name or literal, so that it is evaluated once."""
+        return self._writer.value(value)
+
+    def _has_handler(self) -> bool:
+        frames = self._machine.frames
+        return any(frame.reading.handlers[frame.current] is not None for frame in frames)
+
+    def _namespaces(self) -> list[dict[str, object]]:
+        return [frame.namespace.value for frame in self._machine.frames]
+
+    def _outcome_lines(self, form: NativeForm) -> list[str]:
+        """One way out for each outcome of the operation."""
+        lines: list[str] = []
+        for outcome in form.outcomes:
+            statement = self._outcome(outcome)
+            if outcome.condition is None:
+                lines.append(statement)
+            else:
+                lines += [f"if {outcome.condition}:", f"    {statement}"]
+        return lines
+
+    def _outcome(self, outcome: Outcome) -> str:
+        frames = self._machine.frames
+        frame = frames[-1]
+        index = frame.current + 1 if outcome.target is None else outcome.target
+        below = [layout_of(outer, outer.index) for outer in frames[:-1]]
+        layout = layout_of(frame, index)
+        slots = tuple(Slot.NULL if text == "" else Slot.VALUE for text in outcome.pushes)
+        values = self._state(below, layout, [text for text in outcome.pushes if text])
+        pushed = FrameLayout(
+            layout.code,
+            layout.namespace,
+            index,
+            (*layout.stack, *slots),
+            layout.locals,
+            layout.cells,
+            layout.replaced,
+            layout.current,
+        )
+        return self._go_on(self._writer, Point((*below, pushed)), self._namespaces(), values)
+
+    def _state(self, below: list[FrameLayout], layout: FrameLayout, pushed: list[str]) -> list[str]:
+        """Expressions for all frames, with `pushed` after the stack of the innermost."""
+        frames = self._machine.frames
+        text: Callable[[Tracker], str] = self._writer.value
+        outer = [text(value) for value in state_of(Point(tuple(below)), frames[:-1])] if below else []
+        inner = [text(value) for value in state_of(Point((layout,)), frames[-1:])]
+        count = len(layout.stack_values(frames[-1]))
+        return [*outer, *inner[:count], *pushed, *inner[count:]]
+
+    def _raised_lines(self) -> list[str]:
+        """Go on where the operation stands, with the exception that it raised."""
+        frames = self._machine.frames
+        below = [layout_of(outer, outer.index) for outer in frames[:-1]]
+        layout = raising_layout(frames[-1])
+        point = Point((*below, layout), raises=True)
+        values = self._state(below, layout, [])
+        return [self._go_on(self._writer, point, self._namespaces(), [*values, "__fs_e"])]
+
+    def _inside_handler(self, lines: list[str]) -> list[str]:
+        """Put back the interpreter's handled exception around the native operation."""
+        handled = self._machine.handled
+        if handled is None:
+            return lines
+        writer = self._writer
+        name = writer.value(handled)
+        restore = writer.constant(restored, "restored")
+        kept = writer.name("kept")
+        return [
+            f"{kept} = ({name}.__traceback__, {name}.__context__)",
+            "try:",
+            f"    raise {name}",
+            "except BaseException:",
+            f"    {restore}({name}, {kept})",
+            *(f"    {line}" for line in lines),
+        ]
+
+
+def raising_layout(frame: Frame) -> FrameLayout:
+    """The layout of a frame whose running operation raises: what its handler may read is live."""
+    handler = frame.reading.handlers[frame.current]
+    index = frame.current if handler is None else handler.target
+    layout = layout_of(frame, index)
+    return FrameLayout(
+        layout.code,
+        layout.namespace,
+        frame.current,
+        layout.stack,
+        layout.locals,
+        layout.cells,
+        layout.replaced,
+        frame.current,
+    )
+
+
+def protected(lines: list[str], handler: list[str] | None) -> list[str]:
+    """The lines inside `try`, with what to do when one raises."""
+    if handler is None:
+        return lines
+    return [
+        "try:",
+        *(f"    {line}" for line in lines),
+        "except BaseException as __fs_e:",
+        *(f"    {line}" for line in handler),
+    ]
+
+
+def restored(exception: BaseException, kept: tuple[object, BaseException | None]) -> None:
+    """Undo what raising an exception again did to it."""
+    exception.__traceback__ = kept[0]  # type: ignore[assignment]  # it was its traceback
+    exception.__context__ = kept[1]

@@ -1,0 +1,210 @@
+"""The symbolic machine: frames with their stack, locals, cells and jumps. It knows no single opcode."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Protocol, final
+
+from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.core import NULL, Null, ObservedException, PendingCall, TraceContext, Tracker, raise_observed
+from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
+from framesmith.variables.objects.namespaces import NamespaceTracker
+
+_READINGS: dict[CodeType, Reading] = {}
+
+
+def reading_of(code: CodeType) -> Reading:
+    """The version-neutral reading of a code object, made once."""
+    found = _READINGS.get(code)
+    if found is None:
+        found = _READINGS[code] = read(code)
+    return found
+
+
+@final
+class SavedException(Tracker):
+    """The stack slot that PUSH_EXC_INFO leaves below a handler: the exception handled before.
+
+    `current` is the exception that this handler handles; a continuation needs it to restore the
+    interpreter's state.
+    """
+
+    def __init__(self, previous: Tracker | None, current: Tracker) -> None:
+        self.previous = previous
+        self.current = current
+
+    @property
+    def python_type(self) -> type:
+        """The type of the exception being handled."""
+        return self.current.python_type
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One symbolic frame.
+
+    Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
+    next and `current` the one that runs.
+    """
+
+    code: CodeType
+    reading: Reading
+    namespace: NamespaceTracker
+    locals: dict[str, Tracker]
+    cells: dict[str, CellTracker]
+    function: Tracker | None = None
+    stack: list[Tracker] = field(default_factory=list)
+    index: int = 0
+    current: int = 0
+    replacement: Tracker | None = None
+    generator: GeneratorTracker | None = None
+    barrier: bool = False
+    names: dict[str, Tracker] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that runs."""
+        return self.reading.operations[self.current]
+
+    def push(self, value: Tracker) -> None:
+        """Push one value."""
+        self.stack.append(value)
+
+    def pop(self) -> Tracker:
+        """Pop one value."""
+        return self.stack.pop()
+
+    def pop_many(self, count: int) -> list[Tracker]:
+        """Pop `count` values, the deepest first."""
+        if count == 0:
+            return []
+        values = self.stack[-count:]
+        del self.stack[-count:]
+        return values
+
+    def push_callable(self, callee: Tracker) -> None:
+        """Push a callable and its NULL in the order of this Python version."""
+        self.stack.extend((NULL, callee) if NULL_FIRST else (callee, NULL))
+
+    def pop_callable(self) -> tuple[Tracker, tuple[Tracker, ...]]:
+        """Pop the two slots below the arguments of a call: the callable and, if present, `self`."""
+        first, second = self.pop_many(2)
+        if isinstance(first, Null):
+            return second, ()
+        if isinstance(second, Null):
+            return first, ()
+        return first, (second,)
+
+    def jump(self, target: int | None) -> None:
+        """Go on at another operation."""
+        assert target is not None
+        self.index = target
+
+
+def new_frame(
+    code: CodeType,
+    namespace: NamespaceTracker,
+    arguments: Mapping[str, Tracker],
+    closure: tuple[Tracker, ...],
+    function: Tracker | None = None,
+) -> Frame:
+    """A frame at its first instruction with its arguments bound."""
+    cells: dict[str, CellTracker] = {}
+    for name, cell in zip(code.co_freevars, closure, strict=True):
+        tracker = cell.realize()
+        assert isinstance(tracker, CellTracker)
+        cells[name] = tracker
+    return Frame(code, reading_of(code), namespace, dict(arguments), cells, function)
+
+
+def frame_of(pending: PendingCall) -> Frame:
+    """The frame of a call that waits to be run."""
+    namespace = pending.namespace
+    assert isinstance(namespace, NamespaceTracker)
+    frame = new_frame(pending.code, namespace, pending.arguments, pending.closure, pending.function)
+    frame.replacement = pending.replacement
+    return frame
+
+
+class RunFrame(Protocol):
+    """Runs a frame until it has an outcome. Implemented by the translator."""
+
+    def __call__(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
+        """Push the frame and run it; with `raised`, it begins by raising where it stands."""
+        ...
+
+
+@final
+class Machine:
+    """The stack of symbolic frames and the interpreter state beside it."""
+
+    def __init__(self, tx: TraceContext, run: RunFrame) -> None:
+        self.tx = tx
+        self.run = run
+        self.frames: list[Frame] = []
+        self.handled: Tracker | None = None
+        self.outcome: Tracker | Yielded | Returned | None = None
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost frame."""
+        return self.frames[-1]
+
+    def deliver(self, result: Tracker | PendingCall) -> None:
+        """Push the result of the running operation, or start the frame that will give it."""
+        if isinstance(result, PendingCall):
+            self.frames.append(frame_of(result))
+        else:
+            self.frame.push(result)
+
+    def leave(self, value: Tracker) -> None:
+        """Return from the innermost frame; behind a barrier the value is the outcome of its run."""
+        frame = self.frames.pop()
+        result = value if frame.replacement is None else frame.replacement
+        if frame.barrier:
+            self.outcome = result
+        else:
+            self.frame.push(result)
+
+    def leave_generator(self, outcome: Yielded | Returned) -> None:
+        """Suspend or end the innermost frame, which belongs to a generator."""
+        self.frames.pop()
+        self.outcome = outcome
+
+    def load_local(self, name: str) -> Tracker:
+        """A fast local; UnboundLocalError when it is not bound."""
+        value = self.frame.locals.get(name)
+        if value is None:
+            raise_observed(
+                UnboundLocalError, f"cannot access local variable '{name}' where it is not associated with a value"
+            )
+        return value
+
+    def load_cell(self, name: str) -> Tracker:
+        """The contents of a cell; NameError or UnboundLocalError when it is empty."""
+        contents = self.frame.cells[name].contents
+        if contents is None:
+            if name in self.frame.code.co_freevars:
+                raise_observed(
+                    NameError, f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+                )
+            raise_observed(
+                UnboundLocalError, f"cannot access local variable '{name}' where it is not associated with a value"
+            )
+        return contents
+
+    def chain(self, exception: Tracker, earlier: Tracker, *, as_cause: bool = False) -> None:
+        """Record that `exception` was raised while `earlier` was handled, as the interpreter does."""
+        if isinstance(exception, ExceptionTracker):
+            set_context(self.tx, exception, earlier.realize())
+            if as_cause:
+                set_cause(self.tx, exception, earlier)
+
+    def reraised(self, exception: Tracker) -> ObservedException:
+        """An exception on its way on: raised before, so its context stays as it is."""
+        error = ObservedException(exception)
+        error.chained = True
+        return error

@@ -1,0 +1,1 @@
+"""What each operation does to the symbolic machine, one family a module."""

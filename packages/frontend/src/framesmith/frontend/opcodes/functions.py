@@ -1,0 +1,157 @@
+"""Making functions, returning, generators."""
+
+from types import CodeType
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import NestedFunction
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.core import Constant, ObservedException, Tracker, raise_observed
+
+from framesmith.frontend.generators import SymbolicGenerator
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.stack import count
+from framesmith.frontend.opcodes.table import opcode
+
+DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE = 1, 2, 4, 8
+
+
+@opcode(Kind.MAKE_FUNCTION)
+def make_function(machine: Machine, operation: Operation) -> None:
+    """`def` or `lambda`: code on top, what the flags say below it."""
+    frame = machine.frame
+    code = frame.pop().as_python_constant()
+    assert isinstance(code, CodeType)
+    function = NestedFunction(code, frame.namespace)
+    flags = operation.argument if isinstance(operation.argument, int) else 0
+    for flag in (CLOSURE, ANNOTATIONS, KEYWORD_DEFAULTS, DEFAULTS):
+        if flags & flag:
+            set_part(function, flag, frame.pop().realize())
+    frame.push(function)
+
+
+@opcode(Kind.SET_FUNCTION_ATTRIBUTE)
+def set_function_attribute(machine: Machine, operation: Operation) -> None:
+    """One part of a new function (3.13)."""
+    value, function = machine.frame.pop_many(2)
+    assert isinstance(function, NestedFunction)
+    set_part(function, count(operation), value.realize())
+    machine.frame.push(function)
+
+
+def set_part(function: NestedFunction, flag: int, value: Tracker) -> None:
+    """Defaults, keyword defaults, annotations or closure."""
+    if flag == ANNOTATIONS:
+        function.annotations = value
+    elif flag == KEYWORD_DEFAULTS and isinstance(value, DictTracker):
+        function.keyword_defaults = {str(key.as_python_constant()): item for key, item in value.items()}
+    elif flag == DEFAULTS and isinstance(value, TupleTracker):
+        function.defaults = tuple(value.items)
+    elif flag == CLOSURE and isinstance(value, TupleTracker):
+        cells = [cell.realize() for cell in value.items]
+        function.closure = tuple(cell for cell in cells if isinstance(cell, CellTracker))
+    else:
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{value.describe()} as a part of a new function")
+
+
+@opcode(Kind.RETURN)
+def return_value(machine: Machine, operation: Operation) -> None:
+    """Leave the frame; a generator's frame ends."""
+    value = machine.frame.pop()
+    if machine.frame.generator is not None:
+        machine.leave_generator(Returned(value))
+    else:
+        machine.leave(value)
+
+
+@opcode(Kind.RETURN_GENERATOR)
+def return_generator(machine: Machine, operation: Operation) -> None:
+    """Leave the new frame behind as a generator."""
+    frame = machine.frame
+    if frame.code.co_flags & (COROUTINE | ASYNC_GENERATOR):
+        raise GraphBreak(UNSUPPORTED_VALUE, "a coroutine or asynchronous generator")
+    frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame))
+    machine.leave(frame.generator)
+
+
+COROUTINE = 0x80
+ASYNC_GENERATOR = 0x200
+
+
+@opcode(Kind.YIELD)
+def yield_value(machine: Machine, operation: Operation) -> None:
+    """Suspend the frame; what is sent is pushed when it goes on."""
+    machine.leave_generator(Yielded(machine.frame.pop()))
+
+
+@opcode(Kind.GET_YIELD_FROM_ITER)
+def get_yield_from_iter(machine: Machine, operation: Operation) -> None:
+    """The iterator of `yield from`."""
+    machine.frame.push(machine.frame.pop().realize().iterate(machine.tx))
+
+
+@opcode(Kind.SEND)
+def send(machine: Machine, operation: Operation) -> None:
+    """One step of `yield from`: the receiver's next value, or its returned value and a jump."""
+    frame = machine.frame
+    value = frame.pop().realize()
+    receiver = frame.stack[-1].realize()
+    keeps_receiver = bool(operation.argument)
+    if isinstance(receiver, GeneratorTracker):
+        outcome = receiver.step(machine.tx, value, None)
+    else:
+        outcome = delegate(machine, receiver, value)
+    if isinstance(outcome, Returned):
+        if not keeps_receiver:
+            frame.pop()
+        frame.jump(operation.target)
+    frame.push(outcome.value)
+
+
+def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | Returned:
+    """`yield from` an iterator that is not a generator."""
+    tx = machine.tx
+    if isinstance(value, Constant) and value.value is None:
+        item = receiver.advance(tx)
+        return Returned(Constant(None)) if item is None else Yielded(item)
+    return Yielded(receiver.attribute(tx, "send").call(tx, (value,), {}))
+
+
+@opcode(Kind.END_SEND)
+def end_send(machine: Machine, operation: Operation) -> None:
+    """Drop the receiver below the result (3.12+)."""
+    del machine.frame.stack[-2]
+
+
+@opcode(Kind.CLEANUP_THROW)
+def cleanup_throw(machine: Machine, operation: Operation) -> None:
+    """An exception that reached a `yield from`: StopIteration becomes its value, others go on."""
+    frame = machine.frame
+    exception = frame.pop().realize()
+    frame.pop_many(2)
+    if not issubclass(exception.python_type, StopIteration):
+        raise ObservedException(exception)
+    frame.push(Constant(None))
+    frame.push(exception.attribute(machine.tx, "value"))
+
+
+@opcode(Kind.INTRINSIC)
+def intrinsic(machine: Machine, operation: Operation) -> None:
+    """The remaining intrinsics: only the one that PEP 479 needs is modelled."""
+    if operation.argument != "STOPITERATION_ERROR":
+        raise GraphBreak(UNSUPPORTED_VALUE, f"the intrinsic {operation.argument}")
+    frame = machine.frame
+    exception = frame.pop().realize()
+    if issubclass(exception.python_type, StopIteration):
+        kind = "coroutine" if frame.code.co_flags & COROUTINE else "generator"
+        try:
+            raise_observed(RuntimeError, f"{kind} raised StopIteration")
+        except ObservedException as error:
+            machine.chain(error.exception, exception, as_cause=True)
+            frame.push(error.exception)
+    else:
+        frame.push(exception)

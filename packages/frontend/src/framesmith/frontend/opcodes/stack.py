@@ -1,0 +1,57 @@
+"""Stack shuffling and constants."""
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.variables.core import NULL, from_python
+
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.table import opcode
+
+
+@opcode(Kind.NOP)
+def nop(machine: Machine, operation: Operation) -> None:
+    """Nothing to do."""
+
+
+@opcode(Kind.POP, Kind.END_FOR)
+def pop(machine: Machine, operation: Operation) -> None:
+    """Drop the top."""
+    machine.frame.pop()
+
+
+@opcode(Kind.COPY)
+def copy(machine: Machine, operation: Operation) -> None:
+    """Push the n-th slot again."""
+    frame = machine.frame
+    frame.push(frame.stack[-count(operation)])
+
+
+@opcode(Kind.SWAP)
+def swap(machine: Machine, operation: Operation) -> None:
+    """Exchange the top with the n-th slot."""
+    stack = machine.frame.stack
+    depth = count(operation)
+    stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
+
+@opcode(Kind.PUSH_NULL)
+def push_null(machine: Machine, operation: Operation) -> None:
+    """Push NULL."""
+    machine.frame.push(NULL)
+
+
+@opcode(Kind.LOAD_CONST)
+def load_const(machine: Machine, operation: Operation) -> None:
+    """Push a constant of the code object."""
+    machine.frame.push(from_python(operation.argument))
+
+
+def count(operation: Operation) -> int:
+    """The integer argument."""
+    assert isinstance(operation.argument, int)
+    return operation.argument
+
+
+def name_of(operation: Operation) -> str:
+    """The name argument."""
+    assert isinstance(operation.argument, str)
+    return operation.argument

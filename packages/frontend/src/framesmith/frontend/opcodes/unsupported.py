@@ -1,0 +1,28 @@
+"""Operations that are never traced: the graph breaks and the frame goes on natively."""
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
+
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.table import opcode
+
+
+@opcode(
+    Kind.LOAD_CLASS_CELL,
+    Kind.LOAD_LOCALS,
+    Kind.LOAD_FROM_DICT_OR_GLOBALS,
+    Kind.SETUP_ANNOTATIONS,
+    Kind.IMPORT_STAR,
+    Kind.PRINT_EXPR,
+    Kind.CHECK_GROUP_MATCH,
+    Kind.PREPARE_RERAISE_STAR,
+    Kind.GET_AWAITABLE,
+    Kind.GET_AITER,
+    Kind.GET_ANEXT,
+    Kind.END_ASYNC_FOR,
+    Kind.BEFORE_ASYNC_WITH,
+)
+def untraced(machine: Machine, operation: Operation) -> None:
+    """Break the graph, naming the operation."""
+    raise GraphBreak(UNSUPPORTED_OPCODE, f"{operation.kind.name} is not traced")

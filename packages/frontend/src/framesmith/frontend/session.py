@@ -1,0 +1,308 @@
+"""What belongs to one compiled function: its dispatchers, continuations, policies and history.
+
+Everything here hangs on the compiled function and dies with it.
+"""
+
+import inspect
+import threading
+from collections.abc import Sequence
+from types import CellType, CodeType, FunctionType
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.guards import GuardSet, Scope, first_failure
+from framesmith.guards.sources import FunctionClosure, Local, Pinned
+from framesmith.variables.builtin_types.cells import wrap_cell
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.objects.namespaces import namespace_of
+
+from framesmith.frontend import events
+from framesmith.frontend.continuations import (
+    Leave,
+    NativeContinuation,
+    Point,
+    drive,
+    rebuild_frames,
+)
+from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert
+from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
+from framesmith.frontend.errors import FullGraphError
+from framesmith.frontend.leave import GoOn
+from framesmith.frontend.machine import Machine, new_frame
+from framesmith.frontend.options import CompileOptions, config
+from framesmith.frontend.policy import Policy
+from framesmith.frontend.writer import EntryWriter
+
+
+@final
+class Session:
+    """One compiled function: the root dispatcher and every continuation that its breaks led to."""
+
+    def __init__(self, function: FunctionType, options: CompileOptions) -> None:
+        self.function = function
+        self.options = options
+        self.history = events.History()
+        self.lock = threading.RLock()
+        self.root = Place(self, RootOrigin(self, function), Signature.of_function(function.__code__))
+        self._continuations: dict[tuple[Point, tuple[int, ...]], Place] = {}
+        self._natives: dict[tuple[Point, tuple[int, ...]], NativeContinuation] = {}
+
+    def continuation(self, point: Point, namespaces: list[dict[str, object]]) -> "Place":
+        """The continuation at a point, made once."""
+        key = (point, tuple(map(id, namespaces)))
+        with self.lock:
+            found = self._continuations.get(key)
+            if found is None:
+                origin = PointOrigin(self, point, namespaces)
+                found = Place(self, origin, Signature.of_names(origin.code, point.names))
+                self._continuations[key] = found
+            return found
+
+    def native(self, point: Point, namespaces: list[dict[str, object]]) -> NativeContinuation:
+        """The native form of a continuation, made once."""
+        key = (point, tuple(map(id, namespaces)))
+        with self.lock:
+            if key not in self._natives:
+                self._natives[key] = NativeContinuation(point, namespaces)
+            return self._natives[key]
+
+    def places(self) -> "list[Place]":
+        """The root and all continuations."""
+        return [self.root, *self._continuations.values()]
+
+    def reset(self) -> None:
+        """Forget every entry and continuation."""
+        with self.lock:
+            for place in self.places():
+                place.reset()
+            self._continuations.clear()
+            self._natives.clear()
+            self.history = events.History()
+
+    def on_break(self, reason: GraphBreak, stack: str) -> None:
+        """Decide about a graph break before the entry is finished."""
+        if self.options.fullgraph:
+            raise FullGraphError(reason, stack)
+
+    def record(self, converted: Converted, place: "Place") -> None:
+        """Keep and report what one conversion brought."""
+        file, line, function = converted.place
+        module = converted.graph.graph_module if converted.graph is not None else None
+        operators = 0
+        if module is not None:
+            operators = sum(node.op in ("call_function", "call_method") for node in module.graph.nodes)
+            events.counters["stats"]["graphs"] += 1
+            events.counters["stats"]["operators"] += operators
+        events.counters["stats"]["entries"] += 1
+        guards = tuple(guard.text() for guard in converted.entry.guards)
+        self.history.entries.append(
+            events.EntryRecord(
+                place.origin.code.co_qualname,
+                line,
+                operators,
+                guards,
+                module,
+                converted.entry.source,
+                converted.seconds,
+            )
+        )
+        report_entry(self.history.entries[-1])
+        if converted.reason is not None:
+            self._record_break(converted.reason, (file, line, function), converted.stack)
+
+    def _record_break(self, reason: GraphBreak, place: tuple[str, int, str], stack: str) -> None:
+        file, line, function = place
+        record = events.BreakRecord(
+            reason.kind.id, reason.detail, str(reason), file, line, function, stack
+        )
+        if self.history.add_break(record):
+            events.count_break(reason)
+            events.log("graph_breaks", "%s:%d in %s: %s\n%s", file, line, function, reason, stack)
+
+
+def report_entry(record: events.EntryRecord) -> None:
+    """Log what the topics ask for about a new entry."""
+    if record.graph is not None and events.is_logged("graph"):
+        events.log("graph", "%s\n%s", record.function, getattr(record.graph, "code", ""))
+    if events.is_logged("guards"):
+        events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guards))
+    if events.is_logged("bytecode"):
+        events.log("bytecode", "%s\n%s", record.function, record.source)
+
+
+@final
+class Place:
+    """A function or continuation with its dispatcher: where entries are looked up, and made when none fits."""
+
+    def __init__(self, session: Session, origin: "RootOrigin | PointOrigin", signature: Signature) -> None:
+        self.session = session
+        self.origin = origin
+        self.policy = Policy(session.options.dynamic)
+        closure = origin.closure
+        self.dispatcher = Dispatcher(signature, origin.namespace, self.missed, closure)
+        self._exhausted: Entry | None = None
+
+    def reset(self) -> None:
+        """Forget the entries."""
+        self.policy = Policy(self.session.options.dynamic)
+        self.dispatcher.clear()
+        self._exhausted = None
+
+    def missed(self, *values: object) -> object:
+        """No entry fits: make one, keep it, run it."""
+        scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
+        with self.session.lock:
+            entry = self._entry_for(values, scope)
+        return entry.function(*[source.read(scope) for source in entry.loads])
+
+    def _entry_for(self, values: Sequence[object], scope: Scope) -> Entry:
+        entries = self.dispatcher.entries
+        if config.disable or len(entries) >= config.recompile_limit:
+            return self._without_tracing(bool(entries) and not config.disable)
+        for entry in entries:
+            failure = first_failure(entry.guards, scope)
+            if failure is None:
+                return entry
+            self._note_recompile(failure.text)
+            self.policy.learn(entry.guards, scope)
+        converted = convert(
+            self.origin, values, self.session.options, self.policy, on_break=self.session.on_break
+        )
+        self.session.record(converted, self)
+        self.dispatcher.add(converted.entry)
+        return converted.entry
+
+    def _note_recompile(self, text: str) -> None:
+        name = self.origin.code.co_qualname
+        self.session.history.recompiles.append(f"{name}: {text}")
+        events.counters["stats"]["recompile_reasons"] += 1
+        events.log("recompiles", "%s: %s", name, text)
+
+    def _without_tracing(self, limit: bool) -> Entry:
+        """Run natively; entries that exist keep serving."""
+        if self._exhausted is None:
+            writer = EntryWriter(self.origin.code.co_firstlineno)
+            self._exhausted = native_entry(self.origin, writer)
+            if limit:
+                note = (
+                    f"{self.origin.code.co_qualname}: {config.recompile_limit} entries exist (config.recompile_limit); "
+                    "calls that fit none of them run uncompiled from now on"
+                )
+                self.session.history.notes.append(note)
+                events.log("recompiles", note)
+        return self._exhausted
+
+
+def native_entry(origin: Origin, writer: EntryWriter) -> Entry:
+    """An entry without guards that runs natively."""
+    return assemble_entry(origin, writer, None, origin.native_lines(writer), GuardSet())
+
+
+@final
+class RootOrigin:
+    """A function from its first instruction."""
+
+    def __init__(self, session: Session, function: FunctionType) -> None:
+        self._session = session
+        self.function = function
+        self.code: CodeType = function.__code__
+        self.namespace: dict[str, object] = function.__globals__
+        self.closure: tuple[CellType, ...] | None = function.__closure__
+
+    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+        """The frame at its first instruction, arguments not looked at."""
+        anchor = Pinned(self.function, self.function.__qualname__)
+        names = Signature.of_function(self.code).names
+        arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
+        cells = tuple(
+            wrap_cell(tx, cell, FunctionClosure(anchor, index)) for index, cell in enumerate(self.closure or ())
+        )
+        frame = new_frame(self.code, namespace_of(tx, self.namespace), arguments, cells)
+        frame.barrier = True
+        machine.frames.append(frame)
+        return None
+
+    def native_lines(self, writer: EntryWriter) -> list[str]:
+        """Call the user's function as it is."""
+        code = self.code
+        names = list(Signature.of_function(code).names)
+        loaded = {name: writer.load(Local(name)) for name in names}
+        positional = code.co_argcount
+        arguments = [loaded[name] for name in names[:positional]]
+        keywords = [f"{name}={loaded[name]}" for name in names[positional : positional + code.co_kwonlyargcount]]
+        rest = names[positional + code.co_kwonlyargcount :]
+        if code.co_flags & inspect.CO_VARARGS:
+            arguments.append(f"*{loaded[rest.pop(0)]}")
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            keywords.append(f"**{loaded[rest.pop(0)]}")
+        return [f"return {writer.constant(self.function, 'function')}({', '.join([*arguments, *keywords])})"]
+
+    @property
+    def go_on(self) -> GoOn:
+        """The root starts the trampoline."""
+        return self._go_on
+
+    def _go_on(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        place = self._session.continuation(point, namespaces)
+        call = f"{writer.constant(place.dispatcher.function, 'continuation')}({', '.join(values)})"
+        return f"return {writer.constant(drive, 'drive')}({call})"
+
+    @property
+    def go_natively(self) -> GoOn:
+        """A plain call."""
+        return self._go_natively
+
+    def _go_natively(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        native = self._session.native(point, namespaces)
+        return f"return {writer.constant(native, 'natively')}({', '.join(values)})"
+
+
+@final
+class PointOrigin:
+    """A continuation: frames in mid-course."""
+
+    def __init__(self, session: Session, point: Point, namespaces: list[dict[str, object]]) -> None:
+        self._session = session
+        self._point = point
+        self._namespaces = namespaces
+        self.code: CodeType = point.frames[0].code
+        self.namespace: dict[str, object] = namespaces[0]
+        self.closure: tuple[CellType, ...] | None = None
+
+    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+        """The frames as they were left."""
+        return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
+
+    def native_lines(self, writer: EntryWriter) -> list[str]:
+        """Go on natively from here."""
+        values = [writer.load(Local(name)) for name in self._point.names]
+        return [self._go_natively(writer, self._point, self._namespaces, values)]
+
+    @property
+    def go_on(self) -> GoOn:
+        """A step of the trampoline."""
+        return self._go_on
+
+    def _go_on(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        place = self._session.continuation(point, namespaces)
+        function = writer.constant(place.dispatcher.function, "continuation")
+        listed = "".join(f"{value}, " for value in values)
+        return f"return {writer.constant(Leave, 'Leave')}({function}, ({listed}))"
+
+    @property
+    def go_natively(self) -> GoOn:
+        """A plain call."""
+        return self._go_natively
+
+    def _go_natively(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        native = self._session.native(point, namespaces)
+        return f"return {writer.constant(native, 'natively')}({', '.join(values)})"

@@ -1,0 +1,224 @@
+"""The symbolic interpreter: fetch an operation, look up its row, step. It knows no single opcode.
+
+How a trace ends is data: `Finished`, or `Stopped` at an operation that has to run natively.
+"""
+
+from dataclasses import dataclass
+from types import CodeType
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
+from framesmith.graph.errors import FakeFailure
+from framesmith.variables.callables.generators import Returned, Yielded
+from framesmith.variables.core import Constant, ObservedException, PendingCall, TraceContext, Tracker
+
+from framesmith.frontend.machine import Frame, Machine, frame_of
+from framesmith.frontend.opcodes import catalog
+from framesmith.variables import catalog as tracker_catalog
+from framesmith.frontend.opcodes.table import step_of
+
+assert catalog.FAMILIES and tracker_catalog.FAMILIES
+
+MAXIMUM_FRAMES = 250
+MAXIMUM_NESTING = 24
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The outermost frame returned."""
+
+    value: Tracker
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The operation at which the innermost frame stands has to run natively.
+
+    `reason` is the graph break; `to_the_end` says that the frames go on natively to their end, since an
+    exception is about to leave them.
+    """
+
+    reason: GraphBreak | None
+    to_the_end: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The plan of a second trace: stop at the step with this number, and why."""
+
+    step: int
+    code: CodeType
+    operation: int
+    end: Stopped
+
+
+class Restart(Exception):
+    """The operation that failed had changed something already: trace again and stop before it."""
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop)
+        self.stop = stop
+
+
+@final
+class Translator:
+    """Runs a stack of symbolic frames to their end or to the first operation that cannot be traced."""
+
+    def __init__(self, stop: Stop | None = None) -> None:
+        self._stop = stop
+        self._machine: Machine | None = None
+        self._nesting = 0
+        self._steps = 0
+        self.last_error: ObservedException | None = None
+
+    @property
+    def machine(self) -> Machine:
+        """The machine; `attach` comes first."""
+        assert self._machine is not None
+        return self._machine
+
+    def attach(self, tx: TraceContext) -> Machine:
+        """Make the machine over the context that holds this translator as its inliner."""
+        self._machine = Machine(tx, self.run_frame)
+        return self._machine
+
+    # -- nested runs: asked for by trackers --------------------------------------------------------
+    def inline(self, pending: PendingCall) -> Tracker:
+        """The `InlineCall` protocol: run a frame to its end."""
+        outcome = self.run_frame(frame_of(pending), None)
+        assert isinstance(outcome, Tracker)
+        return outcome
+
+    def run_frame(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
+        """Run one frame, and what it calls, until it has an outcome. Graph breaks go to the outermost run."""
+        machine = self.machine
+        if self._nesting >= MAXIMUM_NESTING or len(machine.frames) >= MAXIMUM_FRAMES:
+            raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {len(machine.frames)}")
+        frame.barrier = True
+        machine.frames.append(frame)
+        self._nesting += 1
+        try:
+            if raised is not None:
+                self._unwind(raised)
+            while machine.outcome is None:
+                self._step()
+        finally:
+            self._nesting -= 1
+        outcome, machine.outcome = machine.outcome, None
+        return outcome
+
+    def _step(self) -> None:
+        """One operation of a nested run."""
+        frame = self.machine.frames[-1]
+        try:
+            self._execute(frame)
+        except ObservedException as error:
+            self._unwind(error)
+
+    def _execute(self, frame: Frame) -> None:
+        """Fetch, look up, step."""
+        index = frame.index
+        operation = frame.reading.operations[index]
+        frame.current = index
+        frame.index = index + 1
+        step_of(operation.kind)(self.machine, operation)
+
+    # -- exceptions --------------------------------------------------------------------------------
+    def _unwind(self, error: ObservedException) -> None:
+        """Go to the handler of the innermost frame that has one; past a barrier, raise on."""
+        machine = self.machine
+        exception = error.exception
+        self._settle_context(error)
+        while True:
+            frame = machine.frames[-1]
+            handler = frame.reading.handlers[frame.current]
+            if handler is not None:
+                del frame.stack[handler.depth :]
+                if handler.push_lasti:
+                    frame.push(Constant(frame.operation.instruction))
+                frame.push(exception)
+                frame.index = handler.target
+                return
+            machine.frames.pop()
+            if frame.barrier:
+                raise error
+
+    def _settle_context(self, error: ObservedException) -> None:
+        """Implicit chaining: what is being handled becomes the context, once."""
+        machine = self.machine
+        if not error.chained:
+            error.chained = True
+            if machine.handled is not None:
+                machine.chain(error.exception, machine.handled)
+
+    def _is_caught(self) -> bool:
+        """Whether some frame of the outermost run handles an exception raised now."""
+        return any(frame.reading.handlers[frame.current] is not None for frame in self.machine.frames)
+
+    # -- the outermost run: here graph breaks are decided ------------------------------------------
+    def run(self, raised: Tracker | None = None) -> Finished | Stopped:
+        """Run the frames that stand in the machine."""
+        machine = self.machine
+        if raised is not None:
+            error = ObservedException(raised)
+            error.chained = True
+            if not self._is_caught():
+                return Stopped(None, True)
+            self._unwind(error)
+        while machine.outcome is None:
+            ended = self._guarded_step()
+            if ended is not None:
+                return ended
+        outcome = machine.outcome
+        assert isinstance(outcome, Tracker)
+        return Finished(outcome)
+
+    def _guarded_step(self) -> Stopped | None:
+        """One operation; if it cannot be traced, put the frame back as it was before it and stop there."""
+        machine = self.machine
+        frame = machine.frames[-1]
+        self._steps += 1
+        if self._stop is not None and self._steps == self._stop.step:
+            return self._stopped_as_planned(frame)
+        stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
+        try:
+            if depth >= MAXIMUM_FRAMES:
+                raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {depth}")
+            self._execute(frame)
+            return None
+        except ObservedException as error:
+            if self._is_caught():
+                self._unwind(error)
+                return None
+            end = Stopped(None, True)
+        except GraphBreak as reason:
+            end = Stopped(reason, False)
+        except FakeFailure as failure:
+            end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
+        del machine.frames[depth:]
+        machine.outcome = None
+        if self._state() != state:
+            raise Restart(Stop(self._steps, frame.code, frame.current, end))
+        frame.stack[:] = stack
+        frame.index = frame.current
+        machine.handled = handled
+        return end
+
+    def _state(self) -> tuple[int, int, int]:
+        """Equal before and after an operation that changed nothing."""
+        tx = self.machine.tx
+        return tx.mutations.version, tx.ambient.version, tx.graph.operations
+
+    def _stopped_as_planned(self, frame: Frame) -> Stopped:
+        stop = self._stop
+        assert stop is not None
+        frame.current = frame.index
+        if frame.code is not stop.code or frame.index != stop.operation:
+            raise GraphBreak(
+                NONDETERMINISTIC, f"the second trace of {stop.code.co_qualname} went another way than the first"
+            )
+        return stop.end

@@ -1,0 +1,154 @@
+"""The Python source of one entry: loads, the graph call, new objects, replayed mutations, and how it ends.
+
+The `Writer` protocol of `variables`. Each line carries the user's line that it stands for.
+"""
+
+import ast
+import keyword
+import re
+from types import CodeType
+from typing import final
+
+from framesmith.bytecode.bind import bind_constants
+from framesmith.guards import Source
+from framesmith.variables.core import Constant, Lazy, Tracker
+from torch import fx
+
+PREFIX = "__fs_"
+_UNFIT = re.compile(r"\W")
+
+
+@final
+class Constants:
+    """Names for objects that generated code refers to. One name per object and hint."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+        self._names: dict[int, str] = {}
+
+    def __call__(self, value: object, hint: str) -> str:
+        """The name bound to this very object."""
+        found = self._names.get(id(value))
+        if found is None:
+            found = f"{PREFIX}c{len(self.values)}_{_UNFIT.sub('_', hint)}"
+            self._names[id(value)] = found
+            self.values[found] = value
+        return found
+
+
+@final
+class EntryWriter:
+    """Collects the body of an entry.
+
+    Invariant: `loads` are read before anything is changed; body lines use only earlier names.
+    """
+
+    def __init__(self, line: int) -> None:
+        self.constant = Constants()
+        self.line = line
+        self.loads: dict[Source, str] = {}
+        self.outputs: dict[fx.Node, str] = {}
+        self.body: list[tuple[str, int]] = []
+        self._values: dict[int, tuple[Tracker, str]] = {}
+        self._building: set[int] = set()
+        self._count = 0
+
+    def name(self, hint: str) -> str:
+        """A fresh local variable."""
+        self._count += 1
+        text = _UNFIT.sub("_", hint)
+        return f"{PREFIX}v{self._count}_{text}"
+
+    def load(self, source: Source) -> str:
+        """The variable that holds the value at `source` as it was when the entry began."""
+        found = self.loads.get(source)
+        if found is None:
+            text = _UNFIT.sub("_", source.text())[:40]
+            usable = not keyword.iskeyword(text)
+            found = self.loads[source] = f"{PREFIX}l{len(self.loads)}_{text if usable else 'value'}"
+        return found
+
+    def node(self, node: fx.Node) -> str:
+        """The variable that will hold the value of a graph node."""
+        found = self.outputs.get(node)
+        if found is None:
+            found = self.outputs[node] = f"{PREFIX}o{len(self.outputs)}"
+        return found
+
+    def value(self, tracker: Tracker) -> str:
+        """An expression for a tracker, built at its first use."""
+        if isinstance(tracker, Lazy) and tracker.is_realized:
+            tracker = tracker.realize()
+        known = self._values.get(id(tracker))
+        if known is not None:
+            return known[1]
+        if isinstance(tracker, Constant):
+            return tracker.reconstruct(self)
+        if tracker.source is not None:
+            text = self.load(tracker.source)
+        else:
+            text = tracker.reconstruct(self)
+            if id(tracker) in self._values:
+                return self._values[id(tracker)][1]
+            if not text.isidentifier():
+                return self.define(tracker, text, "value")
+        self._values[id(tracker)] = (tracker, text)
+        return text
+
+    def define(self, tracker: Tracker, expression: str, hint: str) -> str:
+        """Assign an expression to a fresh variable that stands for `tracker` from now on."""
+        name = self.name(hint)
+        self.statement(f"{name} = {expression}")
+        self._values[id(tracker)] = (tracker, name)
+        return name
+
+    def statement(self, text: str) -> None:
+        """Append one line at the current user line."""
+        self.body.append((text, self.line))
+
+
+def compile_function(
+    parameters: list[str],
+    lines: list[tuple[str, int]],
+    constants: dict[str, object],
+    *,
+    name: str,
+    qualname: str,
+    filename: str,
+    firstlineno: int,
+    freevars: tuple[str, ...] = (),
+) -> CodeType:
+    """A code object from generated lines (text, user's line), its constants bound and its positions the user's.
+
+    With `freevars`, the code has exactly these free variables, in this order (they are sorted in code objects).
+    """
+    if freevars:
+        lines = [(f"if 0: {', '.join(freevars)}", firstlineno), *lines]
+    header = f"def {PREFIX}entry({', '.join(parameters)}):"
+    text = "\n".join([header, *(f"    {line}" for line, _ in lines)])
+    user_lines = [firstlineno, *(line for _, line in lines)]
+    if freevars:
+        inner = text.replace("\n", "\n    ")
+        text = f"def {PREFIX}outer({', '.join(freevars)}):\n    {inner}"
+        user_lines.insert(0, firstlineno)
+    tree = ast.parse(text)
+    stamp(tree, user_lines)
+    code = innermost(compile(tree, filename, "exec"))
+    return bind_constants(
+        code, constants, name=name, qualname=qualname, filename=filename, firstlineno=firstlineno
+    )
+
+
+def innermost(module: CodeType) -> CodeType:
+    """The code of the generated function."""
+    found = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+    return innermost(found) if found.co_name == f"{PREFIX}outer" else found
+
+
+def stamp(tree: ast.AST, user_lines: list[int]) -> None:
+    """Give every node the user's line in place of the generated one."""
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", None)
+        if line is not None and isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.arg):
+            node.lineno = node.end_lineno = user_lines[min(line, len(user_lines)) - 1]
+            node.col_offset = node.end_col_offset = 0
