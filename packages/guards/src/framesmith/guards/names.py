@@ -6,20 +6,28 @@ The protocol, and the plain implementation without temporaries. The one that sha
 import builtins
 import keyword
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol, final
-
-if TYPE_CHECKING:
-    from framesmith.guards.sources.base import Source
+from collections.abc import Hashable, Mapping
+from typing import Protocol, final
 
 PREFIX = "__fs_"
 _LARGEST_LITERAL = 1 << 62
 
 
+class Path(Hashable, Protocol):
+    """What can be named: a source."""
+
+    @property
+    def base(self) -> "Path | None": ...
+
+    def is_direct(self) -> bool: ...
+
+    def expression(self, names: "Names") -> str: ...
+
+
 class Names(Protocol):
     """What an `expression` or a `render` may ask for."""
 
-    def source(self, source: "Source") -> str:
+    def source(self, source: Path) -> str:
         """A primary expression for the value of the source: its text, or the temporary that holds it."""
 
     def constant(self, value: object, hint: str) -> str:
@@ -67,7 +75,7 @@ class PlainNames:
     def constants(self) -> dict[str, object]:
         return self._constants.values
 
-    def source(self, source: "Source") -> str:
+    def source(self, source: Path) -> str:
         return source.expression(self)
 
     def constant(self, value: object, hint: str) -> str:

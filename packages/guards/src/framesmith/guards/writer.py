@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 from framesmith.guards.kinds.base import Claim
-from framesmith.guards.names import Constants, read_global
+from framesmith.guards.names import Constants, Path, read_global
 from framesmith.guards.sources.base import Source
 
 _MARK = "\0"
@@ -40,7 +40,7 @@ class Writer:
         self._constants = Constants(prefix)
         self._local_names = local_names
         self._dispatcher_locals = None if dispatcher_locals is None else frozenset(dispatcher_locals)
-        self._numbers: dict[Source, int] = {}
+        self._numbers: dict[Path, int] = {}
         self._bases: list[int] = []  # number of the source -> number of the nearest base that has one, or -1
         self._templates: list[list[str]] = []  # text, number, text, number, ... text
         self._terms: list[list[str]] = []
@@ -50,7 +50,7 @@ class Writer:
 
     # --- Names -------------------------------------------------------------------------------------------------
 
-    def source(self, source: Source) -> str:
+    def source(self, source: Path) -> str:
         if source.is_direct():
             return source.expression(self)
         number = self._numbers.get(source)

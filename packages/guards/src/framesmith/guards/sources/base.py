@@ -20,6 +20,10 @@ class Source(Comparable, ABC):
     __slots__ = ()
     base: "Source | None"
 
+    def __post_init__(self) -> None:
+        """Hash while the base's hash is at hand, so that long paths do not recurse."""
+        hash(self)
+
     @abstractmethod
     def read(self, scope: Scope) -> object:
         """The value now."""
