@@ -4,14 +4,14 @@ import importlib
 from collections.abc import Callable
 
 import torch
-from framesmith.graph import GraphOptions, Recorder
+from framesmith.graph import DynamicDims, GraphOptions, Recorder
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
 from framesmith.variables.core import AmbientState, Constant, MutationLog, TraceContext, Tracker, from_python
 from framesmith.variables.torch_values.graph_values import GraphValue
 from framesmith.variables.wrapping.wrap import Wrapper
 
-importlib.import_module("framesmith.variables.torch_values.catalogue")
+importlib.import_module("framesmith.variables.catalog")
 
 
 def no_inliner(pending: object) -> Tracker:
@@ -19,17 +19,22 @@ def no_inliner(pending: object) -> Tracker:
     raise AssertionError(f"nothing is inlined here: {pending}")
 
 
+class AllDynamic:
+    """Every size and number is symbolic."""
+
+    def dynamic_dims(self, source: object, tensor: torch.Tensor) -> DynamicDims:
+        return DynamicDims.all()
+
+    def is_dynamic_number(self, source: object) -> bool:
+        return True
+
+
 class Trace:
     """`with Trace(x=..., n=...) as trace`: `trace.x` is the tracker of the input."""
 
     def __init__(self, options: GraphOptions | None = None, dynamic: bool = False, **inputs: object) -> None:
         self.inputs = inputs
-        self.recorder = Recorder(options)
-        if dynamic:
-            from framesmith.graph import DynamicDims
-
-            self.recorder.dynamic_dims = lambda source, tensor: DynamicDims.all()
-            self.recorder.is_dynamic_number = lambda source: True
+        self.recorder = Recorder(options or GraphOptions(policy=AllDynamic() if dynamic else None))
         wrapper = Wrapper()
         self.tx = TraceContext(self.recorder, GuardSet(), MutationLog(), wrapper, no_inliner, AmbientState())
         wrapper.attach(self.tx)

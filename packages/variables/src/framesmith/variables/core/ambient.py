@@ -35,6 +35,10 @@ class AmbientState:
         if setting.name not in self._before:
             self._before[setting.name] = (setting, setting.get())
 
+    def is_touched(self, name: str) -> bool:
+        """Whether the trace has changed the setting of this name."""
+        return name in self._before
+
     def changes(self) -> tuple[tuple[Setting, object], ...]:
         """Settings whose present value differs from the beginning, with the present value."""
         now = ((setting, before, setting.get()) for setting, before in self._before.values())

@@ -8,9 +8,24 @@ from framesmith.variables.torch_values import (
     functions,
     method_rows,
     modes,
+    native_contexts,
+    number_inputs,
     symbolic,
     tensor_attributes,
     tensor_inputs,
+    type_questions,
 )
 
-MODULES: Final = (arguments, folded, functions, method_rows, modes, symbolic, tensor_attributes, tensor_inputs)
+MODULES: Final = (
+    arguments,
+    folded,
+    functions,
+    method_rows,
+    modes,
+    native_contexts,
+    number_inputs,
+    symbolic,
+    tensor_attributes,
+    tensor_inputs,
+    type_questions,
+)

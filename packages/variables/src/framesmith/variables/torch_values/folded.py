@@ -1,1 +1,153 @@
-"""Placeholder."""
+"""Questions that are answered while tracing: the state of torch, what is available, tracing itself.
+
+An answer that `GlobalState` holds (grad mode, autocast, default dtype ...; claimed once per entry) needs no guard;
+one that can change otherwise gets an `AmbientValue` guard, unless the trace itself has set it (see `modes`).
+Questions about values (types, torch functions) stand in `type_questions`.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+import torch._jit_internal
+import torch._utils
+import torch.compiler
+import torch.distributed
+import torch.onnx
+import torch.overrides
+from framesmith.guards import Guard, Reason
+from framesmith.guards.kinds import AmbientValue
+
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, from_python
+from framesmith.variables.torch_values.results import asked
+
+Question = Callable[..., object]
+
+# Held by the claim on the global state, or never different in one process.
+_SETTLED: Final[tuple[Question, ...]] = (
+    torch.is_grad_enabled,
+    torch.is_inference_mode_enabled,
+    torch.is_autocast_enabled,
+    torch.is_autocast_cpu_enabled,
+    torch.is_autocast_cache_enabled,
+    torch.get_autocast_dtype,
+    torch.get_autocast_cpu_dtype,
+    torch.get_autocast_gpu_dtype,
+    torch.get_default_dtype,
+    torch.get_num_threads,
+    torch.are_deterministic_algorithms_enabled,
+    torch.is_deterministic_algorithms_warn_only_enabled,
+    torch.amp.autocast_mode.is_autocast_available,
+    torch._C._is_autocast_available,
+    torch._C._is_any_autocast_enabled,
+    torch._C._get_deterministic_algorithms,
+    torch._C._get_deterministic_algorithms_warn_only,
+    torch._C._is_torch_function_enabled,
+    torch._C._is_torch_function_all_disabled,
+    torch._C._get_privateuse1_backend_name,
+    torch.cuda.is_available,
+    torch.cuda.device_count,
+    torch.cuda.is_bf16_supported,
+    torch.backends.cuda.is_built,
+    torch.backends.cudnn.is_available,
+    torch.backends.cudnn.version,
+    torch.backends.mps.is_available,
+    torch.backends.mps.is_built,
+    torch.backends.mkl.is_available,
+    torch.backends.mkldnn.is_available,
+    torch.backends.openmp.is_available,
+    torch.xpu.is_available,
+    torch.mps.device_count,
+    torch.distributed.is_available,
+    torch._C._get_cpu_capability,
+)
+# May change between calls without the global state showing it.
+_CHANGING: Final[tuple[Question, ...]] = (
+    torch.is_anomaly_enabled,
+    torch.is_anomaly_check_nan_enabled,
+    torch.get_default_device,
+    torch.onnx.is_in_onnx_export,
+    torch.distributed.is_initialized,
+    torch.cuda.current_device,
+    torch.cuda.is_initialized,
+    torch._C._autograd._profiler_enabled,
+)
+_CHANGING_NATIVE: Final = (
+    "_get_cudnn_enabled", "_get_cudnn_benchmark", "_get_cudnn_deterministic", "_get_cudnn_allow_tf32",
+    "_get_cublas_allow_tf32", "_get_cublas_allow_fp16_reduced_precision_reduction",
+    "_get_cublas_allow_bf16_reduced_precision_reduction", "_get_cublas_allow_fp16_accumulation",
+    "_get_flash_sdp_enabled", "_get_mem_efficient_sdp_enabled", "_get_math_sdp_enabled", "_get_cudnn_sdp_enabled",
+    "_get_overrideable_sdp_enabled", "_get_fa3_sdp_enabled", "_get_math_sdp_allow_fp16_bf16_reduction",
+    "_get_mkldnn_enabled", "_get_mkldnn_deterministic", "_get_float32_matmul_precision", "_get_nnpack_enabled",
+    "_get_warnAlways", "_get_deterministic_fill_uninitialized_memory", "_get_onednn_allow_tf32",
+    "_is_multithreading_enabled", "_is_view_replay_enabled", "_is_fwd_grad_enabled",
+)  # fmt: skip
+# What these say in the traced program: it is being compiled, by nobody else.
+_FIXED: Final[tuple[tuple[object, Question], ...]] = (
+    (True, torch.compiler.is_compiling),
+    (True, torch.compiler.is_dynamo_compiling),
+    (True, torch._utils.is_compiling),
+    (False, torch.compiler.is_exporting),
+    (False, torch._jit_internal.is_scripting),
+    (False, torch.jit.is_tracing),
+    (None, torch._C._get_tracing_state),
+    (False, torch._C._is_tracing),
+    (None, torch._C._log_api_usage_once),
+    (False, torch._C._is_torch_function_mode_enabled),
+    (False, torch.overrides.is_tensor_method_or_property),
+)
+
+
+def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
+    """The answer now, outside of the trace's own modes."""
+    with tx.graph.paused():
+        return asked(getattr(question, "__name__", "a question"), question, *operands)
+
+
+def _settled_row(question: Question) -> None:
+    def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
+        return from_python(answer_of(tx, question, operands))
+
+    CALLABLES.row(question)(answer)
+
+
+def _changing_row(question: Question) -> None:
+    def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
+        found = answer_of(tx, question, operands)
+        if not is_set_by_trace(tx, question):
+            tx.guards.add(Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch")))
+        return from_python(found)
+
+    CALLABLES.row(question)(answer)
+
+
+def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
+    """Whether the trace has set what the question asks for: then the answer says nothing about the caller's state.
+
+    Settings are named after the function that reads them (`modes`).
+    """
+    return tx.ambient.is_touched(getattr(question, "__name__", ""))
+
+
+def _fixed_row(value: object, question: Question) -> None:
+    def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        return Constant(value)
+
+    CALLABLES.row(question)(answer)
+
+
+def _install() -> None:
+    for question in dict.fromkeys(_SETTLED):
+        _settled_row(question)
+    for question in dict.fromkeys(_CHANGING):
+        _changing_row(question)
+    for name in _CHANGING_NATIVE:
+        if hasattr(torch._C, name):
+            _changing_row(getattr(torch._C, name))
+    for value, question in _FIXED:
+        _fixed_row(value, question)
+
+
+_install()

@@ -19,10 +19,18 @@ from torch._library.custom_ops import CustomOpDef
 
 from framesmith.variables.core import CALLABLES, Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.torch_values import arguments, folded, method_rows, modes, symbolic
+from framesmith.variables.torch_values import (
+    arguments,
+    folded,
+    method_rows,
+    modes,
+    native_contexts,
+    symbolic,
+    type_questions,
+)
 from framesmith.variables.torch_values.graph_calls import graph_call, is_operator, register_graph_function
 
-CATALOGUE: Final = (arguments, folded, method_rows, modes, symbolic)
+CATALOGUE: Final = (arguments, folded, method_rows, modes, native_contexts, symbolic, type_questions)
 """Modules whose rows stand before the general rule; importing this module imports them."""
 
 _BUILTIN_HOMES: Final = (

@@ -1,1 +1,191 @@
-"""Placeholder."""
+"""Switches of torch that a program may turn: grad mode, autocast, deterministic algorithms, attention kernels ...
+
+A setter runs for real while tracing, so that fake propagation sees the state, and becomes a node, so that the graph
+turns the same switch at the same place. The context managers around them (`torch.no_grad`, `torch.autocast`,
+`sdpa_kernel`) are Python code that is inlined; those written in C stand in `native_contexts`.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.graph.purity import IMPURE
+
+from framesmith.variables.core import CALLABLES, Constant, Setting, TraceContext, Tracker
+from framesmith.variables.torch_values.results import record_node
+
+Setter = Callable[..., object]
+_AUTOCAST_DEVICES: Final = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "maia", "ipu")
+
+
+def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple[Tracker, ...]) -> Tracker:
+    """Touch the setting, then run and record the setter."""
+    if not all(argument.is_python_constant() for argument in args):
+        raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
+    if setting is not None:
+        tx.ambient.touch(setting)
+    node = record_node(tx, setter, args)
+    node.meta[IMPURE] = True
+    return Constant(node.meta["example_value"])
+
+
+def _plain_row(getter: Callable[[], object], setter: Setter) -> None:
+    """A switch that is read by `getter()` and set by `setter(value)`. The setting has the getter's name."""
+    setting = Setting(getter.__name__, getter, setter)
+
+    def turn(tx: TraceContext, value: Tracker, /) -> Tracker:
+        return _turn(tx, setting, setter, (value,))
+
+    CALLABLES.row(setter)(turn)
+
+
+_PLAIN: Final = (
+    ("is_grad_enabled", "_set_grad_enabled"),
+    ("is_autocast_cache_enabled", "set_autocast_cache_enabled"),
+    ("_get_flash_sdp_enabled", "_set_sdp_use_flash"),
+    ("_get_mem_efficient_sdp_enabled", "_set_sdp_use_mem_efficient"),
+    ("_get_math_sdp_enabled", "_set_sdp_use_math"),
+    ("_get_cudnn_sdp_enabled", "_set_sdp_use_cudnn"),
+    ("_get_overrideable_sdp_enabled", "_set_sdp_use_overrideable"),
+    ("_get_fa3_sdp_enabled", "_set_sdp_use_fa3"),
+    ("_get_math_sdp_allow_fp16_bf16_reduction", "_set_math_sdp_allow_fp16_bf16_reduction"),
+    ("_get_cudnn_enabled", "_set_cudnn_enabled"),
+    ("_get_cudnn_benchmark", "_set_cudnn_benchmark"),
+    ("_get_cudnn_deterministic", "_set_cudnn_deterministic"),
+    ("_get_cudnn_allow_tf32", "_set_cudnn_allow_tf32"),
+    ("_get_cublas_allow_tf32", "_set_cublas_allow_tf32"),
+    ("_get_mkldnn_enabled", "_set_mkldnn_enabled"),
+    ("_get_float32_matmul_precision", "_set_float32_matmul_precision"),
+    ("_get_deterministic_fill_uninitialized_memory", "_set_deterministic_fill_uninitialized_memory"),
+)
+for _getter, _setter in _PLAIN:
+    if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
+        _plain_row(getattr(torch._C, _getter), getattr(torch._C, _setter))
+
+
+DEFAULT_DTYPE: Final = Setting("get_default_dtype", torch.get_default_dtype, torch._C._set_default_dtype)
+
+
+@CALLABLES.row(torch._C._set_default_dtype)
+def set_default_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
+    """What `torch.set_default_dtype` calls."""
+    return _turn(tx, DEFAULT_DTYPE, torch._C._set_default_dtype, (dtype,))
+
+
+def _deterministic() -> tuple[bool, bool]:
+    return torch._C._get_deterministic_algorithms(), torch._C._get_deterministic_algorithms_warn_only()
+
+
+def _set_deterministic(state: object) -> None:
+    assert isinstance(state, tuple)
+    torch._C._set_deterministic_algorithms(state[0], warn_only=state[1])
+
+
+DETERMINISTIC: Final = Setting("deterministic algorithms", _deterministic, _set_deterministic)
+
+
+@CALLABLES.row(torch._C._set_deterministic_algorithms)
+def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker | None = None) -> Tracker:
+    """What `torch.use_deterministic_algorithms` calls."""
+    tx.ambient.touch(DETERMINISTIC)
+    keywords = {} if warn_only is None else {"warn_only": warn_only}
+    record_node(tx, torch._C._set_deterministic_algorithms, (mode,), keywords)
+    return Constant(None)
+
+
+# -- autocast ----------------------------------------------------------------------------------------
+def _autocast_enabled(device: str) -> Setting:
+    return Setting(
+        f"autocast on {device}",
+        lambda: torch.is_autocast_enabled(device),
+        lambda value: torch.set_autocast_enabled(device, value),
+    )
+
+
+def _autocast_dtype(device: str) -> Setting:
+    return Setting(
+        f"autocast type on {device}",
+        lambda: torch.get_autocast_dtype(device),
+        lambda value: torch.set_autocast_dtype(device, value),
+    )
+
+
+def _nesting() -> int:
+    """How many autocast blocks are open; torch only tells when counting."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def _set_nesting(wanted: object) -> None:
+    assert isinstance(wanted, int)
+    while (depth := _nesting()) != wanted:
+        (torch.autocast_increment_nesting if depth < wanted else torch.autocast_decrement_nesting)()
+
+
+ENABLED: Final = {device: _autocast_enabled(device) for device in _AUTOCAST_DEVICES}
+DTYPES: Final = {device: _autocast_dtype(device) for device in _AUTOCAST_DEVICES}
+NESTING: Final = Setting("autocast nesting", _nesting, _set_nesting)
+
+
+def _device(tracker: Tracker, known: dict[str, Setting]) -> Setting:
+    name = tracker.as_python_constant() if tracker.is_python_constant() else None
+    if not isinstance(name, str) or name not in known:
+        raise GraphBreak(BACKEND_LIMIT, f"autocast on {tracker.describe()}")
+    return known[name]
+
+
+@CALLABLES.row(torch.set_autocast_enabled)
+def set_autocast_enabled(tx: TraceContext, *args: Tracker) -> Tracker:
+    """`(device, enabled)`, or `(enabled)` for CUDA."""
+    device = args[0] if len(args) == 2 else Constant("cuda")
+    return _turn(tx, _device(device, ENABLED), torch.set_autocast_enabled, args)
+
+
+@CALLABLES.row(torch.set_autocast_dtype)
+def set_autocast_dtype(tx: TraceContext, device: Tracker, dtype: Tracker, /) -> Tracker:
+    """The type that autocast casts to."""
+    return _turn(tx, _device(device, DTYPES), torch.set_autocast_dtype, (device, dtype))
+
+
+@CALLABLES.row(torch.set_autocast_cpu_enabled)
+def set_autocast_cpu_enabled(tx: TraceContext, enabled: Tracker, /) -> Tracker:
+    """The old form."""
+    return _turn(tx, ENABLED["cpu"], torch.set_autocast_cpu_enabled, (enabled,))
+
+
+@CALLABLES.row(torch.set_autocast_cpu_dtype)
+def set_autocast_cpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
+    """The old form."""
+    return _turn(tx, DTYPES["cpu"], torch.set_autocast_cpu_dtype, (dtype,))
+
+
+@CALLABLES.row(torch.set_autocast_gpu_dtype)
+def set_autocast_gpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
+    """The old form."""
+    return _turn(tx, DTYPES["cuda"], torch.set_autocast_gpu_dtype, (dtype,))
+
+
+@CALLABLES.row(torch.autocast_increment_nesting)
+def increment_nesting(tx: TraceContext) -> Tracker:
+    """One more block; the depth."""
+    return _turn(tx, NESTING, torch.autocast_increment_nesting, ())
+
+
+@CALLABLES.row(torch.autocast_decrement_nesting)
+def decrement_nesting(tx: TraceContext) -> Tracker:
+    """One block less; the depth."""
+    return _turn(tx, NESTING, torch.autocast_decrement_nesting, ())
+
+
+@CALLABLES.row(torch.clear_autocast_cache)
+def clear_autocast_cache(tx: TraceContext) -> Tracker:
+    """Forget the cast weights."""
+    return _turn(tx, None, torch.clear_autocast_cache, ())
+
+
+@CALLABLES.row(torch.set_num_threads, torch.set_num_interop_threads, torch.set_flush_denormal, torch.set_anomaly_enabled)
+def set_process_state(tx: TraceContext, *args: Tracker) -> Tracker:
+    """Of the process, not of a graph."""
+    raise GraphBreak(BACKEND_LIMIT, "a setting of the whole process")

@@ -1,7 +1,7 @@
 """Numbers that may differ from call to call: sizes, and ints and floats that the policy makes dynamic.
 
 Arithmetic is done by torch's symbolic numbers themselves; nodes are written when the number meets a tensor
-operation or is needed after the graph. Every decision (`if n > 2`, `range(n)`) leaves a guard in the ShapeEnv.
+operation or is needed after the graph, by the very functions that the program used. Every decision (`if n > 2`, `range(n)`) leaves a guard in the ShapeEnv.
 """
 
 import math
@@ -23,6 +23,8 @@ from framesmith.variables.torch_values.results import asked, register_result
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
 _PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 _UNARY: Final[dict[str, Callable[[object], object]]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
+Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
+"""The function that computed a number, and its operands: trackers of numbers, or plain numbers."""
 _NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
 
 
@@ -30,10 +32,14 @@ _NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
 class SymbolicNumber(GraphValue):
     """An int, float or bool whose value is an expression over symbols. Invariant: the expression is no constant."""
 
-    def __init__(self, graph: Recorder, value: Symbolic, source: Source | None = None) -> None:
+    def __init__(
+        self, graph: Recorder, value: Symbolic, source: Source | None = None, recipe: Recipe | None = None
+    ) -> None:
         self._graph = graph
         self.value = value
         self.source = source
+        self._recipe = recipe
+        self._node: fx.Node | None = None
 
     @property
     def python_type(self) -> type:
@@ -45,10 +51,20 @@ class SymbolicNumber(GraphValue):
         return self.output_node()
 
     def output_node(self) -> fx.Node:
-        """The same; the recorder keeps one node per expression."""
-        node = self._graph.symbolic(self.value)
-        assert isinstance(node, fx.Node), "a number that is fixed is a Constant"
+        """The same. A node that a roll-back dropped, or that stands in another graph, is written again."""
+        node = self._node
+        if node is None or node._erased or node.graph is not self._graph.graph:
+            node = self._node = self._write()
         return node
+
+    def _write(self) -> fx.Node:
+        if self._recipe is None:
+            node = self._graph.symbolic(self.value)
+            assert isinstance(node, fx.Node), "a number that is fixed is a Constant"
+            return node
+        function, operands = self._recipe
+        arguments = [item.output_node() if isinstance(item, SymbolicNumber) else item for item in operands]
+        return self._graph.call("call_function", function, arguments)
 
     def is_python_constant(self) -> bool:
         """Whether it may be specialised: the value in this call is known."""
@@ -96,14 +112,14 @@ class SymbolicNumber(GraphValue):
         if symbol in _NOT_SYMBOLIC or bool in (self.python_type, type(operand)) or isinstance(operand, torch.SymBool):
             pair = (specialize(tx, other), specialize(tx, self))
             return fold(tx, functions[symbol], pair if swap else pair[::-1])
-        values = (operand, self.value) if swap else (self.value, operand)
-        return number(tx, asked(f"arithmetic ({symbol}) on a number", functions[symbol], *values))
+        pair = (other, self) if swap else (self, other)
+        return compute(tx, functions[symbol], *pair)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """Symbolic negation; `~` needs the value."""
         if symbol == "~" or self.python_type is bool:
             return fold(tx, _UNARY[symbol], (specialize(tx, self),))
-        return number(tx, asked("arithmetic on a number", _UNARY[symbol], self.value))
+        return compute(tx, _UNARY[symbol], self)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the value in this call."""
@@ -115,8 +131,7 @@ class SymbolicNumber(GraphValue):
 
     def reconstruct(self, writer: Writer) -> str:
         """A number born in the trace is an output of the graph."""
-        fixed = self._graph.symbolic(self.value)
-        return writer.node(fixed) if isinstance(fixed, fx.Node) else repr(fixed)
+        return repr(self.as_python_constant()) if _is_fixed(self.value) else super().reconstruct(writer)
 
     def describe(self) -> str:
         """The expression."""
@@ -128,18 +143,31 @@ def _symbolic_result(tx: TraceContext, node: fx.Node | None, value: object) -> T
     return number(tx, value)
 
 
-def number(tx: TraceContext, value: object, source: Source | None = None) -> Tracker:
+def number(
+    tx: TraceContext, value: object, source: Source | None = None, recipe: Recipe | None = None
+) -> Tracker:
     """The tracker of a number, symbolic or not."""
     if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return Constant(value)
-    if value.node.is_constant() or getattr(value.node, "expr", None) is not None and _is_fixed(value):
+    if _is_fixed(value):
         return Constant(_PYTHON_TYPES[type(value)](value))
-    return SymbolicNumber(tx.graph, value, source)
+    return SymbolicNumber(tx.graph, value, source, recipe)
+
+
+def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
+    """`function(*operands)` for a function that torch's symbolic numbers follow."""
+    held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)
+    values = [item.value if isinstance(item, SymbolicNumber) else item for item in held]
+    result = asked(getattr(function, "__name__", "arithmetic"), function, *values)
+    return number(tx, result, None, (function, held))
 
 
 def _is_fixed(value: Symbolic) -> bool:
-    expression = value.node.expr
-    return bool(expression.is_number) or str(expression) in ("True", "False")
+    """Whether the number turned out to be one number only."""
+    if value.node.is_constant():
+        return True
+    expression = getattr(value.node, "expr", None)
+    return bool(getattr(expression, "is_number", False)) or str(expression) in ("True", "False")
 
 
 def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
@@ -148,13 +176,20 @@ def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
     return tracker if isinstance(tracker, Constant) else Constant(tracker.as_python_constant())
 
 
-def _unfolded(function: Callable[..., object]) -> Callable[..., Tracker]:
+def _row(function: Callable[..., object]) -> None:
     def handler(tx: TraceContext, *args: Tracker) -> Tracker:
-        values = [arg.value if isinstance(arg, SymbolicNumber) else arg.as_python_constant() for arg in args]
-        return number(tx, asked(function.__name__, function, *values))
+        return compute(tx, function, *args)
 
-    return handler
+    CALLABLES.row(function)(handler)
 
 
-for _function in (torch.sym_int, torch.sym_float, torch.sym_not, torch.sym_max, torch.sym_min, torch.sym_sum, torch.sym_sqrt, torch.sym_ite):
-    CALLABLES.row(_function)(_unfolded(_function))
+for _function in (
+    torch.sym_int,
+    torch.sym_float,
+    torch.sym_not,
+    torch.sym_max,
+    torch.sym_min,
+    torch.sym_sqrt,
+    torch.sym_ite,
+):
+    _row(_function)

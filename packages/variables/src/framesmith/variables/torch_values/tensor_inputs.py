@@ -1,13 +1,12 @@
 """Wrapping real tensors, random generators and operators met while tracing, with the guards they need."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import final
 
 import torch
 from framesmith.graph import Dim, GraphBreak, Recorder
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_SUBCLASS
-from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical, TensorIs
 from torch import fx
@@ -19,14 +18,6 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.graph_values import GraphValue
 from framesmith.variables.torch_values.results import known_objects
 from framesmith.variables.torch_values.tensors import TensorTracker
-
-DimsPolicy = Callable[[Source, torch.Tensor], DynamicDims]
-
-
-def dims_of(graph: Recorder, source: Source, value: torch.Tensor) -> DynamicDims:
-    """The policy's choice for this tensor; all static where the recorder has no policy."""
-    policy: DimsPolicy | None = getattr(graph, "dynamic_dims", None)
-    return DynamicDims.none() if policy is None else policy(source, value)
 
 
 def _problem(value: torch.Tensor) -> str | None:
@@ -47,7 +38,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
-    dims = dims_of(tx.graph, source, value)
+    dims = tx.graph.dynamic_dims(source, value)
     treatments = dims.treatments(value.dim())
     dynamic = [dim for dim, treatment in enumerate(treatments) if treatment is not Dim.STATIC]
     tx.guard(source, TensorIs.capture(value, dynamic))

@@ -52,7 +52,7 @@ class Wrapper:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps a {type(value).__name__} ({source.text()})")
         tracker = rule(self._context, value, source)
         self._by_source[source] = tracker
-        if not isinstance(tracker, Constant):
+        if not isinstance(tracker, Constant) and type(value) not in (int, float):  # numbers have no identity
             self._by_identity[id(value)] = (value, tracker)
         return tracker
 

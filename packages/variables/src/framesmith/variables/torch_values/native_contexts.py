@@ -1,0 +1,94 @@
+"""Context managers written in C, and the profiler's marks, which have no effect on values."""
+
+from collections.abc import Iterator
+from typing import Final, final
+
+import torch
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CONTEXT_MANAGER
+
+from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer
+
+_SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.DisableTorchFunction)
+
+
+@final
+class SwitchedOff(Tracker):
+    """`torch._C.DisableTorchFunctionSubclass()`: without effect on plain tensors, and others have no tracker."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+        self.entered = False
+
+    @property
+    def python_type(self) -> type:
+        """The class."""
+        return self.kind
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Entering and leaving."""
+        if name not in ("__enter__", "__exit__"):
+            return self.unsupported(f"reading attribute {name!r}")
+        return Switch(self, name == "__enter__")
+
+    def truth(self, tx: TraceContext) -> bool:
+        """True, as any object."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new one, entered if the trace stands inside."""
+        name = writer.define(self, f"{writer.constant(self.kind, 'switch')}()", "context")
+        if self.entered:
+            writer.statement(f"{name}.__enter__()")
+        return name
+
+
+@final
+class Switch(Tracker):
+    """The bound `__enter__` or `__exit__`."""
+
+    def __init__(self, owner: SwitchedOff, entering: bool) -> None:
+        self.owner = owner
+        self.entering = entering
+
+    @property
+    def python_type(self) -> type:
+        """A builtin method."""
+        return type([].append)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """Remember where we stand."""
+        tx.mutations.note(self.owner)
+        self.owner.entered = self.entering
+        return self.owner if self.entering else Constant(None)
+
+    def children(self) -> Iterator[Tracker]:
+        """The context manager."""
+        yield self.owner
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Read it again."""
+        return f"{writer.value(self.owner)}.{'__enter__' if self.entering else '__exit__'}"
+
+
+def _switch_row(kind: type) -> None:
+    def make(tx: TraceContext) -> Tracker:
+        return SwitchedOff(kind)
+
+    CALLABLES.row(kind)(make)
+
+
+for _kind in _SUBCLASS_SWITCHES:
+    _switch_row(_kind)
+
+
+@CALLABLES.row(torch._C._InferenceMode)
+def inference_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
+    """Entered for real, between two graphs: tensors made inside belong to the mode."""
+    raise GraphBreak(CONTEXT_MANAGER, "torch.inference_mode()")
+
+
+@CALLABLES.row(torch._C._push_on_torch_function_stack, torch._C._push_on_torch_dispatch_stack)
+def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
+    """A mode sees every operation, also those of a graph: entered for real."""
+    raise GraphBreak(CONTEXT_MANAGER, "a torch-function or dispatch mode")

@@ -1,0 +1,38 @@
+"""Wrapping immutable constants and numbers: guarded by value, or symbolic where the policy says that they change."""
+
+import math
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.arguments import example
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, TypeIs
+
+from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values.symbolic import number
+
+
+@WRAP_RULES.when(5, lambda value: is_constant_type(type(value)))
+def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """The value is guarded, type included; a number that changes becomes a symbol with a guard on its type."""
+    if type(value) in (int, float) and tx.graph.is_dynamic_number(source):
+        assert isinstance(value, int | float)
+        symbolic = _symbolic(tx, value, source)
+        if symbolic is not None:
+            return symbolic
+    tx.guard(source, EqualTo(value))
+    return Constant(value, source)
+
+
+def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
+    """A symbol for the number; None where the backend or the value does not allow one."""
+    if isinstance(value, float) and (not math.isfinite(value) or not tx.graph.takes_floats):
+        return None
+    if isinstance(value, int) and abs(value) >= 2**62:
+        return None
+    try:
+        node = tx.graph.number_input(source, value)
+    except GraphBreak:
+        return None
+    tx.guard(source, TypeIs(type(value)))
+    return number(tx, example(node), source)

@@ -1,0 +1,195 @@
+"""Questions about values: is it a tensor, does it override torch functions, which type comes out, what `finfo` says."""
+
+from collections.abc import Callable
+from typing import Final, final
+
+import torch
+import torch.overrides
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_SUBCLASS
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+from torch._C import _functorch
+from torch.fx.experimental.symbolic_shapes import expect_true
+
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
+from framesmith.variables.core.pure import register_pure
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values.results import asked
+from framesmith.variables.torch_values.symbolic import SymbolicNumber
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+_METADATA: Final[tuple[tuple[Callable[..., object], str], ...]] = (
+    (torch.is_floating_point, "is_floating_point"),
+    (torch.is_complex, "is_complex"),
+    (torch.is_signed, "is_signed"),
+    (torch.is_conj, "is_conj"),
+    (torch.is_neg, "is_neg"),
+    (torch.numel, "numel"),
+)
+_INFO_FIELDS: Final = (
+    "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype", "smallest_subnormal",
+)  # fmt: skip
+
+register_pure([torch.promote_types, torch.can_cast])
+
+
+def _metadata_row(function: Callable[..., object], method: str) -> None:
+    def look(tx: TraceContext, input: Tracker) -> Tracker:
+        if not isinstance(input, TensorTracker):
+            raise GraphBreak(NATIVE_CALL, f"torch.{method}({input.describe()})")
+        return input.metadata(tx, method)
+
+    CALLABLES.row(function)(look)
+
+
+for _function, _method in _METADATA:
+    _metadata_row(_function, _method)
+
+
+@CALLABLES.row(torch.is_tensor)
+def is_tensor(tx: TraceContext, obj: Tracker, /) -> Tracker:
+    """`isinstance(obj, torch.Tensor)`."""
+    return Constant(issubclass(obj.python_type, torch.Tensor))
+
+
+@CALLABLES.row(torch.overrides.is_tensor_like)
+def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
+    """A tensor, or an object whose type has `__torch_function__`."""
+    if isinstance(inp, TensorTracker):
+        return Constant(True)
+    return Constant(bool(_overrides(inp)))
+
+
+def _overrides(operand: Tracker) -> bool:
+    """Whether torch would ask the operand. An instance may hold such an attribute itself: not guessed."""
+    if isinstance(operand, TensorTracker | Constant | SymbolicNumber | TupleTracker | ListTracker):
+        return False
+    if hasattr(operand.python_type, "__torch_function__"):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{operand.describe()} has __torch_function__")
+    return False
+
+
+@CALLABLES.row(torch._C._has_torch_function)
+def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
+    """Of a sequence of operands."""
+    if not isinstance(relevant, TupleTracker | ListTracker):
+        raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
+    return Constant(any([_overrides(item.realize()) for item in relevant.items]))
+
+
+@CALLABLES.row(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
+def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
+    """Of operands given one by one."""
+    return Constant(any([_overrides(operand) for operand in operands]))
+
+
+@CALLABLES.row(
+    _functorch.is_batchedtensor,
+    _functorch.is_gradtrackingtensor,
+    _functorch.is_functorch_wrapped_tensor,
+    _functorch.is_functionaltensor,
+    _functorch.is_legacy_batchedtensor,
+    _functorch.is_dead_tensor_wrapper,
+)
+def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
+    """A tensor that a transform has wrapped has no tracker."""
+    return Constant(False)
+
+
+@CALLABLES.row(_functorch.peek_interpreter_stack, _functorch.maybe_current_level, _functorch.get_interpreter_stack)
+def functorch_level(tx: TraceContext) -> Tracker:
+    """No transform is on while tracing; the global state guards it."""
+    if _functorch.peek_interpreter_stack() is not None:
+        raise GraphBreak(INTROSPECTION, "the stack of functorch transforms")
+    return Constant(None)
+
+
+@CALLABLES.row(torch._C._are_functorch_transforms_active)
+def are_transforms_active(tx: TraceContext) -> Tracker:
+    """As above."""
+    return Constant(functorch_level(tx).as_python_constant() is not None)
+
+
+@CALLABLES.row(_functorch.unwrap_if_dead)
+def unwrap_if_dead(tx: TraceContext, tensor: Tracker, /) -> Tracker:
+    """A tensor without a wrapper stays as it is."""
+    return tensor
+
+
+@CALLABLES.row(torch.device)
+def make_device(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """A constant."""
+    return fold(tx, torch.device, args, kwargs)
+
+
+@final
+class TypeInfo(Tracker):
+    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`: a constant with attributes."""
+
+    def __init__(self, value: torch.finfo | torch.iinfo, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`torch.finfo` or `torch.iinfo`."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """Always."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The object."""
+        return self.value
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A number or a name."""
+        if name not in _INFO_FIELDS or not hasattr(self.value, name):
+            return self.unsupported(f"reading attribute {name!r}")
+        return Constant(getattr(self.value, name))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """True, as any object."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new one."""
+        return f"{writer.constant(type(self.value), 'info')}({writer.constant(_dtype_of(self.value), 'dtype')})"
+
+
+def _dtype_of(info: torch.finfo | torch.iinfo) -> object:
+    return getattr(torch, info.dtype)
+
+
+def _info_row(kind: "type[torch.finfo] | type[torch.iinfo]") -> None:
+    def make(tx: TraceContext, type: Tracker | None = None) -> Tracker:
+        dtype = torch.get_default_dtype() if type is None else type.as_python_constant()
+        return TypeInfo(asked(kind.__name__, kind, dtype))  # type: ignore[arg-type]  # what the class gives
+
+    CALLABLES.row(kind)(make)
+
+
+def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """By identity."""
+    assert isinstance(value, torch.finfo | torch.iinfo)
+    tx.guard(source, Identical(value))
+    return TypeInfo(value, source)
+
+
+WRAP_RULES.exact(torch.finfo, torch.iinfo)(_wrap_info)
+for _kind in (torch.finfo, torch.iinfo):
+    _info_row(_kind)
+
+
+@CALLABLES.row(torch._check, torch._check_value, torch._check_type, torch._check_index, torch._check_not_implemented)
+def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:
+    """What holds is taken for granted from here on; a symbolic condition is asserted when the graph runs."""
+    if isinstance(cond, SymbolicNumber) and asked("torch._check", expect_true, cond.value):
+        return Constant(None)
+    if isinstance(cond, Constant) and cond.value is True:
+        return Constant(None)
+    raise GraphBreak(NATIVE_CALL, "torch._check() of what does not hold")
