@@ -5,7 +5,6 @@ from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
-
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer

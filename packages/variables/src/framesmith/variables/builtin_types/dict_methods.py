@@ -4,7 +4,7 @@ from collections import OrderedDict, defaultdict
 from typing import cast
 
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
-from framesmith.variables.builtin_types.dicts import KEY_ITERATOR, ORDERED_ITERATOR, DictTracker, new_dict
+from framesmith.variables.builtin_types.dicts import ORDERED_ITERATOR, DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker

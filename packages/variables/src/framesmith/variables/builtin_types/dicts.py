@@ -12,7 +12,6 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
-
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.iterators import unpack

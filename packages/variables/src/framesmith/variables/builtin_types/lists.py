@@ -6,7 +6,6 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Item
-
 from framesmith.variables.builtin_types.iterators import LIST_ITERATOR, SequenceIterator, unpack
 from framesmith.variables.builtin_types.sequences import (
     compare_items,

@@ -8,7 +8,6 @@ from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-
 from framesmith.variables.builtin_types.iterators import IteratorTracker, found_by_iteration
 from framesmith.variables.builtin_types.sequences import position, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker, Writer

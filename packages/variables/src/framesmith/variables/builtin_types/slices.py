@@ -6,7 +6,6 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-
 from framesmith.variables.builtin_types.sequences import compare_items, user_errors
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer

@@ -5,10 +5,10 @@ from types import FunctionType
 from typing import final
 
 import torch
+
 from framesmith.guards import Source
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Item
-
 from framesmith.variables.builtin_types.iterators import (
     TUPLE_ITERATOR,
     TUPLE_REVERSED,

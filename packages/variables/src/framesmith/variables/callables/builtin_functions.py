@@ -5,7 +5,6 @@ import builtins
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
-
 from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
 from framesmith.variables.callables.sentinels import CallIterator
 from framesmith.variables.core.base import TraceContext, Tracker

@@ -13,7 +13,6 @@ from types import (
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Identical, TypeIs
 from framesmith.guards.sources import Attribute
-
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import (
     BoundBuiltin,

@@ -2,7 +2,6 @@
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
-
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant

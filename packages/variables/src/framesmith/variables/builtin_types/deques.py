@@ -1,0 +1,379 @@
+"""`collections.deque` and the rows of its methods."""
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final, final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import LengthIs, TypeIs
+from framesmith.guards.sources import Attribute, Item
+from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.iterators import IteratorTracker, unpack
+from framesmith.variables.builtin_types.sequences import (
+    bounds,
+    compare_items,
+    count,
+    find,
+    reaches_itself,
+    repeat_count,
+    unhashable,
+    user_errors,
+)
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.operations.index import index_of, known_equal
+
+NONE: Final = Constant(None)
+
+
+@final
+class DequeTracker(Tracker):
+    """A deque. Invariant: `items` is the state in the trace, with the maximal length of the real one."""
+
+    def __init__(
+        self,
+        items: Iterable[Tracker] = (),
+        maxlen: int | None = None,
+        source: Source | None = None,
+        value: "deque[object] | None" = None,
+    ) -> None:
+        self.value = value
+        self.items: deque[Tracker] = deque(items, maxlen)
+        self.source = source
+        self.state = 0
+
+    @property
+    def python_type(self) -> type:
+        """`deque`."""
+        return deque
+
+    def is_python_constant(self) -> bool:
+        """Deques are not folded."""
+        return False
+
+    def change(self, tx: TraceContext) -> "deque[Tracker]":
+        """The items, about to be changed."""
+        tx.mutations.note(self)
+        self.state += 1
+        return self.items
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods and `maxlen`."""
+        return builtin_attribute(tx, self, name)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`."""
+        return DequeIterator(self, backwards=False)
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return Constant(len(self.items))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return bool(self.items)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """By identity, then equality."""
+        return Constant(find(tx, self.items, item) is not None)
+
+    def _place(self, tx: TraceContext, key: Tracker) -> int:
+        shown = key.realize().python_type.__name__
+        return index_of(tx, key, f"sequence index must be integer, not '{shown}'")
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """An item; deques have no slices."""
+        place = self._place(tx, key)
+        with user_errors():
+            return self.items[place]
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`self[key] = value`."""
+        place = self._place(tx, key)
+        tx.mutations.note(self)
+        with user_errors():
+            self.items[place] = value
+
+    def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
+        """`del self[key]`."""
+        place = self._place(tx, key)
+        with user_errors():
+            del self.change(tx)[place]
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`+` with a deque, `*` with an integer."""
+        if symbol == "+" and isinstance(other, DequeTracker):
+            return DequeTracker([*self.items, *other.items], self.items.maxlen)
+        return self._repeat(tx, other) if symbol == "*" else None
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`integer * self`."""
+        return self._repeat(tx, other) if symbol == "*" else None
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`+=` extends, `*=` repeats."""
+        if symbol == "+":
+            deque_extend(tx, self, other)
+            return self
+        times = repeat_count(tx, other) if symbol == "*" else None
+        if times is None:
+            return None
+        items = self.change(tx)
+        items *= times
+        return self
+
+    def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
+        times = repeat_count(tx, other)
+        if times is None:
+            return None
+        with user_errors():
+            return DequeTracker(self.items * times, self.items.maxlen)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Lexicographic, with deques only."""
+        if not isinstance(other, DequeTracker):
+            return None
+        return compare_items(tx, symbol, tuple(self.items), tuple(other.items))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Deques have no hash."""
+        return unhashable(self)
+
+    def children(self) -> Iterator[Tracker]:
+        """The items."""
+        return iter(self.items)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `deque`; one that holds itself is made empty and filled."""
+        kind = writer.constant(deque, "deque")
+        if reaches_itself(self):
+            name = writer.define(self, f"{kind}((), {self.items.maxlen})", "deque")
+            writer.statement(f"{name}.extend({self._display(writer)})")
+            return name
+        return f"{kind}({self._display(writer)}, {self.items.maxlen})"
+
+    def replay(self, writer: Writer) -> None:
+        """Replace all items."""
+        assert self.source is not None
+        place, display = writer.load(self.source), self._display(writer)
+        writer.statement(f"{writer.constant(put_items, 'put_items')}({place}, {display})")
+
+    def _display(self, writer: Writer) -> str:
+        return f"[{', '.join([writer.value(item) for item in self.items])}]"
+
+
+@final
+class DequeIterator(IteratorTracker):
+    """`iter(deque)` or `reversed(deque)`: any structural change is noticed."""
+
+    def __init__(self, owner: DequeTracker, backwards: bool) -> None:
+        self.owner = owner
+        self.backwards = backwards
+        self.items = [*reversed(owner.items)] if backwards else [*owner.items]
+        self.index = 0
+        self.state = owner.state
+
+    @property
+    def python_type(self) -> type:
+        """`deque_iterator` or `deque_reverse_iterator`."""
+        return type(reversed(deque[object]())) if self.backwards else type(iter(deque[object]()))
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item; RuntimeError for good when the deque changed."""
+        tx.mutations.note(self)
+        if self.owner.state != self.state:
+            raise_observed(RuntimeError, "deque mutated during iteration")
+        if self.index >= len(self.items):
+            return None
+        self.index += 1
+        return self.items[self.index - 1] if self.backwards else self.owner.items[self.index - 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """The deque."""
+        yield self.owner
+
+    def reconstruct(self, writer: Writer) -> str:
+        """An iterator over the deque, stepped on."""
+        if self.state != self.owner.state:
+            self.unsupported("building it again after its deque changed")
+        function = reversed if self.backwards else iter
+        text = f"{writer.constant(function, function.__name__)}({writer.value(self.owner)})"
+        if not self.index:
+            return text
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
+        return name
+
+
+def put_items(target: "deque[object]", items: list[object]) -> None:
+    """Make `target` hold just these items."""
+    target.clear()
+    target.extend(items)
+
+
+@WRAP_RULES.exact(deque)
+def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing deque, its items not looked at yet."""
+    assert isinstance(value, deque)
+    tx.guard(source, TypeIs(deque))
+    tx.guard(source, LengthIs(len(value)))
+    tx.wrap(value.maxlen, Attribute(source, "maxlen")).realize()
+    items = [lazy(tx, item, Item(source, index)) for index, item in enumerate(value)]
+    return DequeTracker(items, value.maxlen, source, value)
+
+
+def build_deque(value: object) -> Tracker:
+    """The tracker of a deque born in the trace, from known values."""
+    assert isinstance(value, deque)
+    return DequeTracker([from_python(item) for item in value], value.maxlen)
+
+
+register_builder(deque, build_deque)
+
+
+@CALLABLES.row(deque)
+def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracker | None = None) -> Tracker:
+    """`deque(iterable, maxlen)`."""
+    limit = None
+    if maxlen is not None and not (isinstance(maxlen, Constant) and maxlen.value is None):
+        limit = index_of(tx, maxlen, "an integer is required")
+        if limit < 0:
+            raise_observed(ValueError, "maxlen must be non-negative")
+    return DequeTracker([] if iterable is None else unpack(tx, iterable), limit)
+
+
+@CALLABLES.row(deque.__dict__["maxlen"])
+def deque_maxlen(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`self.maxlen`."""
+    return Constant(self.items.maxlen)
+
+
+@CALLABLES.row(deque.append)
+def deque_append(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
+    """`self.append(item)`."""
+    self.change(tx).append(item)
+    return NONE
+
+
+@CALLABLES.row(deque.appendleft)
+def deque_appendleft(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
+    """`self.appendleft(item)`."""
+    self.change(tx).appendleft(item)
+    return NONE
+
+
+@CALLABLES.row(deque.extend)
+def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
+    """`self.extend(iterable)`."""
+    for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
+        self.change(tx).append(item)
+    return NONE
+
+
+@CALLABLES.row(deque.extendleft)
+def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
+    """`self.extendleft(iterable)`."""
+    for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
+        self.change(tx).appendleft(item)
+    return NONE
+
+
+@CALLABLES.row(deque.pop)
+def deque_pop(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`self.pop()`."""
+    with user_errors():
+        return self.change(tx).pop()
+
+
+@CALLABLES.row(deque.popleft)
+def deque_popleft(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`self.popleft()`."""
+    with user_errors():
+        return self.change(tx).popleft()
+
+
+@CALLABLES.row(deque.clear)
+def deque_clear(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`self.clear()`."""
+    self.change(tx).clear()
+    return NONE
+
+
+@CALLABLES.row(deque.copy, deque.__copy__)
+def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`self.copy()`."""
+    return DequeTracker(self.items, self.items.maxlen)
+
+
+@CALLABLES.row(deque.reverse)
+def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`self.reverse()`: no structural change for its iterators."""
+    tx.mutations.note(self)
+    self.items.reverse()
+    return NONE
+
+
+@CALLABLES.row(deque.rotate)
+def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = Constant(1), /) -> Tracker:
+    """`self.rotate(steps)`."""
+    self.change(tx).rotate(index_of(tx, steps))
+    return NONE
+
+
+@CALLABLES.row(deque.count)
+def deque_count(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
+    """`self.count(value)`."""
+    return Constant(count(tx, self.items, value))
+
+
+@CALLABLES.row(deque.insert)
+def deque_insert(tx: TraceContext, self: DequeTracker, index: Tracker, item: Tracker, /) -> Tracker:
+    """`self.insert(index, item)`."""
+    place = index_of(tx, index)
+    with user_errors():
+        self.change(tx).insert(place, item)
+    return NONE
+
+
+@CALLABLES.row(deque.remove)
+def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
+    """`self.remove(value)`."""
+    for place, item in enumerate(tuple(self.items)):
+        if known_equal(tx, item, value):
+            del self.change(tx)[place]
+            return NONE
+    return raise_observed(ValueError, not_in_deque(value))
+
+
+@CALLABLES.row(deque.index)
+def deque_index(
+    tx: TraceContext,
+    self: DequeTracker,
+    value: Tracker,
+    start: Tracker | None = None,
+    stop: Tracker | None = None,
+    /,
+) -> Tracker:
+    """`self.index(value, start, stop)`."""
+    place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
+    if place is None:
+        raise_observed(ValueError, not_in_deque(value))
+    return Constant(place)
+
+
+def not_in_deque(value: Tracker) -> str:
+    """CPython's message: the repr of the value."""
+    if not value.is_python_constant():
+        value.unsupported("showing it in a message")
+    return f"{value.as_python_constant()!r} is not in deque"
+
+
+@CALLABLES.row(deque.__reversed__)
+def deque_reversed(tx: TraceContext, self: DequeTracker, /) -> Tracker:
+    """`reversed(self)`."""
+    return DequeIterator(self, backwards=True)

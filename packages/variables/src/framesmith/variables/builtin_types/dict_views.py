@@ -1,0 +1,293 @@
+"""`dict.keys()`, `values()`, `items()` and `MappingProxyType`: live views of a dict."""
+
+import gc
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from types import MappingProxyType
+from typing import Final, final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import CallResult
+from framesmith.variables.builtin_types.dict_entries import Entry
+from framesmith.variables.builtin_types.dict_iterators import DictIterator
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.sequences import unhashable
+from framesmith.variables.builtin_types.set_methods import operand
+from framesmith.variables.builtin_types.sets import SetTracker, as_set, new_set
+from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.operations.compare import FUNCTIONS
+from framesmith.variables.operations.index import known_equal
+
+PICK: Final[dict[str, Callable[[Entry], Tracker]]] = {
+    "keys": lambda entry: entry.key,
+    "values": lambda entry: entry.value,
+    "items": lambda entry: TupleTracker([entry.key, entry.value]),
+}
+_SAMPLES: Final[tuple[dict[str, object], ...]] = ({}, OrderedDict())
+VIEW_TYPES: Final[dict[tuple[bool, str], type]] = {
+    (isinstance(sample, OrderedDict), name): type(getattr(sample, name)())
+    for sample in _SAMPLES
+    for name in PICK
+}
+
+
+@final
+class ViewTracker(Tracker):
+    """A view of a dict. `name` is the method that gives it."""
+
+    def __init__(self, owner: DictTracker, name: str, source: Source | None = None) -> None:
+        self.owner = owner
+        self.name = name
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`dict_keys`, `odict_values` ..."""
+        return VIEW_TYPES[issubclass(self.owner.kind, OrderedDict), self.name]
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods, and `mapping`."""
+        if name == "mapping":
+            return ProxyTracker(self.owner)
+        return builtin_attribute(tx, self, name)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`."""
+        return self.iterator(tx, backwards=False)
+
+    def iterator(self, tx: TraceContext, backwards: bool) -> Tracker:
+        self.owner.complete(tx)
+        sample: OrderedDict[str, object] | dict[str, object]
+        sample = OrderedDict() if issubclass(self.owner.kind, OrderedDict) else {}
+        view = getattr(sample, self.name)()
+        kind = type(reversed(view) if backwards else iter(view))
+        text = f"{'{reversed}' if backwards else '{iter}'}({{0}}.{self.name}())"
+        return DictIterator(self.owner, self.owner.state, PICK[self.name], kind, text, backwards)
+
+    def trackers(self, tx: TraceContext) -> list[Tracker]:
+        """What it gives, in order."""
+        return [PICK[self.name](entry) for entry in self.owner.complete(tx).values()]
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return self.owner.length(tx)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return self.owner.truth(tx)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """A key by look-up, a pair by look-up and equality, a value by search."""
+        if self.name == "keys":
+            return self.owner.contains(tx, item)
+        if self.name == "values":
+            return Constant(any(known_equal(tx, value, item) for value in self.trackers(tx)))
+        pair = as_tuple(item)
+        if pair is None or len(pair.items) != 2:
+            return Constant(False)
+        found = self.owner.get_item(tx, pair.items[0])
+        return Constant(found is not None and known_equal(tx, found, pair.items[1]))
+
+    def as_set(self, tx: TraceContext) -> SetTracker:
+        """`set(self)`."""
+        return new_set(tx, self.trackers(tx))
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`& | - ^` with any iterable (CPython `dictviews_*`): a new set."""
+        if self.name == "values" or symbol not in ("&", "|", "-", "^"):
+            return None
+        if symbol != "&":
+            result = self.as_set(tx)
+            result.update(tx, symbol, self._operand(tx, other))
+            return result
+        return self._intersect(tx, other)
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`iterable <symbol> self`."""
+        if self.name == "values" or symbol not in ("&", "|", "-", "^"):
+            return None
+        if symbol == "&":
+            return self._intersect(tx, other)
+        result = new_set(tx, unpack(tx, other))
+        result.update(tx, symbol, self.as_set(tx))
+        return result
+
+    def _operand(self, tx: TraceContext, other: Tracker) -> SetTracker:
+        return other.as_set(tx) if isinstance(other, ViewTracker) else operand(tx, other)
+
+    def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
+        exact = as_set(other)
+        size = self.owner.size(tx)
+        if exact is not None and exact.kind is set and size <= len(exact.complete(tx)):
+            return exact.combined(tx, "&", self.as_set(tx))
+        view: ViewTracker = self
+        if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
+            view, other = other, self
+        found = [item for item in unpack(tx, other) if view.contains(tx, item).truth(tx)]
+        return new_set(tx, found)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Subset relations with sets and views."""
+        is_view = isinstance(other, ViewTracker) and other.name != "values"
+        if self.name == "values" or not (is_view or as_set(other) is not None):
+            return None
+        if self.name == "items":
+            return self._compare_items(tx, symbol, other)
+        return Constant(bool(FUNCTIONS[symbol](self.as_set(tx).content, self._operand(tx, other).content)))
+
+    def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Values need not be hashable: asked by membership, as `all_contained_in` does."""
+        if symbol not in ("==", "!="):
+            return self.unsupported(f"comparing with {symbol}")
+        mine, theirs = self.owner.size(tx), other.length(tx).as_python_constant()
+        same = mine == theirs and all(other.contains(tx, item).truth(tx) for item in self.trackers(tx))
+        return Constant(same == (symbol == "=="))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """Views of keys and items have no hash; one of values has that of its identity."""
+        return ("object", self) if self.name == "values" else unhashable(self)
+
+    def children(self) -> Iterator[Tracker]:
+        """The dict."""
+        yield self.owner
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`dict.keys(owner)`, whatever a subclass overrides."""
+        base = OrderedDict if issubclass(self.owner.kind, OrderedDict) else dict
+        method = writer.constant(getattr(base, self.name), self.name)
+        return f"{method}({writer.value(self.owner)})"
+
+
+@final
+class ProxyTracker(Tracker):
+    """`MappingProxyType(dict)`: reads go to the dict."""
+
+    def __init__(self, owner: DictTracker, source: Source | None = None) -> None:
+        self.owner = owner
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`mappingproxy`."""
+        return MappingProxyType
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods."""
+        return builtin_attribute(tx, self, name)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """The keys."""
+        return self.owner.iterate(tx)
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return self.owner.length(tx)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return self.owner.truth(tx)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """By key."""
+        return self.owner.contains(tx, item)
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """`self[key]`."""
+        return self.owner.subscript(tx, key)
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self | other`: a dict."""
+        right = other.owner if isinstance(other, ProxyTracker) else other
+        return self.owner.binary(tx, symbol, right)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """As the dict compares."""
+        right = other.owner if isinstance(other, ProxyTracker) else other
+        return self.owner.compare(tx, symbol, right)
+
+    def children(self) -> Iterator[Tracker]:
+        """The dict."""
+        yield self.owner
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `MappingProxyType`."""
+        return f"{writer.constant(MappingProxyType, 'MappingProxyType')}({writer.value(self.owner)})"
+
+
+def _view_row(name: str) -> None:
+    @CALLABLES.row(getattr(dict, name), getattr(OrderedDict, name))
+    def view(tx: TraceContext, self: DictTracker, /) -> Tracker:
+        return ViewTracker(self, name)
+
+
+for _name in PICK:
+    _view_row(_name)
+
+
+def _reversed_row(kind: type) -> None:
+    @CALLABLES.row(kind.__dict__["__reversed__"])
+    def backwards(tx: TraceContext, self: ViewTracker, /) -> Tracker:
+        return self.iterator(tx, backwards=True)
+
+
+for _kind in VIEW_TYPES.values():
+    if "__reversed__" in _kind.__dict__:
+        _reversed_row(_kind)
+
+
+def _proxy_row(name: str) -> None:
+    method = getattr(dict, name)
+
+    @CALLABLES.row(getattr(MappingProxyType, name))
+    def forward(tx: TraceContext, self: ProxyTracker, /, *args: Tracker) -> Tracker:
+        return builtin_attribute(tx, self.owner, method.__name__).call(tx, args, {})
+
+
+for _name in ("get", "keys", "values", "items", "copy", "__reversed__"):
+    _proxy_row(_name)
+
+
+@CALLABLES.row(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])
+def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> Tracker:
+    """`self.isdisjoint(other)`."""
+    return Constant(not any(self.contains(tx, item).truth(tx) for item in unpack(tx, other)))
+
+
+@CALLABLES.row(MappingProxyType)
+def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
+    """`MappingProxyType(dict)`."""
+    storage = mapping.storage()
+    if not isinstance(storage, DictTracker) or storage is not mapping:
+        return mapping.unsupported("a mapping proxy over it")
+    return ProxyTracker(storage)
+
+
+def owner_of(view: object) -> object:
+    """The dict behind a view or proxy: the only object it refers to."""
+    (owner,) = gc.get_referents(view)
+    return owner
+
+
+@WRAP_RULES.exact(*{**dict.fromkeys(VIEW_TYPES.values()), MappingProxyType: None})
+def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing view or proxy: its dict is wrapped."""
+    tx.guard(source, TypeIs(type(value)))
+    owner = tx.wrap(owner_of(value), CallResult(source, owner_of)).realize()
+    storage = owner.storage()
+    if not isinstance(storage, DictTracker):
+        return owner.unsupported("a view of it")
+    if isinstance(value, MappingProxyType):
+        return (
+            ProxyTracker(storage, source)
+            if storage is owner
+            else owner.unsupported("a mapping proxy over it")
+        )
+    name = next(name for (_, name), kind in VIEW_TYPES.items() if kind is type(value))
+    return ViewTracker(storage, name, source)

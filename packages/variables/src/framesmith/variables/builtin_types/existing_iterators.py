@@ -1,0 +1,159 @@
+"""Iterators that existed before the trace, in mid-course: their next items are read without moving them.
+
+The position is not guarded, only that enough items are left: a loop that goes on after a graph break is not
+compiled anew for each turn. On replay the real iterator is moved as far as the trace moved it.
+"""
+
+import gc
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.iterators import can_clone, has_at_least, parts, peek
+from framesmith.guards.kinds import (
+    DistinctObjects,
+    EqualTo,
+    IteratorExhaustedAfter,
+    IteratorHasAtLeast,
+    TypeIs,
+)
+from framesmith.guards.sources import CallResult, IteratorPart, IteratorPeek
+from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, deque, tuple, bytearray)
+
+
+@final
+class ExistingIterator(IteratorTracker):
+    """A builtin iterator over containers. Invariant: `taken` items were read by the trace; the object itself
+    stands where it stood."""
+
+    def __init__(self, value: object, source: Source) -> None:
+        self.value = value
+        self.source: Source = source
+        self.taken = 0
+        self.exhausted = False
+
+    @property
+    def python_type(self) -> type:
+        """The type of the iterator."""
+        return type(self.value)
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item, read ahead; guarded that it is there, or that nothing is."""
+        if self.exhausted:
+            return None
+        self._check_untouched(tx)
+        if not has_at_least(self.value, self.taken + 1):
+            tx.guard(self, IteratorExhaustedAfter(self.taken))
+            tx.mutations.note(self)
+            self.exhausted = True
+            return None
+        tx.guard(self, IteratorHasAtLeast(self.taken + 1))
+        item = tx.wrap(peek(self.value, self.taken), IteratorPeek(self.source, self.taken))
+        tx.mutations.note(self)
+        self.taken += 1
+        return item
+
+    def _check_untouched(self, tx: TraceContext) -> None:
+        """What it runs over must not be an object that the trace changed or moved: reading ahead sees the old
+        state. That it is another object on later calls is guarded."""
+        behind = containers_behind(self.value)
+        for changed in tx.mutations.changed():
+            if changed is self or changed.source is None:
+                continue
+            if isinstance(changed, ExistingIterator):
+                if shares(self.value, changed.value):
+                    raise GraphBreak(UNKNOWN_ITERATOR, "two iterators share one position")
+                continue
+            for index, value in enumerate(behind):
+                if type(value) is not changed.python_type:
+                    continue
+                if getattr(changed, "value", None) is value:
+                    raise GraphBreak(UNKNOWN_ITERATOR, "the container behind an iterator was changed")
+                apart = DistinctObjects((changed.source, CallResult(self.source, container_at(index))))
+                tx.guards.add(Guard.relation(apart, Reason("one is changed, the other iterated over", None)))
+
+    def replay(self, writer: Writer) -> None:
+        """Move the real iterator."""
+        place = writer.load(self.source)
+        if self.taken:
+            writer.statement(f"{writer.constant(step_on, 'step_on')}({place}, {self.taken})")
+        if self.exhausted:
+            writer.statement(f"{writer.constant(next, 'next')}({place}, None)")
+
+
+@cache
+def container_at(index: int) -> Callable[[object], object]:
+    """A function that gives the index-th of `containers_behind`: one per index, as sources compare functions."""
+
+    def container_behind(iterator: object) -> object:
+        return containers_behind(iterator)[index]
+
+    return container_behind
+
+
+def containers_behind(iterator: object) -> list[object]:
+    """The containers that an iterator and its inner iterators run over."""
+    found: list[object] = []
+    pending = [iterator]
+    while pending:
+        for referent in gc.get_referents(pending.pop()):
+            if isinstance(referent, CONTAINERS):
+                found.append(referent)
+            elif hasattr(type(referent), "__next__"):
+                pending.append(referent)
+    return found
+
+
+def inner_iterators(iterator: object) -> list[object]:
+    """The iterator and those it advances."""
+    found, pending = [], [iterator]
+    while pending:
+        current = pending.pop()
+        found.append(current)
+        pending.extend(r for r in gc.get_referents(current) if hasattr(type(r), "__next__"))
+    return found
+
+
+def shares(one: object, other: object) -> bool:
+    """Whether advancing one of two iterators moves the other."""
+    mine = {id(inner) for inner in inner_iterators(one)}
+    return any(id(inner) in mine for inner in inner_iterators(other))
+
+
+@WRAP_RULES.when(35, lambda value: isinstance(value, Iterator) and can_clone(value))
+def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing iterator over builtin containers."""
+    tx.guard(source, TypeIs(type(value)))
+    return ExistingIterator(value, source)
+
+
+@WRAP_RULES.exact(map, filter)
+def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing `map` or `filter`: it has no state but that of its parts, which are wrapped."""
+    tx.guard(source, TypeIs(type(value)))
+    members = [tx.wrap(part, IteratorPart(source, index)) for index, part in enumerate(parts(value))]
+    function, inner = members[0].realize(), [member.realize() for member in members[1:]]
+    tx.guard(CallResult(source, part_count), EqualTo(len(members)))
+    tracker: Tracker
+    tracker = (
+        MapIterator(function, inner)
+        if type(value) is map
+        else FilterIterator(function, inner[0], filter, True)
+    )
+    tracker.source = source
+    return tracker
+
+
+def part_count(iterator: object) -> object:
+    """How many parts an iterator has."""
+    return len(parts(iterator))

@@ -1,0 +1,198 @@
+"""`zip`, `enumerate`, `map` and `filter`: iterators over other iterators, and the rows that make them."""
+
+from collections.abc import Iterator, Sequence
+from typing import final
+
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.binary import binary
+from framesmith.variables.operations.index import index_of, known_truth
+
+ONE = Constant(1)
+
+
+def is_none(value: Tracker | None) -> bool:
+    """Whether an argument is None or was not given."""
+    return value is None or (isinstance(value, Constant) and value.value is None)
+
+
+@final
+class ZipIterator(IteratorTracker):
+    """`zip(*iterators, strict=)`."""
+
+    def __init__(self, parts: Sequence[Tracker], strict: bool) -> None:
+        self.parts = parts
+        self.strict = strict
+
+    @property
+    def python_type(self) -> type:
+        """`zip`."""
+        return zip
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """One item of each; the shortest ends it."""
+        items: list[Tracker] = []
+        for index, part in enumerate(self.parts):
+            item = part.advance(tx)
+            if item is None:
+                if self.strict:
+                    self._check_ended(tx, index)
+                return None
+            items.append(item)
+        return TupleTracker(items) if items else None
+
+    def _check_ended(self, tx: TraceContext, ended: int) -> None:
+        """`strict=True` (Python/bltinmodule.c, zip_next): the first must end first, and all together."""
+        if ended:
+            others = "argument 1" if ended == 1 else f"arguments 1-{ended}"
+            raise_observed(ValueError, f"zip() argument {ended + 1} is shorter than {others}")
+        for index, part in enumerate(self.parts[1:], 1):
+            if part.advance(tx) is not None:
+                others = "argument 1" if index == 1 else f"arguments 1-{index}"
+                raise_observed(ValueError, f"zip() argument {index + 1} is longer than {others}")
+
+    def children(self) -> Iterator[Tracker]:
+        """The iterators."""
+        return iter(self.parts)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `zip` on the iterators as they stand."""
+        parts = "".join([f"{writer.value(part)}, " for part in self.parts])
+        return f"{writer.constant(zip, 'zip')}({parts}strict={self.strict})"
+
+
+@final
+class EnumerateIterator(IteratorTracker):
+    """`enumerate(iterator, count)`."""
+
+    def __init__(self, part: Tracker, count: Tracker) -> None:
+        self.part = part
+        self.count = count
+
+    @property
+    def python_type(self) -> type:
+        """`enumerate`."""
+        return enumerate
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The count and the item."""
+        item = self.part.advance(tx)
+        if item is None:
+            return None
+        tx.mutations.note(self)
+        count, self.count = self.count, binary(tx, "+", self.count, ONE)
+        return TupleTracker([count, item])
+
+    def children(self) -> Iterator[Tracker]:
+        """Iterator and count."""
+        return iter((self.part, self.count))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `enumerate` from the present count."""
+        return f"{writer.constant(enumerate, 'enumerate')}({writer.value(self.part)}, {writer.value(self.count)})"
+
+
+@final
+class MapIterator(IteratorTracker):
+    """`map(function, *iterators)`."""
+
+    def __init__(self, function: Tracker, parts: Sequence[Tracker]) -> None:
+        self.function = function
+        self.parts = parts
+
+    @property
+    def python_type(self) -> type:
+        """`map`."""
+        return map
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The function of one item of each."""
+        items: list[Tracker] = []
+        for part in self.parts:
+            item = part.advance(tx)
+            if item is None:
+                return None
+            items.append(item)
+        return self.function.call(tx, items, {})
+
+    def children(self) -> Iterator[Tracker]:
+        """Function and iterators."""
+        return iter((self.function, *self.parts))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `map` on the iterators as they stand."""
+        parts = ", ".join([writer.value(part) for part in self.parts])
+        return f"{writer.constant(map, 'map')}({writer.value(self.function)}, {parts})"
+
+
+@final
+class FilterIterator(IteratorTracker):
+    """`filter(function, iterator)` and, with `keep` false, `itertools.filterfalse`."""
+
+    def __init__(self, function: Tracker, part: Tracker, kind: type, keep: bool) -> None:
+        self.function = function
+        self.part = part
+        self.kind = kind
+        self.keep = keep
+
+    @property
+    def python_type(self) -> type:
+        """`filter` or `filterfalse`."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item that passes; a test that only the running program can answer breaks the graph."""
+        by_itself = is_none(self.function) or (
+            self.function.is_python_constant() and self.function.as_python_constant() is bool
+        )
+        while (item := self.part.advance(tx)) is not None:
+            answer = item if by_itself else self.function.call(tx, [item], {})
+            if known_truth(tx, answer) == self.keep:
+                return item
+        return None
+
+    def children(self) -> Iterator[Tracker]:
+        """Function and iterator."""
+        return iter((self.function, self.part))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of the constructor on the iterator as it stands."""
+        make = writer.constant(self.kind, self.kind.__name__)
+        return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
+
+
+def iterators(tx: TraceContext, iterables: Sequence[Tracker]) -> list[Tracker]:
+    """`iter()` of each."""
+    return [iterable.realize().iterate(tx).realize() for iterable in iterables]
+
+
+@CALLABLES.row(zip)
+def call_zip(tx: TraceContext, *iterables: Tracker, strict: Tracker | None = None) -> Tracker:
+    """`zip(*iterables, strict=False)`."""
+    return ZipIterator(iterators(tx, iterables), strict is not None and known_truth(tx, strict))
+
+
+@CALLABLES.row(enumerate)
+def call_enumerate(tx: TraceContext, iterable: Tracker, start: Tracker | None = None) -> Tracker:
+    """`enumerate(iterable, start=0)`."""
+    if start is not None and not isinstance(start, Constant) and start.python_type is not int:
+        start = Constant(index_of(tx, start))
+    if isinstance(start, Constant):
+        start = Constant(index_of(tx, start))
+    return EnumerateIterator(iterable.iterate(tx).realize(), Constant(0) if start is None else start)
+
+
+@CALLABLES.row(map)
+def call_map(tx: TraceContext, function: Tracker, first: Tracker, /, *others: Tracker) -> Tracker:
+    """`map(function, *iterables)`."""
+    return MapIterator(function, iterators(tx, [first, *others]))
+
+
+@CALLABLES.row(filter)
+def call_filter(tx: TraceContext, function: Tracker, iterable: Tracker, /) -> Tracker:
+    """`filter(function, iterable)`."""
+    return FilterIterator(function, iterable.iterate(tx).realize(), filter, True)

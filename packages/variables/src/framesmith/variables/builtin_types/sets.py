@@ -1,0 +1,410 @@
+"""`set` and `frozenset`: the tracker. Methods stand in `set_methods`.
+
+The order in which a set gives its items depends on hashes and on its history. A real set of stand-ins goes through
+the same history, so the order is that of eager; where it cannot be known (an existing set of several items that
+was changed in place) iteration breaks the graph.
+"""
+
+import operator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.guards import Source
+from framesmith.guards.comparison import is_plain_constant
+from framesmith.guards.kinds import EqualTo, HasKey, LengthIs, TypeIs
+from framesmith.guards.sources import CallResult, SetItemAt
+from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.operations.compare import FUNCTIONS
+
+Content = set[Hashable] | frozenset[Hashable]
+OPERATIONS: Final[dict[str, Callable[[Content, Content], Content]]] = {
+    "&": operator.and_,
+    "|": operator.or_,
+    "-": operator.sub,
+    "^": operator.xor,
+}
+UPDATES: Final[dict[str, Callable[[set[Hashable], Content], None]]] = {
+    "&": set.intersection_update,
+    "|": set.update,
+    "-": set.difference_update,
+    "^": set.symmetric_difference_update,
+}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """An item that is no constant, inside the real set: equal and hashed by its hash key."""
+
+    name: Hashable
+
+
+def stand_in(name: Hashable) -> Hashable:
+    """What represents an item in the real set: the value of a constant, so that hashes and order are real."""
+    match name:
+        case ("constant", value):
+            return value  # type: ignore[no-any-return]  # a constant's value is hashable
+        case ("tuple", tuple(members)):
+            return tuple([stand_in(member) for member in members])
+        case ("frozenset", frozenset(members)):
+            return frozenset([stand_in(member) for member in members])
+        case _:
+            return StandIn(name)
+
+
+@final
+class SetTracker(Tracker):
+    """A set. Invariant: once `is_complete`, `content` and `members` have the same keys; `members` gives the
+    tracker of each stand-in."""
+
+    def __init__(
+        self,
+        source: Source | None = None,
+        kind: type = set,
+        value: "set[object] | frozenset[object] | None" = None,
+    ) -> None:
+        self.source = source
+        self.kind = kind
+        self.value = value
+        self.members: dict[Hashable, Tracker] = {}
+        self.content: Content = set()
+        self.is_complete = value is None
+        self.order_known = True
+        self._visiting = False
+
+    @property
+    def python_type(self) -> type:
+        """`set`, `frozenset` or the subclass whose storage this is."""
+        return self.kind
+
+    # -- reading -----------------------------------------------------------------------------------
+    def complete(self, tx: TraceContext) -> Content:
+        """All members; an existing set is guarded by its members in their order."""
+        if self.is_complete:
+            return self.content
+        assert self.value is not None and self.source is not None
+        self.is_complete = True
+        values = [*_iterate(self.value)]
+        if all(is_plain_constant(value) for value in values):
+            tx.guard(CallResult(self.source, in_order), EqualTo(tuple(values)))
+            trackers = [from_python(value) for value in values]
+            self.content = self.value
+        else:
+            tx.guard(self, LengthIs(len(values)))
+            places = [SetItemAt(self.source, index) for index in range(len(values))]
+            trackers = [lazy(tx, value, place).realize() for value, place in zip(values, places, strict=True)]
+            self.content = {stand_in(tracker.hash_key(tx)) for tracker in trackers}
+        self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
+        return self.content
+
+    def has(self, tx: TraceContext, item: Tracker) -> bool:
+        """Membership; for an existing set that was not read whole, only the answer is guarded."""
+        item = item.realize()
+        name = name_of(tx, item)
+        if not self.is_complete and self.value is not None:
+            plain = isinstance(item, Constant) and is_plain_constant(item.value)
+            if plain and all(is_plain_constant(value) for value in _iterate(self.value)):
+                assert isinstance(item, Constant)
+                found = item.value in self.value
+                tx.guard(self, HasKey(item.value, found))
+                return found
+        return name in self.complete(tx)
+
+    def in_order(self, tx: TraceContext) -> list[Tracker]:
+        """The members in iteration order."""
+        content = self.complete(tx)
+        if not self.order_known and len(content) > 1:
+            raise GraphBreak(UNKNOWN_ITERATOR, "the order of an existing set after it was changed")
+        if self.value is not None and self.order_known:
+            return list(self.members.values())
+        return [self.members[name] for name in content]
+
+    # -- changing ----------------------------------------------------------------------------------
+    def change(self, tx: TraceContext) -> set[Hashable]:
+        """The content, about to be changed."""
+        content = self.complete(tx)
+        tx.mutations.note(self)
+        if self.source is not None:
+            self.order_known = False
+        if content is self.value or not isinstance(content, set):
+            content = self.content = set(content)
+        return content
+
+    def add(self, tx: TraceContext, item: Tracker) -> None:
+        """Add an item; one that is there already stays."""
+        name = stand_in(item.realize().hash_key(tx))
+        if name not in self.complete(tx):
+            self.change(tx).add(name)
+            self.members[name] = item.realize()
+
+    def discard(self, tx: TraceContext, item: Tracker) -> bool:
+        """Take an item out; False when it was not there."""
+        name = name_of(tx, item.realize())
+        if name not in self.complete(tx):
+            return False
+        self.change(tx).discard(name)
+        del self.members[name]
+        return True
+
+    def combined(self, tx: TraceContext, symbol: str, other: "SetTracker") -> "SetTracker":
+        """A new set: `self <symbol> other`."""
+        result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
+        result.content = OPERATIONS[symbol](self.complete(tx), other.complete(tx))
+        result.order_known = _order_known(self, other)
+        result.members = _members(result.content, self, other)
+        return result
+
+    def copy(self, tx: TraceContext, kind: type) -> "SetTracker":
+        """A new set with the same members."""
+        result = SetTracker(None, kind)
+        result.content = set(self.complete(tx)) if kind is set else frozenset(self.complete(tx))
+        result.members = _members(result.content, self)
+        result.order_known = _order_known(self)
+        return result
+
+    def update(self, tx: TraceContext, symbol: str, other: "SetTracker") -> None:
+        """`self <symbol>= other`, in place."""
+        theirs = other.complete(tx)
+        known = _order_known(self, other) and self.source is None
+        before, operand = dict(self.members), set(theirs) if other is self else theirs
+        content = self.change(tx)
+        UPDATES[symbol](content, operand)
+        twin = SetTracker()
+        twin.members = before
+        self.members = _members(content, twin, other)
+        self.order_known = known
+
+    # -- slots -------------------------------------------------------------------------------------
+    def is_python_constant(self) -> bool:
+        """Whether all members are known and it was read whole."""
+        if self._visiting or not self.is_complete:
+            return False
+        self._visiting = True
+        try:
+            return all(member.is_python_constant() for member in self.members.values())
+        finally:
+            self._visiting = False
+
+    def as_python_constant(self) -> object:
+        """A fresh set of the values."""
+        values = [self.members[name].as_python_constant() for name in self.content]
+        return frozenset(values) if issubclass(self.kind, frozenset) else set(values)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods."""
+        return builtin_attribute(tx, self, name)
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """`iter(self)`."""
+        return SetIterator(self, self.in_order(tx))
+
+    def length(self, tx: TraceContext) -> Tracker:
+        """`len(self)`."""
+        return Constant(self._size(tx))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Not empty."""
+        return self._size(tx) > 0
+
+    def _size(self, tx: TraceContext) -> int:
+        if self.is_complete or self.value is None:
+            return len(self.content)
+        tx.guard(self, LengthIs(len(self.value)))
+        return len(self.value)
+
+    def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
+        """By hash and equality."""
+        return Constant(self.has(tx, item))
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`& | - ^` with a set."""
+        right = as_set(other)
+        if symbol not in OPERATIONS or right is None:
+            return None
+        return self.combined(tx, symbol, right)
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`&= |= -= ^=` change a set; a frozenset has no in-place form."""
+        right = as_set(other)
+        if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
+            return None
+        self.update(tx, symbol, right)
+        return self
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Subset relations."""
+        right = as_set(other)
+        if right is None:
+            return None
+        return Constant(bool(FUNCTIONS[symbol](self.complete(tx), right.complete(tx))))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """A frozenset by its members; a set has no hash."""
+        if not issubclass(self.kind, frozenset):
+            return unhashable(self)
+        self.complete(tx)
+        return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
+
+    def children(self) -> Iterator[Tracker]:
+        """The members that are known."""
+        return iter(self.members.values())
+
+    # -- after the graph ---------------------------------------------------------------------------
+    def reconstruct(self, writer: Writer) -> str:
+        """A display; a set that holds itself through an instance is made empty and filled."""
+        kind = writer.constant(self.kind, self.kind.__name__)
+        if reaches_itself(self) and self.kind is set:
+            name = writer.define(self, f"{kind}()", "set")
+            writer.statement(f"{name}.update({self._display(writer)})")
+            return name
+        if self.kind is set:
+            return f"{{{self._display(writer)[1:-1]}}}" if self.content else f"{kind}()"
+        if self.kind is not frozenset:
+            self.unsupported("building it again after the graph")
+        return f"{kind}({self._display(writer)})"
+
+    def replay(self, writer: Writer) -> None:
+        """Take out what is gone, then add what is new."""
+        assert self.source is not None
+        place = writer.load(self.source)
+        writer.statement(f"{writer.constant(put_members, 'put_members')}({place}, {self._display(writer)})")
+
+    def _display(self, writer: Writer) -> str:
+        return f"[{', '.join([writer.value(self.members[name]) for name in self.content])}]"
+
+
+@final
+class SetIterator(IteratorTracker):
+    """`iter(set)`. Invariant: `owner is None` once exhausted."""
+
+    def __init__(self, owner: SetTracker, items: list[Tracker]) -> None:
+        self.owner: SetTracker | None = owner
+        self.items = items
+        self.names = frozenset(owner.content)
+        self.index = 0
+        self.spoiled = False
+
+    @property
+    def python_type(self) -> type:
+        """`set_iterator`."""
+        return type(iter(set()))
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next member; RuntimeError when the size changed."""
+        tx.mutations.note(self)
+        if self.owner is None:
+            return None
+        if self.spoiled or len(self.owner.content) != len(self.items):
+            self.spoiled = True
+            raise_observed(RuntimeError, "Set changed size during iteration")
+        if self.owner.content != self.names:
+            raise GraphBreak(UNKNOWN_ITERATOR, "a set changed while it was iterated over")
+        if self.index >= len(self.items):
+            self.owner = None
+            return None
+        self.index += 1
+        return self.items[self.index - 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """The set and what is still to come."""
+        return iter(() if self.owner is None else (self.owner, *self.items[self.index :]))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """An iterator over the set, stepped on; only when the real set gives the same order."""
+        make = writer.constant(iter, "iter")
+        if self.owner is None:
+            return f"{make}({writer.constant(set, 'set')}())"
+        if self.index and (self.owner.source is None or not self.owner.order_known):
+            self.unsupported("building it again in mid-course")
+        name = writer.define(self, f"{make}({writer.value(self.owner)})", "iterator")
+        if self.index:
+            writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
+        return name
+
+
+def put_members(target: set[object], members: list[object]) -> None:
+    """Make `target` hold just these members, without running code of a subclass."""
+    set.intersection_update(target, members)
+    set.update(target, members)
+
+
+def name_of(tx: TraceContext, item: Tracker) -> Hashable:
+    """The stand-in of an item that is looked for: CPython looks for a set as if it were frozen."""
+    storage = item.storage()
+    if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
+        return frozenset(storage.complete(tx))
+    return stand_in(item.hash_key(tx))
+
+
+def _members(content: Content, *owners: SetTracker) -> dict[Hashable, Tracker]:
+    """The trackers of a content: of the first owner that has them, as the first of two equal items stays."""
+    return {name: next(owner.members[name] for owner in owners if name in owner.members) for name in content}
+
+
+def _order_known(*sets: SetTracker) -> bool:
+    return all(each.order_known or len(each.content) < 2 for each in sets)
+
+
+def as_set(tracker: Tracker) -> SetTracker | None:
+    """The set part of a tracker; a constant frozenset counts."""
+    tracker = tracker.realize().storage()
+    if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
+        return build_set(tracker.value)
+    return tracker if isinstance(tracker, SetTracker) else None
+
+
+def new_set(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
+    """A set born in the trace."""
+    result = SetTracker(None, kind)
+    for item in items:
+        result.add(tx, item)
+    return result
+
+
+def build_set(value: object) -> SetTracker:
+    """The tracker of a set born in the trace, from known values."""
+    assert isinstance(value, set | frozenset)
+    result = SetTracker(None, type(value))
+    result.content = value
+    result.members = {item: from_python(item) for item in value}
+    return result
+
+
+register_builder(set, build_set)
+register_builder(frozenset, build_set)
+
+
+@WRAP_RULES.exact(set, frozenset)
+def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing set, nothing of it looked at yet."""
+    assert isinstance(value, set | frozenset)
+    tx.guard(source, TypeIs(type(value)))
+    return set_storage(tx, value, source, type(value))
+
+
+def set_storage(
+    tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, kind: type
+) -> SetTracker:
+    """The set part of an existing set or instance of a subclass, whose type is guarded already."""
+    return SetTracker(source, kind, value)
+
+
+def in_order(value: object) -> object:
+    """The members in iteration order, as a guard compares them."""
+    assert isinstance(value, set | frozenset)
+    return tuple(_iterate(value))
+
+
+def _iterate(value: "set[object] | frozenset[object]") -> Iterator[object]:
+    return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)

@@ -1,0 +1,130 @@
+"""Rows for the builtins that run over an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
+
+from collections.abc import Sequence
+
+from framesmith.variables.builtin_types.iterator_chains import is_none
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.sequences import sort_items
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.binary import binary
+from framesmith.variables.operations.index import known_compare, known_truth
+
+
+@CALLABLES.row(sum)
+def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = None) -> Tracker:
+    """`sum(iterable, start=0)`. Known numbers are summed by the real function: it compensates floats on 3.12."""
+    total: Tracker = Constant(0) if start is None else start
+    if isinstance(total, Constant) and isinstance(total.value, str | bytes):
+        name, join = ("strings", "''") if isinstance(total.value, str) else ("bytes", "b''")
+        raise_observed(TypeError, f"sum() can't sum {name} [use {join}.join(seq) instead]")
+    items = [item.realize() for item in unpack(tx, iterable)]
+    known = 0
+    while known < len(items) and isinstance(items[known], Constant):
+        known += 1
+    if known and isinstance(total, Constant):
+        values = [item.as_python_constant() for item in items[:known]]
+        total = fold(tx, lambda first: sum(values, first), [total])
+        items = items[known:]
+    for item in items:
+        total = binary(tx, "+", total, item)
+    return total
+
+
+@CALLABLES.row(any)
+def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+    """`any(iterable)`: stops at the first that is true."""
+    return Constant(_stops(tx, iterable, True))
+
+
+@CALLABLES.row(all)
+def call_all(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+    """`all(iterable)`: stops at the first that is false."""
+    return Constant(not _stops(tx, iterable, False))
+
+
+def _stops(tx: TraceContext, iterable: Tracker, wanted: bool) -> bool:
+    iterator = iterable.iterate(tx).realize()
+    while (item := iterator.advance(tx)) is not None:
+        if known_truth(tx, item) == wanted:
+            return True
+    return False
+
+
+@CALLABLES.row(min)
+def call_min(
+    tx: TraceContext,
+    first: Tracker,
+    /,
+    *others: Tracker,
+    key: Tracker | None = None,
+    default: Tracker | None = None,
+) -> Tracker:
+    """`min(iterable)`, `min(a, b, ...)`."""
+    return _extreme(tx, "min", "<", (first, *others), key, default)
+
+
+@CALLABLES.row(max)
+def call_max(
+    tx: TraceContext,
+    first: Tracker,
+    /,
+    *others: Tracker,
+    key: Tracker | None = None,
+    default: Tracker | None = None,
+) -> Tracker:
+    """`max(iterable)`, `max(a, b, ...)`."""
+    return _extreme(tx, "max", ">", (first, *others), key, default)
+
+
+def _extreme(
+    tx: TraceContext,
+    name: str,
+    symbol: str,
+    operands: Sequence[Tracker],
+    key: Tracker | None,
+    default: Tracker | None,
+) -> Tracker:
+    if len(operands) > 1 and default is not None:
+        message = f"Cannot specify a default for {name}() with multiple positional arguments"
+        raise_observed(TypeError, message)
+    items = list(operands) if len(operands) > 1 else unpack(tx, operands[0])
+    if not items:
+        if default is not None:
+            return default
+        raise_observed(ValueError, f"{name}() {EMPTY}")
+    best = best_key = None
+    for item in items:
+        value = item if key is None or is_none(key) else key.call(tx, [item], {})
+        if best is None or best_key is None or known_compare(tx, symbol, value, best_key):
+            best, best_key = item, value
+    assert best is not None
+    return best
+
+
+def _empty_message() -> str:
+    try:
+        min(())
+    except ValueError as error:
+        return str(error).removeprefix("min() ")
+    raise AssertionError("min(()) gave a value")
+
+
+# "arg is an empty sequence" on 3.11, "iterable argument is empty" since 3.12.
+EMPTY = _empty_message()
+
+
+@CALLABLES.row(sorted)
+def call_sorted(
+    tx: TraceContext, iterable: Tracker, /, *, key: Tracker | None = None, reverse: Tracker | None = None
+) -> Tracker:
+    """`sorted(iterable, key=, reverse=)`."""
+    items = unpack(tx, iterable)
+    function = None if is_none(key) else key
+    descending = reverse is not None and known_truth(tx, reverse)
+    sort_items(tx, items, None if function is None else lambda i: function.call(tx, [i], {}), descending)
+    return ListTracker(items)

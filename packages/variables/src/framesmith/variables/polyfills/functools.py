@@ -1,0 +1,61 @@
+"""Python forms of C functions of `functools`; they are traced in place of the originals."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+MISSING = object()
+
+
+def reduce(
+    function: Callable[[Any, Any], Any],  # any user function
+    iterable: Iterable[object],
+    initial: object = MISSING,
+    /,
+) -> object:
+    """`functools.reduce`."""
+    iterator = iter(iterable)
+    if initial is MISSING:
+        try:
+            value = next(iterator)
+        except StopIteration:
+            raise TypeError("reduce() of empty iterable with no initial value") from None
+    else:
+        value = initial
+    for item in iterator:
+        value = function(value, item)
+    return value
+
+
+class ComparisonKey:
+    """What `cmp_to_key(compare)` makes of an object."""
+
+    __slots__ = ("_compare", "obj")
+    __hash__ = None  # type: ignore[assignment]  # as the original
+
+    def __init__(self, obj: object, compare: Callable[[Any, Any], Any]) -> None:
+        self.obj = obj
+        self._compare = compare
+
+    def __lt__(self, other: "ComparisonKey") -> object:
+        return self._compare(self.obj, other.obj) < 0
+
+    def __gt__(self, other: "ComparisonKey") -> object:
+        return self._compare(self.obj, other.obj) > 0
+
+    def __eq__(self, other: "ComparisonKey") -> object:  # type: ignore[override]
+        return self._compare(self.obj, other.obj) == 0
+
+    def __le__(self, other: "ComparisonKey") -> object:
+        return self._compare(self.obj, other.obj) <= 0
+
+    def __ge__(self, other: "ComparisonKey") -> object:
+        return self._compare(self.obj, other.obj) >= 0
+
+
+def cmp_to_key(mycmp: Callable[[Any, Any], Any]) -> Callable[[object], ComparisonKey]:
+    """`functools.cmp_to_key`."""
+
+    def key(obj: object) -> ComparisonKey:
+        return ComparisonKey(obj, mycmp)
+
+    return key
