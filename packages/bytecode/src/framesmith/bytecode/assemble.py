@@ -5,6 +5,7 @@ stack size it needs. What cannot be encoded is an AssembleError; whether it make
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from types import CodeType
 
 from framesmith.bytecode import exception_table, line_table, stack_depth
@@ -45,7 +46,7 @@ def assemble(parts: CodeParts) -> CodeType:
         parts.posonlyargcount,
         parts.kwonlyargcount,
         len(parts.varnames),
-        max(parts.stacksize, stack_depth.highest(parts, numbers)),
+        max(parts.stacksize, stack_depth.highest(parts)),
         parts.flags,
         _bytes(parts, numbers, starts),
         tuple(constants.values),
@@ -60,11 +61,6 @@ def assemble(parts: CodeParts) -> CodeType:
         tuple(parts.freevars),
         tuple(parts.cellvars),
     )
-
-
-def encoded_arguments(parts: CodeParts) -> list[int]:
-    """The number beside each instruction; jumps get zero."""
-    return _numbers(parts, ConstantPool(parts.constants), NamePool(parts.names, "name"))
 
 
 def _numbers(parts: CodeParts, constants: ConstantPool, names: NamePool) -> list[int]:
@@ -166,12 +162,12 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
     for index, instruction in enumerate(instructions):
         if KINDS[instruction.name] is ArgumentKind.JUMP:
             _turn(parts, index, instruction, targets.get(index))
-    prefixes = [max(_prefixes(number), one.width) for number, one in zip(numbers, instructions)]
+    prefixes = [max(_prefixes(number), one.width) for number, one in zip(numbers, instructions, strict=True)]
     sizes = [1 + CACHES[instruction.name] for instruction in instructions]
     jumps: dict[int, int] = {}
     while True:
         starts = [0]
-        for size, more in zip(sizes, prefixes):
+        for size, more in zip(sizes, prefixes, strict=True):
             starts.append(starts[-1] + size + more)
         changed = False
         for index, target in targets.items():
@@ -213,7 +209,7 @@ def _bytes(parts: CodeParts, numbers: list[int], starts: list[int]) -> bytes:
 
 def _lines(parts: CodeParts, starts: list[int]) -> bytes:
     sizes = (starts[index + 1] - starts[index] for index in range(len(parts.instructions)))
-    entries = zip((one.position for one in parts.instructions), sizes)
+    entries = zip((one.position for one in parts.instructions), sizes, strict=True)
     return line_table.encode(entries, parts.firstlineno)
 
 
@@ -232,7 +228,7 @@ def _table(parts: CodeParts, starts: list[int]) -> bytes:
             f"{parts.qualname}: an exception region names {error.args[0]}, not in the code"
         ) from None
     rows.sort()
-    for before, after in zip(rows, rows[1:]):
+    for before, after in pairwise(rows):
         if before.end > after.start:
             raise AssembleError(f"{parts.qualname}: exception regions overlap: {before} and {after}")
     return exception_table.encode(row for row in rows if row.start < row.end)

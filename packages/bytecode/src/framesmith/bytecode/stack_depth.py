@@ -6,7 +6,6 @@ that function counts a compiler's convention rather than what the interpreter do
 """
 
 import opcode
-from collections.abc import Sequence
 from typing import Final
 
 from framesmith.bytecode.code_parts import CodeParts
@@ -18,25 +17,32 @@ _FIXED: Final = {
     "PRECALL": 0,  # counted as the whole call in 3.11; it moves nothing
     "RETURN_GENERATOR": 1,  # the generator is resumed with a value on its stack
 }
+_FLAGGED: Final = frozenset(
+    name for name, kind in KINDS.items() if kind in (ArgumentKind.NAME_FLAG1, ArgumentKind.NAME_FLAG2)
+)
 _HAS_ARGUMENT: Final = frozenset(name for name, kind in KINDS.items() if kind is not ArgumentKind.NONE)
 
 
-def effect(instruction: Instruction, number: int, jump: bool) -> int:
-    """Change of depth made by an instruction whose encoded argument is `number`."""
+def effect(instruction: Instruction, jump: bool) -> int:
+    """Change of depth made by an instruction, when it jumps or when it does not."""
     name = instruction.name
     fixed = _FIXED.get(name)
     if fixed is not None:
         return fixed
+    argument = instruction.argument
+    if name in _FLAGGED:
+        assert isinstance(argument, tuple)
+        argument = argument[1]
+    number = argument if isinstance(argument, int) else 0
     if name == "CALL":
         return -number - 1
-    argument = number if name in _HAS_ARGUMENT else None
-    return opcode.stack_effect(NUMBERS[name], argument, jump=jump)
+    return opcode.stack_effect(NUMBERS[name], number if name in _HAS_ARGUMENT else None, jump=jump)
 
 
-def depths(parts: CodeParts, numbers: Sequence[int]) -> list[int | None]:
+def depths(parts: CodeParts) -> list[int | None]:
     """Depth before each instruction; None for what cannot be reached.
 
-    `numbers` are the encoded arguments. Raises AssembleError when two paths disagree or the stack underflows.
+    Raises AssembleError when two paths disagree, the stack underflows, or control runs off the end.
     """
     instructions = parts.instructions
     index_of = parts.index_of()
@@ -60,10 +66,10 @@ def depths(parts: CodeParts, numbers: Sequence[int]) -> list[int | None]:
                 region = parts.regions[handler]
                 todo.append((index_of[region.target], region.depth + region.push_lasti + 1))
             if instruction.target is not None:
-                todo.append((index_of[instruction.target], depth + effect(instruction, numbers[index], True)))
+                todo.append((index_of[instruction.target], depth + effect(instruction, True)))
             if instruction.name in NO_FALL_THROUGH:
                 break
-            depth += effect(instruction, numbers[index], False)
+            depth += effect(instruction, False)
             if depth < 0:
                 raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} pops an empty stack")
             index += 1
@@ -80,17 +86,17 @@ def handlers(parts: CodeParts, index_of: dict[Instruction, int]) -> list[int | N
     return covering
 
 
-def highest(parts: CodeParts, numbers: Sequence[int]) -> int:
+def highest(parts: CodeParts) -> int:
     """The stack size the instructions need."""
     top = 0
-    found = depths(parts, numbers)
+    found = depths(parts)
     for index, depth in enumerate(found):
         if depth is None:
             continue
         instruction = parts.instructions[index]
-        top = max(top, depth, depth + effect(instruction, numbers[index], False))
+        top = max(top, depth, depth + effect(instruction, False))
         if instruction.target is not None:
-            top = max(top, depth + effect(instruction, numbers[index], True))
+            top = max(top, depth + effect(instruction, True))
     return top
 
 

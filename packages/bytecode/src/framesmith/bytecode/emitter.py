@@ -1,0 +1,139 @@
+"""`Emitter`: instructions written one after the other, with labels, exception regions and stack depth.
+
+The mechanism only. What to write for a call, a loop or a `with` block, on each version of CPython, is in
+`framesmith.bytecode.emitting`. The result is `CodeParts`, for `assemble`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, final
+
+from framesmith.bytecode import stack_depth
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
+from framesmith.bytecode.opcodes import NO_FALL_THROUGH
+
+
+@final
+class Cover(NamedTuple):
+    """Where exceptions of the instructions being written lead."""
+
+    target: Instruction
+    depth: int
+    push_lasti: bool
+
+
+@final
+class Emitter:
+    """Appends instructions to `parts`, stamping `position` on each.
+
+    A label is an instruction (a NOP) that may be jumped to before it is placed. `depth` is the stack depth
+    before the next instruction, None when control does not get there. Regions nest; the innermost counts.
+    """
+
+    def __init__(self, parts: CodeParts, depth: int = 0) -> None:
+        self.parts = parts
+        self.position: Position = NOWHERE
+        self.depth: int | None = depth
+        self._covers: list[Cover] = []
+        self._label_depths: dict[Instruction, int] = {}
+        self._covered: list[Cover | None] = []
+        self._first = len(parts.instructions)
+
+    def emit(self, name: str, argument: object = None, target: Instruction | None = None) -> Instruction:
+        """Append one native instruction."""
+        return self.append(Instruction(name, argument, target, self.position))
+
+    def append(self, instruction: Instruction) -> Instruction:
+        """Append an instruction made elsewhere (its position is kept)."""
+        self.parts.instructions.append(instruction)
+        self._covered.append(self._covers[-1] if self._covers else None)
+        if self.depth is None:
+            return instruction
+        if instruction.target is not None:
+            self.expect(instruction.target, self.depth + stack_depth.effect(instruction, True))
+        if instruction.name in NO_FALL_THROUGH:
+            self.depth = None
+            return instruction
+        self.depth += stack_depth.effect(instruction, False)
+        if self.depth < 0:
+            raise AssembleError(f"{instruction.name} pops an empty stack in {self.parts.qualname}")
+        return instruction
+
+    def label(self) -> Instruction:
+        """A place to jump to, to be placed once."""
+        return Instruction("NOP", None, None, self.position)
+
+    def expect(self, label: Instruction, depth: int) -> None:
+        """Note that control gets to `label` with this depth."""
+        known = self._label_depths.setdefault(label, depth)
+        if known != depth:
+            raise AssembleError(f"a label of {self.parts.qualname} is reached at depth {known} and {depth}")
+
+    def place(self, label: Instruction) -> None:
+        """Put `label` here."""
+        known = self._label_depths.get(label)
+        if self.depth is None:
+            self.depth = known
+        elif known is not None and known != self.depth:
+            raise AssembleError(
+                f"a label of {self.parts.qualname} is placed at depth {self.depth}, not {known}"
+            )
+        else:
+            self._label_depths[label] = self.depth
+        self.append(label)
+
+    @contextmanager
+    def region(
+        self, handler: Instruction, *, depth: int | None = None, push_lasti: bool = False
+    ) -> Iterator[None]:
+        """Exceptions of what is written inside lead to `handler`, with the stack cut to `depth` (default: now)."""
+        if depth is None:
+            depth = self.known_depth()
+        self.expect(handler, depth + push_lasti + 1)
+        self._covers.append(Cover(handler, depth, push_lasti))
+        try:
+            yield
+        finally:
+            self._covers.pop()
+
+    @contextmanager
+    def uncovered(self) -> Iterator[None]:
+        """Leave out the innermost region for what is written inside."""
+        outer = self._covers.pop()
+        try:
+            yield
+        finally:
+            self._covers.append(outer)
+
+    def known_depth(self) -> int:
+        """The depth here; an error where control does not get to."""
+        if self.depth is None:
+            raise AssembleError(f"unreachable place in {self.parts.qualname}")
+        return self.depth
+
+    def finish(self) -> CodeParts:
+        """Turn what was covered into regions of `parts` and return it."""
+        mine = self.parts.instructions[self._first :]
+        rest = _regions(mine, self._covered)
+        self.parts.regions.extend(rest)
+        return self.parts
+
+
+def _regions(instructions: list[Instruction], covered: list[Cover | None]) -> list[ExceptionRegion]:
+    """Runs of equally covered instructions as regions."""
+    found: list[ExceptionRegion] = []
+    current: Cover | None = None
+    start = 0
+    for index, cover in enumerate([*covered, None]):
+        if cover is current:
+            continue
+        if current is not None:
+            end = instructions[index] if index < len(instructions) else None
+            region = ExceptionRegion(
+                instructions[start], end, current.target, current.depth, current.push_lasti
+            )
+            found.append(region)
+        current, start = cover, index
+    return found

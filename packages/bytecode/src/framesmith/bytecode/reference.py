@@ -1,0 +1,99 @@
+"""A slow interpreter of operations: the definition of every `Kind`, in Python that runs.
+
+For tests (ours and those of programs that read `meaning`) and for reading. A frame can be stopped before any
+operation and its state looked at, which is how continuations are tested. Nothing else in the package uses it. What
+each operation does is in `reference_operations`.
+"""
+
+import builtins
+import inspect
+from collections.abc import Callable, Generator
+from types import CellType, FunctionType
+from typing import final
+
+from framesmith.bytecode.meaning import Kind, Operation, Reading, read
+from framesmith.bytecode.reference_operations import OPERATIONS, Frame, SavedException, SavedOffset
+
+Stop = Callable[[Frame, int], bool]
+Yields = Generator[object, object, "Returned | Paused"]
+
+
+@final
+class Returned:
+    """The frame ended with `value`."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+@final
+class Paused:
+    """The frame stands before operation `index`."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def frame_of(function: FunctionType, args: tuple[object, ...], kwargs: dict[str, object]) -> Frame:
+    """The frame of a call, before its first operation."""
+    reading = read(function.__code__)
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    free: dict[str, CellType] = dict(
+        zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    )
+    namespace = function.__globals__.get("__builtins__", builtins)
+    found = namespace if isinstance(namespace, dict) else vars(namespace)
+    return Frame(reading, dict(bound.arguments), free, function.__globals__, found)
+
+
+def execute(frame: Frame, index: int = 0, stop: Stop | None = None) -> Yields:
+    """Run `frame` from operation `index` until it returns, raises or `stop(frame, index)` says so.
+
+    A generator, because the frame may be one: what it yields and gets sent is what the frame yields and gets.
+    """
+    operations = frame.reading.operations
+    while True:
+        if stop is not None and stop(frame, index):
+            return Paused(index)
+        operation = operations[index]
+        try:
+            if operation.kind is Kind.RETURN:
+                return Returned(frame.pop())
+            if operation.kind is Kind.YIELD:
+                frame.push((yield frame.pop()))
+                jumped = False
+            else:
+                jumped = _step(frame, operation)
+        except BaseException as error:
+            index = _unwind(frame, index, error)
+            continue
+        index = operation.target if jumped and operation.target is not None else index + 1
+
+
+def _step(frame: Frame, operation: Operation) -> bool:
+    """Run one operation while the exception the frame is handling is the interpreter's too."""
+    run = OPERATIONS[operation.kind]
+    handled = frame.handled
+    if handled is None:
+        return bool(run(frame, operation.argument))
+    traceback, context = handled.__traceback__, handled.__context__
+    try:
+        raise handled
+    except BaseException:
+        handled.__traceback__, handled.__context__ = traceback, context
+        return bool(run(frame, operation.argument))
+
+
+def _unwind(frame: Frame, index: int, error: BaseException) -> int:
+    handler = frame.reading.handlers[index]
+    if handler is None:
+        raise error
+    del frame.stack[handler.depth :]
+    if handler.push_lasti:
+        frame.push(SavedOffset(index))
+    frame.push(error)
+    return handler.target
+
+
+__all__ = ["Frame", "Paused", "Reading", "Returned", "SavedException", "SavedOffset", "execute", "frame_of"]

@@ -1,0 +1,320 @@
+"""Native continuations: code that goes on in the middle of a function.
+
+`resume_function(code, operation_index, layout)` is the code object of a function that takes what was on the
+stack and in the locals, puts it back, and goes on at that operation, in whatever loop, `with`,
+`try` or handler it stands. The body is the user's, instruction for instruction; a prologue goes before it:
+
+    COPY_FREE_VARS                          cells come in as the closure
+    RETURN_GENERATOR; POP_TOP               where the original is a generator
+    RESUME
+    <push the stack, bottom first>
+    JUMP_FORWARD <the operation>
+
+**The stack.** `ResumeLayout.stack` has one entry per native slot, except EXCEPTION, which stands for two.
+
+- VALUE: any object, the iterator of a loop and the `__exit__` of a `with` included. The offset which an exception table
+  entry with `lasti` leaves below the exception is a VALUE too; what is passed for it is
+  ignored, since it has to be an offset in the new code.
+- NULL: takes no argument.
+- EXCEPTION: the slots `[previous, current]` that PUSH_EXC_INFO leaves at the top of a handler; the argument is the current exception.
+- HANDLED: the one slot `[previous]` that is left in the body of an `except` clause after the exception
+  has been matched, bound or popped; the argument is again the exception being handled, or None where POP_EXCEPT has run
+  and the slot only waits to be dropped.
+
+For the last two the exception is raised (by RERAISE, which touches neither `__traceback__` nor `__context__`) into
+a handler of the prologue, so that `sys.exc_info()`, a bare `raise` and the context of new exceptions
+are right; POP_EXCEPT then restores what the *caller* was handling.
+
+**Generators.** Calling the function gives a generator that goes on at the operation when it is first run.
+If the operation is a YIELD, with the value to be yielded on top of the stack, one `next()` leaves it suspended
+exactly there, ready for `send`, `throw` and `close`.
+
+**Not here**: which values to pass (the caller knows), and bodies of modules and classes, which have no frame of their own.
+"""
+
+import inspect
+from dataclasses import dataclass
+from enum import Enum
+from types import CodeType
+from typing import Final, final
+
+from framesmith.bytecode import cleanup
+from framesmith.bytecode.assemble import assemble
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.emitter import Emitter
+from framesmith.bytecode.emitting.jumps import jump, jump_if_none
+from framesmith.bytecode.errors import ResumeError
+from framesmith.bytecode.instruction import ExceptionRegion, Instruction
+from framesmith.bytecode.meaning import Kind, Operation, Reading, read, stack_depths
+from framesmith.bytecode.operation import NO_FALL_THROUGH
+from framesmith.bytecode.operation_effects import effect
+from framesmith.bytecode.slots import renumber, split_wide_pairs
+
+_STAR_FLAGS: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+@final
+class Slot(Enum):
+    """What an entry of `ResumeLayout.stack` is; see the page's docstring."""
+
+    VALUE = "value"
+    NULL = "null"
+    EXCEPTION = "exception"
+    HANDLED = "handled"
+
+
+_SIZES: Final = {Slot.VALUE: 1, Slot.NULL: 1, Slot.EXCEPTION: 2, Slot.HANDLED: 1}
+
+
+@final
+@dataclass(frozen=True)
+class ResumeLayout:
+    """What the arguments of a continuation are: stack slots, then bound locals, then an exception to raise."""
+
+    stack: tuple[Slot, ...]
+    locals: tuple[str, ...]
+    raises: bool = False
+
+
+def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) -> CodeType:
+    """Code of a function that goes on at `operation_index` of `meaning.read(code)`.
+
+    Positional arguments: the stack values bottom first, NULLs left out; the values of `layout.locals`; with
+    `layout.raises`, an exception that is raised at the operation instead of running it. Free variables:
+    those of `code`, then its cells.
+    """
+    reading = read(code)
+    _check(reading, operation_index, layout)
+    parts = disassemble(code)
+    body, regions = parts.instructions, parts.regions
+    parts.instructions, parts.regions = [], []
+    stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not Slot.NULL)
+    local_names = _become_function(parts, body, stack_names, layout)
+    operation = reading.operations[operation_index]
+    emitter = Emitter(parts)
+    emitter.position = operation.position
+    _enter(emitter)
+    _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
+    for argument, name in local_names:
+        emitter.emit("LOAD_FAST", argument)
+        emitter.emit("DELETE_FAST", argument)
+        emitter.emit("STORE_FAST", name)
+    _go_on(emitter, reading, operation_index, layout, body)
+    emitter.finish()
+    _append_body(parts, body, regions)
+    split_wide_pairs(parts)
+    cleanup.remove_unreachable(parts)
+    return assemble(parts)
+
+
+def _check(reading: Reading, index: int, layout: ResumeLayout) -> None:
+    code = reading.code
+    if not code.co_flags & inspect.CO_OPTIMIZED:
+        raise ResumeError(f"{code.co_qualname} is the body of a class or a module, it cannot be continued")
+    if not 0 <= index < len(reading.operations):
+        raise ResumeError(f"{code.co_qualname} has {len(reading.operations)} operations, no number {index}")
+    depth = stack_depths(reading)[index]
+    given = sum(_SIZES[slot] for slot in layout.stack)
+    if depth != given:
+        operation = reading.operations[index]
+        raise ResumeError(
+            f"operation {index} ({operation.kind}, line {operation.position.line}) of {code.co_qualname} "
+            f"has {depth} stack slots, the layout gives {given}"
+        )
+    known = {*code.co_varnames, *code.co_cellvars}
+    unknown = [name for name in layout.locals if name not in known]
+    if unknown:
+        raise ResumeError(f"{code.co_qualname} has no local named {', '.join(unknown)}")
+
+
+def _become_function(
+    parts: CodeParts, body: list[Instruction], stack_names: tuple[str, ...], layout: ResumeLayout
+) -> list[tuple[str, str]]:
+    """Give `parts` its new signature; returns the arguments to move to a slot of another name.
+
+    A local whose slot may hold a cell is among the free variables of the new code, not its locals: the
+    value that an inlined comprehension keeps there is passed under another name and stored.
+    """
+    cells = set(parts.cellvars)
+    arguments = list(stack_names)
+    moves: list[tuple[str, str]] = []
+    for name in layout.locals:
+        arguments.append(f".{name}" if name in cells else name)
+        if name in cells:
+            moves.append((f".{name}", name))
+    if layout.raises:
+        arguments.append(".raise")
+    old = parts.slot_names()
+    own = [name for name in parts.varnames if name not in cells]
+    parts.varnames = [*arguments, *(name for name in own if name not in set(arguments))]
+    local_slots = {name: parts.varnames.index(name) for name in own}
+    parts.freevars = [*parts.freevars, *parts.cellvars]
+    parts.cellvars = []
+    first_free = len(parts.varnames)
+    free_slots = {name: first_free + index for index, name in enumerate(parts.freevars)}
+    free_count = len(parts.freevars) - len(cells)
+    renumber(
+        body,
+        [
+            local_slots[name] if name in local_slots and index < len(old) - free_count else free_slots[name]
+            for index, name in enumerate(old)
+        ],
+    )
+    parts.argcount, parts.posonlyargcount, parts.kwonlyargcount = len(arguments), 0, 0
+    parts.flags &= ~_STAR_FLAGS
+    return moves
+
+
+def _enter(emitter: Emitter) -> None:
+    parts = emitter.parts
+    if parts.freevars:
+        emitter.emit("COPY_FREE_VARS", len(parts.freevars))
+    if parts.flags & _GENERATOR_FLAGS:
+        emitter.emit("RETURN_GENERATOR")
+        emitter.emit("POP_TOP")
+    emitter.emit("RESUME", 0)
+
+
+def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int], names: list[str]) -> None:
+    """Push the slots; the arguments that bring them are unbound, so that nothing lives longer than it should."""
+    names.reverse()
+    for slot in layout.stack:
+        if slot is Slot.NULL:
+            emitter.emit("PUSH_NULL")
+            continue
+        name = names.pop()
+        if slot is Slot.VALUE:
+            if emitter.known_depth() in offsets:
+                emitter.emit("LOAD_CONST", 0)
+            else:
+                emitter.emit("LOAD_FAST", name)
+            emitter.emit("DELETE_FAST", name)
+            continue
+        _push_handled(emitter, slot, name)
+
+
+def _push_handled(emitter: Emitter, slot: Slot, name: str) -> None:
+    """Raise the argument and take it as PUSH_EXC_INFO does; None stands for nothing being handled any more."""
+    nothing, handler, done = emitter.label(), emitter.label(), emitter.label()
+    emitter.emit("LOAD_FAST", name)
+    jump_if_none(emitter, True, nothing)
+    with emitter.region(handler):
+        _raise_argument(emitter, name)
+    emitter.place(nothing)
+    emitter.emit("DELETE_FAST", name)
+    for _ in range(_SIZES[slot]):
+        emitter.emit("LOAD_CONST", None)
+    jump(emitter, done)
+    emitter.place(handler)
+    emitter.emit("PUSH_EXC_INFO")
+    if slot is Slot.HANDLED:
+        emitter.emit("POP_TOP")
+    emitter.place(done)
+
+
+def _raise_argument(emitter: Emitter, name: str) -> None:
+    emitter.emit("LOAD_FAST", name)
+    emitter.emit("DELETE_FAST", name)
+    emitter.emit("RERAISE", 0)
+
+
+def _go_on(
+    emitter: Emitter, reading: Reading, index: int, layout: ResumeLayout, body: list[Instruction]
+) -> None:
+    """Jump to the operation, or raise there; the rest of a native instruction begun is written out."""
+    operation, handler = reading.operations[index], reading.handlers[index]
+    if not layout.raises and reading.first_of(operation.instruction) == index:
+        emitter.emit("JUMP_FORWARD", None, _entry(body, operation.instruction))
+        return
+    if handler is None:
+        _finish_instruction(emitter, reading, index, layout, body)
+        return
+    target = body[reading.operations[handler.target].instruction]
+    with emitter.region(target, depth=handler.depth, push_lasti=handler.push_lasti):
+        _finish_instruction(emitter, reading, index, layout, body)
+
+
+def _finish_instruction(
+    emitter: Emitter, reading: Reading, index: int, layout: ResumeLayout, body: list[Instruction]
+) -> None:
+    if layout.raises:
+        _raise_argument(emitter, ".raise")
+        return
+    instruction = reading.operations[index].instruction
+    while index < len(reading.operations) and reading.operations[index].instruction == instruction:
+        _write(emitter, reading.operations[index])
+        index += 1
+    if emitter.depth is not None:
+        emitter.emit("JUMP_FORWARD", None, body[instruction + 1])
+
+
+_SIMPLE: Final = {
+    Kind.PUSH_NULL: "PUSH_NULL",
+    Kind.LOAD_LOCAL: "LOAD_FAST",
+    Kind.STORE_LOCAL: "STORE_FAST",
+    Kind.LOAD_CONST: "LOAD_CONST",
+    Kind.RETURN: "RETURN_VALUE",
+}
+
+
+def _write(emitter: Emitter, operation: Operation) -> None:
+    """One operation out of the middle of a native instruction."""
+    if operation.kind is Kind.LOAD_GLOBAL:
+        emitter.emit("LOAD_GLOBAL", (operation.argument, 0))
+        return
+    name = _SIMPLE.get(operation.kind)
+    if name is None:
+        raise ResumeError(f"{operation.kind} cannot be reached from inside an instruction")
+    emitter.emit(name, operation.argument)
+
+
+def _entry(body: list[Instruction], index: int) -> Instruction:
+    """The instruction to jump to in order to run instruction `index`: a call's keyword names go with it."""
+    if body[index].name in ("CALL", "PRECALL"):
+        while index and body[index - 1].name in ("PRECALL", "KW_NAMES"):
+            index -= 1
+    return body[index]
+
+
+def _append_body(parts: CodeParts, body: list[Instruction], regions: list[ExceptionRegion]) -> None:
+    for region in parts.regions:
+        if region.end is None:
+            region.end = body[0]
+    parts.instructions.extend(body)
+    parts.regions.extend(regions)
+
+
+def _saved_offsets(reading: Reading) -> list[frozenset[int]]:
+    """Per operation the stack slots that hold an instruction offset saved for RERAISE.
+
+    A slot keeps its meaning until the stack is cut to below it.
+    """
+    operations, handlers = reading.operations, reading.handlers
+    depths = stack_depths(reading)
+    found: list[frozenset[int] | None] = [None] * len(operations)
+    todo: list[tuple[int, frozenset[int]]] = [(0, frozenset())]
+    while todo:
+        index, saved = todo.pop()
+        while index < len(operations):
+            depth = depths[index]
+            assert depth is not None
+            saved = frozenset(slot for slot in saved if slot < depth)
+            known = found[index]
+            if known is not None and known == known & saved:
+                break
+            saved = found[index] = saved if known is None else known & saved
+            operation, handler = operations[index], handlers[index]
+            if handler is not None:
+                kept = frozenset(slot for slot in saved if slot < handler.depth)
+                own = {handler.depth} if handler.push_lasti else set()
+                todo.append((handler.target, kept | own))
+            if operation.target is not None:
+                todo.append((operation.target, saved))
+            if operation.kind in NO_FALL_THROUGH:
+                break
+            after = depth + effect(operation)
+            saved = frozenset(slot for slot in saved if slot < after)
+            index += 1
+    return [frozenset() if one is None else one for one in found]

@@ -1,0 +1,54 @@
+"""Frame slots: renumbering the locals, cells and free variables that instructions name."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import KINDS, ArgumentKind
+
+_ONE: Final = frozenset({ArgumentKind.LOCAL, ArgumentKind.CELL})
+_PAIR_BITS: Final = 4
+_HALVES: Final = {
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+}
+
+
+def renumber(instructions: Iterable[Instruction], new_slots: Sequence[int]) -> None:
+    """Let each instruction that names a slot name `new_slots[old slot]`.
+
+    The names stay; the number decides where one name has two slots (a free variable and the variable of
+    an inlined comprehension).
+    """
+    for instruction in instructions:
+        kind = KINDS[instruction.name]
+        if kind in _ONE:
+            instruction.hint = new_slots[instruction.hint]
+        elif kind is ArgumentKind.LOCAL_PAIR:
+            first = new_slots[instruction.hint >> _PAIR_BITS]
+            second = new_slots[instruction.hint & (1 << _PAIR_BITS) - 1]
+            # A second number that does not fit is seen, and mended, by split_wide_pairs.
+            instruction.hint = first << _PAIR_BITS | second if second >> _PAIR_BITS == 0 else -1
+
+
+def split_wide_pairs(parts: CodeParts) -> None:
+    """Before: `LOAD_FAST_LOAD_FAST a, z` with `z` in slot 16 or later. After: `LOAD_FAST a; LOAD_FAST z`."""
+    if not any(KINDS[one.name] is ArgumentKind.LOCAL_PAIR for one in parts.instructions):
+        return
+    slots = parts.slot_names()
+    number_of = {name: number for number, name in reversed(list(enumerate(slots)))}
+    found: list[Instruction] = []
+    for instruction in parts.instructions:
+        found.append(instruction)
+        if KINDS[instruction.name] is not ArgumentKind.LOCAL_PAIR:
+            continue
+        assert isinstance(instruction.argument, tuple)
+        first, second = instruction.argument
+        if number_of[second] >> _PAIR_BITS == 0:
+            continue
+        one, two = _HALVES[instruction.name]
+        instruction.name, instruction.argument, instruction.hint = one, first, -1
+        found.append(Instruction(two, second, None, instruction.position))
+    parts.instructions = found

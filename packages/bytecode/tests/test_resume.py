@@ -1,0 +1,358 @@
+"""Continuations: from every operation of many functions, compared with the run that was not interrupted."""
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import GENERATORS, PROGRAMS
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.reference import Paused, Returned, SavedException, SavedOffset, execute, frame_of
+from framesmith.bytecode.reference_operations import NULL
+from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+
+_KNOWN = {}
+RAISING = {
+    Kind.CALL,
+    Kind.CALL_EXTENDED,
+    Kind.BINARY,
+    Kind.COMPARE,
+    Kind.SUBSCRIPT,
+    Kind.STORE_SUBSCRIPT,
+    Kind.LOAD_ATTRIBUTE,
+    Kind.STORE_ATTRIBUTE,
+    Kind.LOAD_METHOD,
+    Kind.LOAD_GLOBAL,
+    Kind.LOAD_CELL,
+    Kind.FOR_ITER,
+    Kind.GET_ITER,
+    Kind.BEFORE_WITH,
+    Kind.WITH_EXCEPT_START,
+    Kind.UNPACK_SEQUENCE,
+    Kind.FORMAT_VALUE,
+    Kind.MATCH_CLASS,
+}
+
+
+def native_slots(frame, index):
+    """Layout of the frame's stack and the values to pass for it."""
+    slots, values = [], []
+    stack = frame.stack
+    saved = [i for i, value in enumerate(stack) if isinstance(value, SavedException)]
+    handled = {i: stack[j].previous for i, j in zip(saved, saved[1:])}
+    if saved:
+        handled[saved[-1]] = frame.handled
+    skip = -1
+    for i, value in enumerate(stack):
+        if i == skip:
+            continue
+        if value is NULL:
+            slots.append(Slot.NULL)
+        elif isinstance(value, SavedOffset):
+            slots.append(Slot.VALUE)
+            values.append("ignored")
+        elif isinstance(value, SavedException) and i in copies(frame, saved):
+            slots.append(Slot.VALUE)
+            values.append(value.previous)
+        elif isinstance(value, SavedException):
+            both = i + 1 < len(stack) and stack[i + 1] is handled[i]
+            slots.append(Slot.EXCEPTION if both else Slot.HANDLED)
+            values.append(handled[i])
+            skip = i + 1 if both else -1
+        else:
+            slots.append(Slot.VALUE)
+            values.append(value)
+    return slots, values
+
+
+def copies(frame, saved):
+    """Slots that are a second copy of a saved exception (COPY 3 before POP_EXCEPT)."""
+    seen, found = set(), set()
+    for i in saved:
+        if id(frame.stack[i]) in seen:
+            found.add(i)
+        seen.add(id(frame.stack[i]))
+    return found
+
+
+def continuation(function, frame, index, raises=None):
+    """A call that goes on from there: (function, arguments)."""
+    # a copy of a saved slot would confuse which exception each level handles
+    saved_stack = list(frame.stack)
+    extra = copies(frame, [i for i, v in enumerate(saved_stack) if isinstance(v, SavedException)])
+    previous = [saved_stack[i].previous for i in sorted(extra)]
+    for i in extra:
+        frame.stack[i] = previous.pop(0)
+    slots, values = native_slots(frame, index)
+    code = function.__code__
+    own = set(code.co_cellvars)
+    bound = tuple(name for name in code.co_varnames if name in frame.slots and not is_cell(frame, name, own))
+    layout = ResumeLayout(tuple(slots), bound, raises is not None)
+    key = (code, index, layout)
+    made = _KNOWN.get(key)
+    if made is None:
+        made = _KNOWN[key] = resume_function(code, index, layout)
+    closure = [frame.free[name] for name in code.co_freevars]
+    for name in code.co_cellvars:
+        value = frame.slots.get(name)
+        closure.append(value if isinstance(value, types.CellType) else types.CellType())
+    resumed = types.FunctionType(made, function.__globals__, closure=tuple(closure))
+    arguments = [*values, *(frame.slots[name] for name in bound), *([] if raises is None else [raises])]
+    frame.slots.clear()
+    return resumed, arguments
+
+
+def is_cell(frame, name, own):
+    return name in own and isinstance(frame.slots[name], types.CellType)
+
+
+def outcome(call):
+    try:
+        return ("returned", plain(call()))
+    except BaseException as error:
+        return ("raised", chain(error))
+
+
+def chain(error):
+    if error is None:
+        return None
+    return (type(error), str(error), chain(error.__cause__), chain(error.__context__))
+
+
+def plain(value):
+    return repr(value) if not isinstance(value, types.FunctionType) else value.__name__
+
+
+def drain(generator):
+    """Run a generator that yields nothing."""
+    try:
+        next(generator)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("it yields")
+
+
+def interrupted(function, args, at):
+    """Run `function` by the reference up to its step `at`, then natively."""
+    frame = frame_of(function, args, {})
+    steps = iter(range(at + 1))
+    ended = drain(execute(frame, 0, lambda frame, index: next(steps, None) is None or index < 0))
+    return ended, frame
+
+
+def can_go_on(frame, index):
+    """Inside the first instructions (cells not made yet) there is nothing to continue."""
+    return all(
+        op.kind not in (Kind.MAKE_CELL, Kind.RETURN_GENERATOR)
+        for op in frame.reading.operations[index : index + 8]
+        if op.instruction < 8
+    ) and not in_prologue(frame, index)
+
+
+def in_prologue(frame, index):
+    first = next(
+        i
+        for i, op in enumerate(frame.reading.operations)
+        if op.kind is Kind.NOP and op.instruction >= 0 and is_resume(frame, op)
+    )
+    return index <= first
+
+
+def is_resume(frame, op):
+    from framesmith.bytecode.disassemble import disassemble
+
+    key = frame.reading.code
+    names = _KNOWN.get(key)
+    if names is None:
+        names = _KNOWN[key] = [one.name for one in disassemble(key).instructions]
+    return names[op.instruction] == "RESUME"
+
+
+def fresh(function):
+    """The function with cells of its own, so that runs do not see each other."""
+    closure = tuple(types.CellType(cell.cell_contents) for cell in function.__closure__ or ())
+    made = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+@pytest.mark.parametrize(("function", "args"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_the_reference_interpreter_agrees_with_cpython(function, args):
+    log, expected_log = [], []
+    expected = outcome(lambda: fresh(function)(expected_log, *args))
+
+    def run():
+        ended = drain(execute(frame_of(fresh(function), (log, *args), {})))
+        assert isinstance(ended, Returned)
+        return ended.value
+
+    assert outcome(run) == expected
+    assert repr(log) == repr(expected_log)
+
+
+@pytest.mark.parametrize(("function", "args"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_going_on_natively_from_every_step_gives_the_same(function, args):
+    expected_log = []
+    expected = outcome(lambda: fresh(function)(expected_log, *args))
+    points = 0
+    for at in range(2000):
+        log = []
+        paused = {}
+
+        def run():
+            ended, frame = interrupted(fresh(function), (log, *args), at)
+            paused["it"] = isinstance(ended, Paused)
+            if isinstance(ended, Returned):
+                return ended.value
+            if in_prologue(frame, ended.index):
+                paused["skip"] = True
+                return None
+            resumed, arguments = continuation(function, frame, ended.index)
+            return resumed(*arguments)
+
+        found = outcome(run)
+        if paused.get("skip"):
+            continue
+        assert found == expected, at
+        assert repr(log) == repr(expected_log), at
+        if not paused.get("it"):
+            break
+        points += 1
+    assert points > 3
+    print("POINTS", points)
+
+
+def drive(generator, actions, log):
+    """Do `actions` to a generator; what comes of each."""
+    found = []
+    for action in actions:
+        try:
+            if isinstance(action, BaseException):
+                found.append(("yielded", plain(generator.throw(again(action)))))
+            elif action == "close":
+                found.append(("closed", generator.close()))
+            else:
+                found.append(("yielded", plain(generator.send(action))))
+        except StopIteration as stop:
+            found.append(("returned", plain(stop.value)))
+            break
+        except BaseException as error:
+            found.append(("raised", chain(error)))
+            break
+        log.append("driver")
+    return found
+
+
+def again(error):
+    return type(error)(*error.args)
+
+
+def relay(function, args, at, notes):
+    """A generator: `function` by the reference up to step `at`, then natively."""
+    frame = frame_of(fresh(function), args, {})
+    steps = iter(range(at + 1))
+    ended = yield from execute(frame, 0, lambda frame, index: next(steps, None) is None)
+    if isinstance(ended, Returned):
+        notes.append("ended")
+        return ended.value
+    if in_prologue(frame, ended.index):
+        notes.append("skipped")
+        return None
+    operation = frame.reading.operations[ended.index]
+    resumed, arguments = continuation(function, frame, ended.index)
+    generator = resumed(*arguments)
+    assert generator.gi_frame.f_code.co_name == function.__name__
+    if operation.kind is not Kind.YIELD:
+        return (yield from generator)
+    notes.append("primed")
+    value = next(generator)
+    return (yield from primed(generator, value))
+
+
+def primed(generator, value):
+    """`yield from` for a generator whose first value has been taken already."""
+    while True:
+        try:
+            sent = yield value
+        except GeneratorExit:
+            generator.close()
+            raise
+        except BaseException as error:
+            error.__context__ = None
+            try:
+                value = generator.throw(error)
+            except StopIteration as stop:
+                return stop.value
+        else:
+            try:
+                value = generator.send(sent)
+            except StopIteration as stop:
+                return stop.value
+
+
+@pytest.mark.parametrize(("function", "actions"), GENERATORS, ids=lambda v: getattr(v, "__name__", ""))
+def test_a_generator_goes_on_from_every_step(function, actions):
+    expected_log = []
+    expected = drive(fresh(function)(expected_log), actions, expected_log)
+    points = primes = 0
+    for at in range(2000):
+        log, notes = [], []
+        found = drive(relay(function, (log,), at, notes), actions, log)
+        if notes == ["skipped"]:
+            continue
+        assert found == expected, at
+        assert repr(log) == repr(expected_log), at
+        if notes == ["ended"] or (not notes and at > 1500):
+            break
+        points += 1
+        primes += notes == ["primed"]
+        if at > 400:
+            break
+    assert points > 3
+    assert primes
+
+
+@pytest.mark.parametrize(("function", "args"), PROGRAMS, ids=lambda v: getattr(v, "__name__", ""))
+def test_an_exception_can_be_raised_at_every_step(function, args):
+    error = OSError("injected")
+    for at in range(2000):
+        log, expected_log = [], []
+        notes = []
+
+        def by_reference():
+            ended, frame = interrupted(fresh(function), (expected_log, *args), at)
+            if isinstance(ended, Returned):
+                notes.append("ended")
+                return None
+            if in_prologue(frame, ended.index):
+                notes.append("skipped")
+                return None
+            index = ended.index
+            handler = frame.reading.handlers[index]
+            if frame.reading.operations[index].kind not in RAISING:
+                notes.append("skipped")
+                return None
+            if handler is None:
+                raise OSError("injected")
+            from framesmith.bytecode.reference import _unwind
+
+            return drain(execute(frame, _unwind(frame, index, OSError("injected")))).value
+
+        def natively():
+            ended, frame = interrupted(fresh(function), (log, *args), at)
+            resumed, arguments = continuation(function, frame, ended.index, OSError("injected"))
+            return resumed(*arguments)
+
+        expected = outcome(by_reference)
+        if notes == ["ended"]:
+            break
+        if notes == ["skipped"]:
+            continue
+        assert outcome(natively) == expected, at
+        assert repr(log) == repr(expected_log), at
