@@ -5,11 +5,12 @@
 
 import sys
 from abc import ABCMeta
-from types import FunctionType, UnionType
+from types import FunctionType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
 
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -143,3 +144,11 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
     if hook is ABCMeta.__subclasscheck__:
         return _abstract_check(value, expected, kind)
     return _asked(tx, cls, "__subclasscheck__", hook, value)
+
+
+@CALLABLES.row(MethodType)
+def method_type(tx: TraceContext, function: Tracker, receiver: Tracker, /) -> Tracker:
+    """`types.MethodType(function, receiver)`."""
+    if isinstance(receiver, Constant) and receiver.value is None:
+        raise_observed(TypeError, "self must not be None")
+    return BoundMethod(function, receiver)

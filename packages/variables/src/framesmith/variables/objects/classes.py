@@ -4,6 +4,7 @@ Making instances lives in `construction`, enumerations in `enums`, `type(...)` a
 """
 
 import enum
+import typing
 from collections.abc import Hashable, Iterator
 from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType
 from typing import Final, final
@@ -15,7 +16,7 @@ from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
-from framesmith.variables.core.folding import register_builder
+from framesmith.variables.core.folding import fold, register_builder
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
@@ -225,7 +226,17 @@ class ClassTracker(SpecialMethods):
         found = find(tx, self.value, "__class_getitem__")
         if found is None:
             return raise_observed(TypeError, f"type '{self.value.__name__}' is not subscriptable")
+        if found.owner is typing.Generic or not is_python_class_method(found.value):
+            if not key.is_python_constant():
+                return self.unsupported(f"a subscript by {key.describe()}")
+            return fold(tx, lambda cls, parameter: cls[parameter], (self, key))
         return complete(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`int | None` makes a union; other operators are the metaclass's."""
+        if symbol == "|" and peek(type(self.value), "__or__") is type.__or__ and other.is_python_constant():
+            return fold(tx, lambda left, right: left | right, (self, other))
+        return super().binary(tx, symbol, other)
 
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:
@@ -245,6 +256,11 @@ class ClassTracker(SpecialMethods):
     def describe(self) -> str:
         """`class Model`."""
         return f"class {self.value.__qualname__}"
+
+
+def is_python_class_method(entry: object) -> bool:
+    """Whether a class entry is a class method around a Python function."""
+    return isinstance(entry, classmethod) and isinstance(entry.__func__, FunctionType)
 
 
 def _guard(found: Found) -> Guard:

@@ -54,7 +54,7 @@ _EMPTY_PAYLOADS: Final[dict[type, Callable[[], Tracker]]] = {
     list: lambda: ListTracker([]),
     dict: lambda: new_dict([]),
     OrderedDict: lambda: new_dict([], OrderedDict),
-    set: lambda: SetTracker([]),
+    set: lambda: SetTracker(),
 }
 
 

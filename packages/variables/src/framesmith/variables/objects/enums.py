@@ -4,11 +4,19 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
+from framesmith.guards.sources import InstanceItem, Pinned
+from framesmith.variables.builtin_types.constants import register_constant_attribute
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold
+from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.attribute_errors import missing_attribute
+from framesmith.variables.objects.descriptors import begin_get, is_data_descriptor
+from framesmith.variables.objects.lookup import MISSING, find, peek
+from framesmith.variables.objects.special_methods import is_native
 
 _STANDARD_MODULE: Final = enum.__name__
 
@@ -24,6 +32,36 @@ def _has_plain_lookup(kind: type[enum.Enum]) -> bool:
     """Whether calling the class runs no user code: `_missing_`, `__new__` and the metaclass are the library's."""
     missing = getattr(kind._missing_, "__module__", _STANDARD_MODULE)
     return missing == _STANDARD_MODULE and type(kind).__module__ == _STANDARD_MODULE
+
+
+def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
+    """An attribute of an enumeration member: its name and value, else what the class defines or the member holds."""
+    kind = member.python_type
+    value = member.value
+    assert isinstance(value, enum.Enum)
+    if name in ("_name_", "_value_") or (name in ("name", "value") and _is_standard(peek(kind, name))):
+        return from_python(getattr(value, name))
+    found = find(tx, kind, name)
+    if found is not None and is_data_descriptor(found.kind):
+        return complete(tx, begin_get(tx, found, member)).realize()
+    if name in vars(value):
+        return tx.wrap(vars(value)[name], InstanceItem(Pinned(value, str(value)), name))
+    if found is not None:
+        if is_native(found):
+            return builtin_attribute(tx, member, name)
+        return complete(tx, begin_get(tx, found, member)).realize()
+    if peek(kind, "__getattr__") is not MISSING:
+        return member.unsupported(f"reading attribute {name!r}")
+    return missing_attribute(member, name)
+
+
+def _is_standard(entry: object) -> bool:
+    """Whether a property is the library's own."""
+    getter = getattr(entry, "fget", None)
+    return getattr(getter, "__module__", None) == _STANDARD_MODULE
+
+
+register_constant_attribute(enum.Enum, enum_attribute)
 
 
 @CALLABLES.row(EnumMeta.__call__)

@@ -134,7 +134,7 @@ class ExceptionTracker(InstanceTracker):
         values = "".join(f", {writer.value(argument)}" for argument in self.args_known())
         name = writer.define(self, f"{make}({cls}{values})", "error")
         if base is not BaseException:
-            start = writer.constant(base.__init__, f"init_{base.__name__}")
+            start = writer.constant(peek(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
         self._write_fields(name, writer, [key for key in self.fields if key != "args"])
         write_attributes(self, name, writer)
@@ -312,7 +312,7 @@ def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
         return self.unsupported("str()")
     args = self.field(tx, "args")
     items = unpack(tx, args)
-    return Constant("") if not items else _call(tx, str, items[0] if len(items) == 1 else args)
+    return Constant("") if not items else show(tx, str, items[0] if len(items) == 1 else args)
 
 
 @CALLABLES.row(KeyError.__str__)
@@ -320,8 +320,11 @@ def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`KeyError.__str__`: the one argument is shown by repr."""
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("str()")
-    items = unpack(tx, self.field(tx, "args"))
-    return _call(tx, repr, items[0]) if len(items) == 1 else exception_str(tx, self)
+    args = self.field(tx, "args")
+    items = unpack(tx, args)
+    if len(items) == 1:
+        return show(tx, repr, items[0])
+    return show(tx, str, args) if items else Constant("")
 
 
 @CALLABLES.row(BaseException.__repr__)
@@ -331,12 +334,13 @@ def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
         return self.unsupported("repr()")
     args = self.field(tx, "args")
     items = unpack(tx, args)
-    shown = _call(tx, repr, items[0] if len(items) == 1 else args)
+    shown = show(tx, repr, items[0] if len(items) == 1 else args)
     text = str(shown.as_python_constant())
     return Constant(f"{self.kind.__name__}({text})" if len(items) == 1 else f"{self.kind.__name__}{text}")
 
 
-def _call(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
+def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
+    """`str(operand)` or `repr(operand)`."""
     row = CALLABLES.find(function)
     if row is None:
         return operand.unsupported("showing it")

@@ -6,7 +6,7 @@ methods live in `special_methods`, the code written after the graph in `instance
 """
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Final
 
@@ -21,6 +21,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.objects.attribute_errors import missing_attribute
+from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import (
     NATIVE_METHODS,
     FieldDescriptor,
@@ -288,6 +289,11 @@ class InstanceTracker(SpecialMethods):
             self.read_field(tx, descriptor)
         tx.mutations.note(self)
         self.slots[descriptor] = value
+
+    def structural_key(self, tx: TraceContext) -> Hashable:
+        """Dataclasses hash by their fields."""
+        key = dataclass_key(tx, self)
+        return super().structural_key(tx) if key is None else key
 
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:

@@ -68,7 +68,7 @@ def object_ne(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     return result.unsupported("its negation")
 
 
-@CALLABLES.row(object.__lt__, object.__le__, object.__gt__, object.__ge__)
+@CALLABLES.row(*(vars(object)[name] for name in ("__lt__", "__le__", "__gt__", "__ge__")))
 def object_order(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """Objects have no order."""
     return Constant(NotImplemented)

@@ -1,6 +1,6 @@
 """Modules as values: attributes are the module's globals, the same that functions of the module see."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from types import ModuleType
 from typing import final
 
@@ -12,6 +12,9 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek, resolution_order
 from framesmith.variables.objects.namespaces import NamespaceTracker, namespace_of
+
+# Whatever a subclass of the module type does with `__dict__`.
+_module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
 
 
 @final
@@ -37,7 +40,7 @@ class ModuleTracker(Tracker):
 
     def namespace(self, tx: TraceContext) -> NamespaceTracker:
         """The module's globals."""
-        return namespace_of(tx, ModuleType.__dict__["__dict__"].__get__(self.value))
+        return namespace_of(tx, _module_dict(self.value))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A global of the module. A module with `__getattr__` breaks for other names."""

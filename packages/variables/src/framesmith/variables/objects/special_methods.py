@@ -13,6 +13,7 @@ from framesmith.variables.core.base import Arguments, Keywords, PendingCall, Tra
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, Holder, begin_get
 from framesmith.variables.objects.lookup import Found, find, peek
@@ -212,7 +213,7 @@ class SpecialMethods(Holder):
                 return self.payload.binary(tx, symbol, other.storage())
             return None
         if is_native(found):
-            return None if self.payload is None else self.payload.binary(tx, symbol, other.storage())
+            return self.builtin_part(f"operator {symbol}").binary(tx, symbol, other.storage())
         return self._operate(tx, found, other)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -222,7 +223,9 @@ class SpecialMethods(Holder):
         found = self.special(tx, f"__r{BINARY_METHODS[symbol]}__")
         if found is not None and not is_native(found):
             return self._operate(tx, found, other)
-        if self.payload is None or isinstance(other, SpecialMethods):
+        if self.payload is None:
+            return None if found is None else self.unsupported(f"operator {symbol}")
+        if isinstance(other, SpecialMethods):
             return None
         result = other.binary(tx, symbol, self.payload)
         return self.payload.reflected(tx, symbol, other) if result is None else result
@@ -233,9 +236,7 @@ class SpecialMethods(Holder):
         if found is None:
             return None
         if is_native(found):
-            if self.payload is None:
-                return None
-            result = self.payload.inplace(tx, symbol, other.storage())
+            result = self.builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage())
             return self if result is self.payload else result
         return self._operate(tx, found, other)
 
@@ -256,7 +257,7 @@ class SpecialMethods(Holder):
         if not is_native(found):
             return self._operate(tx, found, other)
         if found.owner is not object:
-            return None if self.payload is None else self.payload.compare(tx, symbol, other.storage())
+            return self.native_compare(tx, found, symbol, other)
         if symbol != "!=":
             return None
         result = self.compare(tx, "==", other)
@@ -264,6 +265,14 @@ class SpecialMethods(Holder):
             return None
         verdict = truth_of(tx, result)
         return Constant(not verdict) if isinstance(verdict, bool) else result.unsupported("its negation")
+
+    def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
+        """A comparison written in C: that of the builtin part, or one that has a row."""
+        if self.payload is not None:
+            return self.payload.compare(tx, symbol, other.storage())
+        if CALLABLES.find(found.value) is None:
+            return self.unsupported(f"comparison {symbol}")
+        return self._operate(tx, found, other)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By identity, or by the builtin part; a user-written `__hash__` breaks the graph."""
@@ -273,7 +282,10 @@ class SpecialMethods(Holder):
         comparing = self.special(tx, "__eq__")
         assert hashing is not None
         if is_native(hashing) and comparing is not None and is_native(comparing):
-            return ("object", self) if self.payload is None else self.payload.hash_key(tx)
+            if self.payload is not None:
+                return self.payload.hash_key(tx)
+            if hashing.owner is object and comparing.owner is object:
+                return ("object", self)
         return self.structural_key(tx)
 
     def structural_key(self, tx: TraceContext) -> Hashable:

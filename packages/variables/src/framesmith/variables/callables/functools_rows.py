@@ -1,0 +1,111 @@
+"""`functools`: what is written in C there. The rest of the module is Python code and is traced as such.
+
+`partial` stands in `partials`, `cached_property` in `objects.descriptors`.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, Identical
+from framesmith.guards.sources import Attribute, CallResult, Pinned
+from framesmith.variables.callables.functions import FunctionTracker, PythonCallable
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.constant import LITERAL_TYPES, Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.polyfills import functools as polyfills
+
+_CachedFunction = functools._lru_cache_wrapper
+
+
+def _traced(polyfill: object) -> FunctionTracker:
+    assert callable(polyfill)
+    return FunctionTracker(polyfill, Pinned(polyfill, getattr(polyfill, "__name__", "polyfill")))  # type: ignore[arg-type]  # a plain function
+
+
+@CALLABLES.row(functools.reduce)
+def reduce(
+    tx: TraceContext, function: Tracker, iterable: Tracker, initial: Tracker | None = None, /
+) -> Tracker | PendingCall:
+    """`functools.reduce`."""
+    operands = (function, iterable) if initial is None else (function, iterable, initial)
+    return _traced(polyfills.reduce).bind(tx, operands, {})
+
+
+@CALLABLES.row(functools.cmp_to_key)
+def cmp_to_key(tx: TraceContext, mycmp: Tracker) -> Tracker | PendingCall:
+    """`functools.cmp_to_key`."""
+    return _traced(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
+
+
+@final
+class CachedFunctionTracker(PythonCallable):
+    """A function under `lru_cache` or `cache`.
+
+    The cache is state that outlives the call, and a hit gives the very object that was stored. So the call is not
+    traced: for known literals it is made for real, and the result, when it is a literal, is guarded by making the
+    same call again. Any other call breaks the graph.
+    """
+
+    def __init__(self, value: Callable[..., object], source: Source) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """The wrapper's type."""
+        return _CachedFunction
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The real call, for literals only."""
+        operands = [argument.realize() for argument in (*args, *kwargs.values())]
+        if tx.mutations.changed() or not all(_is_literal(operand) for operand in operands):
+            return self.unsupported("calling it: its cache is not modelled")
+        positional = [argument.as_python_constant() for argument in args]
+        keywords = {name: argument.as_python_constant() for name, argument in kwargs.items()}
+
+        def again(function: Callable[..., object]) -> object:
+            return function(*positional, **keywords)
+
+        try:
+            result = again(self.value)
+        except Exception:
+            return self.unsupported("calling it: it raises")
+        if type(result) not in LITERAL_TYPES:
+            return self.unsupported("calling it: its result is no literal")
+        tx.guard(CallResult(Pinned(self.value, self.describe()), again), EqualTo(result))
+        return Constant(result)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """What `update_wrapper` put there: `__wrapped__`, `__name__` ..."""
+        assert self.source is not None
+        if name in vars(self.value):
+            return tx.wrap(vars(self.value)[name], Attribute(self.source, name))
+        if name in ("cache_info", "cache_clear", "cache_parameters") or name.startswith("__"):
+            return self.unsupported(f"reading attribute {name!r}")
+        return raise_observed(
+            AttributeError, f"'functools._lru_cache_wrapper' object has no attribute '{name}'"
+        )
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A function is true."""
+        return True
+
+    def describe(self) -> str:
+        """`cached function f`."""
+        return f"cached function {getattr(self.value, '__qualname__', '?')}"
+
+
+def _is_literal(operand: Tracker) -> bool:
+    return isinstance(operand, Constant) and type(operand.value) in LITERAL_TYPES
+
+
+@WRAP_RULES.exact(_CachedFunction)
+def wrap_cached_function(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A cached function is guarded by identity."""
+    assert callable(value)
+    tx.guard(source, Identical(value))
+    return CachedFunctionTracker(value, source)

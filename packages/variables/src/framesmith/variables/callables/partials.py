@@ -1,0 +1,131 @@
+"""`functools.partial` objects, existing and made in the trace."""
+
+import functools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import KeysAre, TypeIs
+from framesmith.guards.sources import Attribute, Item
+from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import PythonCallable
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+
+@final
+class PartialTracker(PythonCallable):
+    """`partial(function, *args, **keywords)`. `attributes` holds what was set on the object."""
+
+    def __init__(
+        self,
+        function: Tracker,
+        args: Sequence[Tracker],
+        keywords: Mapping[str, Tracker],
+        source: Source | None = None,
+        value: "functools.partial[object] | None" = None,
+    ) -> None:
+        self.function = function
+        self.args = tuple(args)
+        self.keywords = dict(keywords)
+        self.source = source
+        self.value = value
+        self.attributes: dict[str, Tracker] = {}
+
+    @property
+    def python_type(self) -> type:
+        """`functools.partial`."""
+        return functools.partial
+
+    @property
+    def has_attributes(self) -> bool:
+        """Whether something was set on the object."""
+        return bool(self.attributes) or bool(self.value is not None and vars(self.value))
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The function with the stored arguments first; later keywords win."""
+        return self.function.realize().begin_call(tx, (*self.args, *args), {**self.keywords, **kwargs})
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`func`, `args`, `keywords`, and what was set on the object."""
+        if name == "func":
+            return self.function.realize()
+        if name == "args":
+            return TupleTracker(self.args)
+        if name == "keywords":
+            return self._keywords(tx)
+        if name in self.attributes:
+            return self.attributes[name].realize()
+        if self.value is not None and name in vars(self.value):
+            assert self.source is not None
+            return tx.wrap(vars(self.value)[name], Attribute(self.source, name))
+        if name.startswith("__") and name not in ("__name__", "__qualname__", "__wrapped__"):
+            return self.unsupported(f"reading attribute {name!r}")
+        if self.value is not None:
+            return self.unsupported(f"reading attribute {name!r}, which it does not have,")
+        return raise_observed(AttributeError, f"'functools.partial' object has no attribute '{name}'")
+
+    def _keywords(self, tx: TraceContext) -> Tracker:
+        """The dictionary itself; one that was made in the trace could be changed through it."""
+        if self.value is not None and self.source is not None:
+            return tx.wrap(self.value.keywords, Attribute(self.source, "keywords"))
+        return new_dict([(Constant(name), value) for name, value in self.keywords.items()])
+
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Any attribute on a new partial object."""
+        if self.source is not None or name in ("func", "args", "keywords") or name.startswith("__set"):
+            self.unsupported(f"storing attribute {name!r}")
+        tx.mutations.note(self)
+        self.attributes[name] = value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity."""
+        return ("object", self)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A partial object is true."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """Function, arguments and attributes."""
+        yield self.function
+        yield from (*self.args, *self.keywords.values(), *self.attributes.values())
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`partial(function, *args, **keywords)`."""
+        make = writer.constant(functools.partial, "partial")
+        parts = [writer.value(self.function), *(writer.value(argument) for argument in self.args)]
+        names = ", ".join(f"{name!r}: {writer.value(value)}" for name, value in self.keywords.items())
+        text = f"{make}({', '.join(parts)}{f', **{{{names}}}' if names else ''})"
+        name = writer.define(self, text, "partial")
+        for key, value in self.attributes.items():
+            writer.statement(f"{writer.constant(setattr, 'setattr')}({name}, {key!r}, {writer.value(value)})")
+        return name
+
+
+@CALLABLES.row(functools.partial)
+def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: Tracker) -> Tracker:
+    """`functools.partial(...)`; a partial of a plain partial is one partial, as in CPython."""
+    if isinstance(function, PartialTracker) and not function.has_attributes:
+        merged = {**function.keywords, **keywords}
+        return PartialTracker(function.function, (*function.args, *args), merged)
+    return PartialTracker(function, args, keywords)
+
+
+@WRAP_RULES.exact(functools.partial)
+def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing partial object; function, arguments and keywords are read from it."""
+    assert isinstance(value, functools.partial)
+    tx.guard(source, TypeIs(functools.partial))
+    names = Attribute(source, "keywords")
+    tx.guard(names, KeysAre(tuple(value.keywords)))
+    args = tx.wrap(value.args, Attribute(source, "args"))
+    assert isinstance(args, TupleTracker)
+    keywords = {name: lazy(tx, item, Item(names, name)) for name, item in value.keywords.items()}
+    return PartialTracker(
+        lazy(tx, value.func, Attribute(source, "func")), args.items, keywords, source, value
+    )

@@ -1,0 +1,37 @@
+"""`types.SimpleNamespace`: an object that is only its attributes."""
+
+from types import SimpleNamespace
+
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.operations.compare import compare
+
+
+@CALLABLES.row(SimpleNamespace)
+def simple_namespace(tx: TraceContext, **attributes: Tracker) -> Tracker:
+    """`SimpleNamespace(a=1)`."""
+    instance = InstanceTracker(SimpleNamespace)
+    simple_namespace_init(tx, instance, **attributes)
+    return instance
+
+
+@CALLABLES.row(SimpleNamespace.__init__)
+def simple_namespace_init(tx: TraceContext, self: Tracker, /, **attributes: Tracker) -> Tracker:
+    """`SimpleNamespace.__init__(self, a=1)`."""
+    if not isinstance(self, InstanceTracker):
+        return self.unsupported("its __init__")
+    for name, value in attributes.items():
+        self.store_own(tx, name, value)
+    return Constant(None)
+
+
+@CALLABLES.row(SimpleNamespace.__eq__)
+def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+    """Equal attributes, between two namespaces."""
+    if not isinstance(self, InstanceTracker) or not isinstance(other, InstanceTracker):
+        return Constant(NotImplemented)
+    if not issubclass(other.kind, SimpleNamespace):
+        return Constant(NotImplemented)
+    return compare(tx, "==", self.own_dict(tx), other.own_dict(tx))

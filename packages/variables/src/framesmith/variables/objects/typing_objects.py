@@ -1,0 +1,127 @@
+"""Objects of `typing` and generic aliases: constants that can be passed on, compared, subscripted and called."""
+
+import types
+import typing
+from collections.abc import Hashable
+from typing import Final, final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+from framesmith.guards.sources import Pinned
+from framesmith.variables.callables.functions import PythonCallable
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold, from_python, register_builder
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.objects.instances import InstanceTracker, has_dict
+
+_T = typing.TypeVar("_T")
+_KINDS: Final[tuple[type, ...]] = tuple(
+    dict.fromkeys(
+        type(sample)
+        for sample in (
+            list[int], int | str, typing.List[int], typing.List, typing.Optional[int], typing.Callable[..., int],  # noqa: UP006, UP045
+            typing.Callable, typing.Any, typing.Union, typing.Literal[1], typing.Tuple, typing.Tuple[int],  # noqa: UP006
+            typing.Annotated[int, 1], typing.ForwardRef("int"), _T,
+        )
+    )
+)  # fmt: skip
+
+
+@final
+class TypingTracker(PythonCallable):
+    """A typing object. Invariant: guarded by identity when it has a source."""
+
+    def __init__(self, value: object, source: Source | None = None) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """The exact type."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """Always."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The object."""
+        return self.value
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """`__origin__` and `__args__`."""
+        if name not in ("__origin__", "__args__", "__name__") or not hasattr(self.value, name):
+            return self.unsupported(f"reading attribute {name!r}")
+        return from_python(getattr(self.value, name))
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """`List[int]()`: an object of the origin, which is told its type where it can hold it."""
+        origin = typing.get_origin(self.value)
+        if not isinstance(origin, type):
+            return self.unsupported("calling it")
+        result = tx.wrap(origin, Pinned(origin, origin.__qualname__)).call(tx, args, kwargs).realize()
+        if isinstance(result, InstanceTracker) and has_dict(result.python_type):
+            result.set_attribute(tx, "__orig_class__", self)
+        return result
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """`Dict[str, T][int]`."""
+        if not key.is_python_constant():
+            return self.unsupported(f"a subscript by {key.describe()}")
+        return fold(tx, lambda alias, argument: alias[argument], (self, key))
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`alias | other`."""
+        if symbol != "|" or not other.is_python_constant():
+            return None
+        return fold(tx, lambda left, right: left | right, (self, other))
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`other | alias`."""
+        if symbol != "|" or not other.is_python_constant():
+            return None
+        return fold(tx, lambda left, right: left | right, (other, self))
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """By value."""
+        if symbol not in ("==", "!="):
+            return None
+        if not isinstance(other, TypingTracker):
+            return None if not other.is_python_constant() else Constant(symbol == "!=")
+        return Constant(bool(self.value == other.value) == (symbol == "=="))
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the object."""
+        return isinstance(other, TypingTracker) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By value."""
+        return ("typing", self.value)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A typing object is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The object itself."""
+        return writer.constant(self.value, "typing_object")
+
+    def describe(self) -> str:
+        """`typing.List[int]`."""
+        return repr(self.value)
+
+
+@WRAP_RULES.exact(*(kind for kind in _KINDS if kind is not type))
+def wrap_typing(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A typing object is guarded by identity."""
+    if not isinstance(source, Pinned):
+        tx.guard(source, Identical(value))
+    return TypingTracker(value, source)
+
+
+for _kind in _KINDS:
+    if _kind is not type:
+        register_builder(_kind, TypingTracker)
+
+assert types.GenericAlias in _KINDS

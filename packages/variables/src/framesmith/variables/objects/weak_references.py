@@ -1,0 +1,72 @@
+"""Weak references to objects that exist outside of the trace."""
+
+import weakref
+from collections.abc import Hashable
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import WeakReferent
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+
+@final
+class WeakReferenceTracker(Tracker):
+    """`weakref.ref(target)`. Invariant: the target has a source, or is None because it died."""
+
+    def __init__(self, target: Tracker, source: Source | None = None) -> None:
+        self.target = target
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`weakref.ref`."""
+        return weakref.ref
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """The target, or None."""
+        if args or kwargs:
+            return self.unsupported("calling it with arguments")
+        return self.target.realize()
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Equal to a reference to the same object; targets that only compare equal are not followed."""
+        if symbol not in ("==", "!=") or not isinstance(other, WeakReferenceTracker):
+            return None
+        mine, theirs = self.target.realize(), other.target.realize()
+        if not mine.is_same(tx, theirs) or isinstance(mine, Constant):
+            return self.unsupported("a comparison")
+        return Constant(symbol == "==")
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """The hash is the target's, but equality changes when it dies."""
+        return self.unsupported("hashing it")
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A reference is true, even a dead one."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`weakref.ref(target)`: CPython keeps one for each object."""
+        return f"{writer.constant(weakref.ref, 'ref')}({writer.value(self.target)})"
+
+
+@CALLABLES.row(weakref.ref)
+def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None = None, /) -> Tracker:
+    """`weakref.ref(target)`. How long an object born in the trace lives is not known: break."""
+    if target.source is None or isinstance(target, Constant):
+        return target.unsupported("a weak reference to it")
+    if callback is not None and not (isinstance(callback, Constant) and callback.value is None):
+        return target.unsupported("a weak reference with a callback")
+    return WeakReferenceTracker(target)
+
+
+@WRAP_RULES.exact(weakref.ref)
+def wrap_reference(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing weak reference; its target is looked at when it is called."""
+    assert isinstance(value, weakref.ref)
+    tx.guard(source, TypeIs(weakref.ref))
+    return WeakReferenceTracker(lazy(tx, value(), WeakReferent(source)), source)
