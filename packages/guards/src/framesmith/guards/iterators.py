@@ -8,7 +8,7 @@ iterator is built that stands at the same place, inner iterators (of `zip`, `enu
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, cast
+from typing import cast
 
 _DONE = object()
 
@@ -65,8 +65,9 @@ def parts(iterator: object) -> tuple[object, ...]:
 
 def _described(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple[object, ...], object]:
     """The pieces of `__reduce__`: constructor, arguments, state (None without)."""
-    constructor, arguments, *state = cast(tuple[Any, ...], iterator.__reduce__())
-    return constructor, arguments, state[0] if state else None
+    constructor, arguments, *state = cast(tuple[object, ...], iterator.__reduce__())
+    build = cast(Callable[..., Iterator[object]], constructor)
+    return build, cast(tuple[object, ...], arguments), state[0] if state else None
 
 
 def _clone_flat(iterator: object) -> Iterator[object]:
@@ -76,7 +77,8 @@ def _clone_flat(iterator: object) -> Iterator[object]:
         raise UnknownIterator(iterator)
     copy = constructor(*arguments)
     if state is not None:
-        copy.__setstate__(state)  # type: ignore[attr-defined]  # whatever gives a state takes one
+        set_state: Callable[[object], None] = getattr(copy, "__setstate__")  # noqa: B009  # who gives one takes one
+        set_state(state)
     return copy
 
 

@@ -12,7 +12,7 @@ What was found out by running torch 2.13, 2.14 and 2.15 (they agree):
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import final
+from typing import cast, final
 
 import torch
 from torch._C._dynamo import guards as _native
@@ -93,10 +93,15 @@ def tensor_check(
     and against these sizes and strides (None: any). It refuses the same tensor in two places."""
     guards = _native.TensorGuards(
         *examples,
-        dynamic_dims_sizes=[list(size) for size in sizes],  # type: ignore[misc]  # torch's stub lacks a level
-        dynamic_dims_strides=[list(stride) for stride in strides],  # type: ignore[misc]
+        dynamic_dims_sizes=_listed(sizes),
+        dynamic_dims_strides=_listed(strides),
     )
     return guards.check
+
+
+def _listed(dims: Sequence[Sequence[int | None]]) -> list[torch.SymInt | None]:
+    """Lists of lists, which is what the native check takes; torch's stub lacks a level."""
+    return cast("list[torch.SymInt | None]", [list(each) for each in dims])
 
 
 @contextlib.contextmanager

@@ -16,7 +16,8 @@ from framesmith.guards.kinds.functions import CodeIs
 from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone, WeaklyIdentical
 from framesmith.guards.kinds.modules import ModuleHooks, ModuleTraining, NoModuleHooks
 from framesmith.guards.kinds.shapes import ShapeExpression
-from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorProperty, TensorSpec
+from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorProperty
+from framesmith.guards.kinds.tensor_spec import TensorSpec
 from framesmith.guards.kinds.types import SequenceTypes, TypeIs
 from framesmith.guards.kinds.values import EqualTo, NotEqualTo, Truthy
 

@@ -1,8 +1,8 @@
 """Claims about Python functions."""
 
 from dataclasses import dataclass
-from types import CodeType
-from typing import final
+from types import CodeType, FunctionType
+from typing import cast, final
 
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.kinds.identity import Identical
@@ -22,7 +22,7 @@ class CodeIs(Claim):
         return (id(self.code),)
 
     def check(self, value: object) -> bool:
-        return value.__code__ is self.code  # type: ignore[attr-defined]  # AttributeError is a miss
+        return cast(FunctionType, value).__code__ is self.code
 
     def render(self, value_expression: str, names: Names) -> str:
         return f"{value_expression}.__code__ is {names.constant(self.code, self.code.co_name)}"

@@ -1,7 +1,8 @@
 """Claims about `torch.nn.Module` instances. The class is guarded apart (`TypeIs`)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 from framesmith.guards.kinds.base import Claim
 from framesmith.guards.kinds.identity import Identical
@@ -45,7 +46,7 @@ class _NoHooksIn(Claim):
     """What `NoModuleHooks` says, of the instance's dictionary."""
 
     def check(self, value: object) -> bool:
-        return not any(value[name] for name in _HOOKS)  # type: ignore[index]  # TypeError is a miss
+        return not any(cast(Mapping[str, object], value)[name] for name in _HOOKS)
 
     def render(self, value_expression: str, names: Names) -> str:
         return f"not ({' or '.join(f'{value_expression}[{name!r}]' for name in _HOOKS)})"

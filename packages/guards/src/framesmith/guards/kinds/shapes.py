@@ -82,10 +82,6 @@ def _compiled(text: str, count: int, constants: tuple[tuple[str, object], ...]) 
     return cast(Callable[..., object], eval(f"lambda {parameters}: {text}", dict(constants)))
 
 
-def _power_by_natural(base: int, exponent: int) -> int:
-    return base**exponent  # type: ignore[no-any-return]  # an int, as the exponent is not negative
-
-
 def _int_true_division(left: int, right: int) -> float:
     return left / right
 
@@ -112,7 +108,7 @@ FUNCTIONS: Mapping[str, object] = {
     "ModularIndexing": _modular_indexing,
     "IntTrueDiv": _int_true_division,
     "FloatTrueDiv": _int_true_division,
-    "PowByNatural": _power_by_natural,
+    "PowByNatural": operator.pow,
     "FloatPow": math.pow,
     "Where": _where,
     "Max": max,

@@ -1,6 +1,15 @@
 """Where a value came from. The public names of this folder."""
 
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.containers import (
+    DictKeyAt,
+    DictKeys,
+    Item,
+    IteratorPart,
+    IteratorPeek,
+    Length,
+    SetItemAt,
+)
 from framesmith.guards.sources.functions import (
     CellContents,
     FunctionClosure,
@@ -17,15 +26,8 @@ from framesmith.guards.sources.steps import (
     CallResult,
     ClassDict,
     ClassDictItem,
-    DictKeyAt,
-    DictKeys,
     InstanceDict,
     InstanceItem,
-    Item,
-    IteratorPart,
-    IteratorPeek,
-    Length,
-    SetItemAt,
     TypeOf,
     WeakReferent,
 )

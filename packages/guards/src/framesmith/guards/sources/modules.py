@@ -1,7 +1,8 @@
 """Steps into `torch.nn.Module` trees, through the dictionaries the instance holds (no `__getattr__` runs)."""
 
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import InstanceItem, Item
+from framesmith.guards.sources.containers import Item
+from framesmith.guards.sources.steps import InstanceItem
 
 
 def submodule(base: Source, name: str) -> Source:
