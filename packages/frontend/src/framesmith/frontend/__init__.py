@@ -1,9 +1,53 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
+from framesmith.graph.backend import list_backends, register_backend
+
 from framesmith.frontend.api import compile, reset
+from framesmith.frontend.directives import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    graph_break,
+    is_compiling,
+    mark_dynamic,
+    mark_static,
+    maybe_mark_dynamic,
+    substitute_in_graph,
+)
+from framesmith.frontend.errors import (
+    BackendFailed,
+    FramesmithError,
+    FullGraphError,
+    InvalidArgument,
+    UnknownBackend,
+)
 from framesmith.frontend.events import configure_logs, counters
+from framesmith.frontend.explain import Explanation, explain
 from framesmith.frontend.options import config
 
-__all__ = ["compile", "config", "counters", "reset"]
+__all__ = [
+    "BackendFailed",
+    "Explanation",
+    "FramesmithError",
+    "FullGraphError",
+    "InvalidArgument",
+    "UnknownBackend",
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "config",
+    "counters",
+    "disable",
+    "explain",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "maybe_mark_dynamic",
+    "register_backend",
+    "reset",
+    "substitute_in_graph",
+]
 
 configure_logs()

@@ -3,7 +3,7 @@
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 
-__all__ = ["BackendFailed", "FramesmithError", "FullGraphError", "InvalidArgument", "TracingBug", "UnknownBackend"]
+__all__ = ["BackendFailed", "FramesmithError", "FullGraphError", "InvalidArgument", "TracingBugWarning", "UnknownBackend"]
 
 
 class FramesmithError(Exception):
@@ -26,5 +26,5 @@ class FullGraphError(FramesmithError, RuntimeError):
         super().__init__(f"{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
 
 
-class TracingBug(FramesmithError, RuntimeError):
-    """A bug of framesmith. The original exception is the cause; the message names the user's line."""
+class TracingBugWarning(RuntimeWarning):
+    """A bug of framesmith was met; the function runs uncompiled. The message names the user's function."""

@@ -20,7 +20,7 @@ class Config:
     capture_scalar_outputs: bool = False
     capture_dynamic_output_shape_ops: bool = False
     error_on_recompile: bool = False
-    suppress_errors: bool = False
+    raise_bugs: bool = False
     verify_code: bool = False
     verify_correctness: bool = False
     disable: bool = False

@@ -5,11 +5,14 @@ Everything here hangs on the compiled function and dies with it.
 
 import inspect
 import threading
+import time
+import warnings
 from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
 from typing import final
 
 from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import FunctionClosure, Local, Pinned
 from framesmith.variables.builtin_types.cells import wrap_cell
@@ -25,9 +28,9 @@ from framesmith.frontend.continuations import (
     drive,
     rebuild_frames,
 )
-from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert
+from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert, run_natively
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
-from framesmith.frontend.errors import FullGraphError
+from framesmith.frontend.errors import BackendFailed, FramesmithError, FullGraphError, TracingBugWarning
 from framesmith.frontend.leave import GoOn
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.options import CompileOptions, config
@@ -166,12 +169,26 @@ class Place:
                 return entry
             self._note_recompile(failure.text)
             self.policy.learn(entry.guards, scope)
-        converted = convert(
-            self.origin, values, self.session.options, self.policy, on_break=self.session.on_break
-        )
+        converted = self._convert(values)
         self.session.record(converted, self)
         self.dispatcher.add(converted.entry)
         return converted.entry
+
+    def _convert(self, values: Sequence[object]) -> Converted:
+        """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
+        options, on_break = self.session.options, self.session.on_break
+        try:
+            return convert(self.origin, values, options, self.policy, on_break=on_break)
+        except (FramesmithError, BackendFailed):
+            raise
+        except Exception as error:
+            if config.raise_bugs or options.fullgraph:
+                raise
+            report_bug(error, self.origin.code)
+            reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+            code = self.origin.code
+            place = (code.co_filename, code.co_firstlineno, code.co_name)
+            return run_natively(self.origin, reason, place, "", time.perf_counter())
 
     def _note_recompile(self, text: str) -> None:
         name = self.origin.code.co_qualname
@@ -192,6 +209,17 @@ class Place:
                 self.session.history.notes.append(note)
                 events.log("recompiles", note)
         return self._exhausted
+
+
+def report_bug(error: Exception, code: CodeType) -> None:
+    """Tell the user that framesmith has a bug, once per place, with what is needed to report it."""
+    warnings.warn(
+        f"framesmith has a bug: tracing {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) raised "
+        f"{type(error).__name__}: {error}. The function runs uncompiled. Set frontend.config.raise_bugs = True "
+        "to see the whole traceback, and please report it.",
+        TracingBugWarning,
+        stacklevel=4,
+    )
 
 
 def native_entry(origin: Origin, writer: EntryWriter) -> Entry:

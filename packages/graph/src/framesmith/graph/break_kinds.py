@@ -225,3 +225,9 @@ BACKEND_LIMIT = _row(
     "The value is captured, but the chosen backend does not compile it.",
     "Choose another backend, or keep the operation out of the compiled function.",
 )
+INTERNAL_ERROR = _row(
+    "internal-error",
+    "framesmith has a bug",
+    "Tracing raised an exception that is not the program's own. The function runs uncompiled, so its results are right.",
+    "Please report it; the warning names the function and the exception.",
+)

@@ -4,7 +4,7 @@
 computed with there except in `with recorder.paused():`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -16,7 +16,7 @@ from torch import fx
 
 from framesmith.graph import finish as finishing
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, Argument, prepare
+from framesmith.graph.arguments import EXAMPLE, Argument, prepare, tensors_in
 from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT
@@ -82,6 +82,7 @@ class Recorder:
         self._open = ExitStack()
         self._active = False
         self._start = Ambient.now()
+        self.user_stack: Callable[[], UserStack] | None = None
 
     # the span of the trace
 
@@ -267,6 +268,8 @@ class Recorder:
         meta = node.meta
         meta[EXAMPLE] = result
         meta[IMPURE] = impure
+        if not stack and self.user_stack is not None:
+            stack = self.user_stack()
         if stack:
             meta["stack_trace"] = stack
         if modules is not None:
@@ -357,8 +360,12 @@ class Recorder:
         """This moment."""
         return Marker(self._body, len(self._body.order), len(self._undo), Ambient.now())
 
-    def rollback(self, marker: Marker) -> None:
-        """Erase every node and input made since, undo in-place changes of fakes, turn torch's switches back."""
+    def rollback(self, marker: Marker) -> bool:
+        """Erase every node and input made since, undo in-place changes of fakes, turn torch's switches back.
+
+        False if a fake could not be brought back (an in-place operation gave a gradient history to a view that
+        had none): the trace is to be started again.
+        """
         if marker.body is not self._root and marker.body.parent is None:
             raise RecorderMisuse("the marker belongs to another recorder")
         self._body = marker.body
@@ -366,8 +373,16 @@ class Recorder:
         undo = self._undo[marker.undo :]
         del self._undo[marker.undo :]
         with self._running():
-            restore(reversed(undo))
+            left = {id(tensor) for tensor in restore(reversed(undo))}
         marker.ambient.restore()
+        return not left or left.isdisjoint(id(tensor) for tensor in self._live_tensors())
+
+    def _live_tensors(self) -> Iterator[torch.Tensor]:
+        body: Subgraph | None = self._body
+        while body is not None:
+            for node in body.order:
+                yield from tensors_in(node.meta[EXAMPLE])
+            body = body.parent
 
     def _erase(self, body: Subgraph, length: int) -> None:
         if len(body.order) > length:

@@ -121,7 +121,7 @@ def dict_merge(machine: Machine, operation: Operation) -> None:
     """`f(**a, **b)`: a key given twice is left to eager's own TypeError."""
     source = machine.frame.pop()
     target = below(machine, operation, DictTracker)
-    present = {key.hash_key(machine.tx) for key, _ in target.items()}
+    present = {key.hash_key(machine.tx) for key, _ in target.items(machine.tx)}
     pairs = mapping_items(machine, source)
     if any(key.hash_key(machine.tx) in present for key, _ in pairs):
         raise GraphBreak(CALL_SIGNATURE, "the same keyword argument is given twice")
@@ -133,7 +133,7 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     """The items of `**source`: a dict directly, any other mapping through `keys()` and `[]`."""
     source = source.realize()
     if isinstance(source, DictTracker):
-        return [(key.realize(), value) for key, value in source.items()]
+        return [(key.realize(), value) for key, value in source.items(machine.tx)]
     tx = machine.tx
     keys = unpack(tx, source.attribute(tx, "keys").call(tx, (), {}))
     return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]

@@ -30,7 +30,7 @@ def make_function(machine: Machine, operation: Operation) -> None:
     flags = operation.argument if isinstance(operation.argument, int) else 0
     for flag in (CLOSURE, ANNOTATIONS, KEYWORD_DEFAULTS, DEFAULTS):
         if flags & flag:
-            set_part(function, flag, frame.pop().realize())
+            set_part(machine, function, flag, frame.pop().realize())
     frame.push(function)
 
 
@@ -39,16 +39,16 @@ def set_function_attribute(machine: Machine, operation: Operation) -> None:
     """One part of a new function (3.13)."""
     value, function = machine.frame.pop_many(2)
     assert isinstance(function, NestedFunction)
-    set_part(function, count(operation), value.realize())
+    set_part(machine, function, count(operation), value.realize())
     machine.frame.push(function)
 
 
-def set_part(function: NestedFunction, flag: int, value: Tracker) -> None:
+def set_part(machine: Machine, function: NestedFunction, flag: int, value: Tracker) -> None:
     """Defaults, keyword defaults, annotations or closure."""
     if flag == ANNOTATIONS:
         function.annotations = value
     elif flag == KEYWORD_DEFAULTS and isinstance(value, DictTracker):
-        function.keyword_defaults = {str(key.as_python_constant()): item for key, item in value.items()}
+        function.keyword_defaults = {str(key.as_python_constant()): item for key, item in value.items(machine.tx)}
     elif flag == DEFAULTS and isinstance(value, TupleTracker):
         function.defaults = tuple(value.items)
     elif flag == CLOSURE and isinstance(value, TupleTracker):

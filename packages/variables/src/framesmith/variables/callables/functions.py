@@ -1,12 +1,12 @@
 """Python functions: existing ones and those made in the trace; binding of arguments to parameters."""
 
 import inspect
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_CALL
+from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED
 from framesmith.guards import Source
 from framesmith.guards.kinds import CodeIs, Identical, TypeIs
 from framesmith.guards.sources import (
@@ -31,6 +31,12 @@ from framesmith.variables.objects.namespaces import NamespaceTracker, namespace_
 
 __all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
 
+Directive = Callable[..., Tracker | PendingCall]
+DIRECTIVES: dict[tuple[str, str], Directive] = {}
+"""Functions known by module and qualified name, for modules that must not be imported to be recognised."""
+
+DISABLED_MARK = "__framesmith_disabled__"
+_DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
 _VARKEYWORDS = inspect.CO_VARKEYWORDS
 
@@ -50,7 +56,7 @@ class PythonCallable(Tracker):
 
 def mismatch(name: str, problem: str) -> GraphBreak:
     """The call does not fit the signature: eager is left to raise its own TypeError."""
-    return GraphBreak(UNSUPPORTED_CALL, f"{name}(): {problem}")
+    return GraphBreak(CALL_SIGNATURE, f"{name}(): {problem}")
 
 
 def bind_arguments(
@@ -150,7 +156,15 @@ class FunctionTracker(PythonCallable):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A row for this very function if there is one, else its frame."""
         row = CALLABLES.find(self.value)
-        return row.begin(tx, args, kwargs) if row is not None else self.bind(tx, args, kwargs)
+        if row is not None:
+            return row.begin(tx, args, kwargs)
+        value = self.value
+        directive = DIRECTIVES.get((value.__module__, value.__qualname__))
+        if directive is not None:
+            return directive(tx, *[argument.realize() for argument in args], **kwargs)
+        if any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
+            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}")
+        return self.bind(tx, args, kwargs)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object; its `__dict__` first, as the type has no data descriptor for them."""

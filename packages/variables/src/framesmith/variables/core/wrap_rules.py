@@ -43,6 +43,10 @@ class WrapRules:
 
         return register
 
+    def exact_rules(self) -> dict[type, WrapRule]:
+        """The rules by exact type (a copy)."""
+        return dict(self._exact)
+
     def find(self, value: object) -> WrapRule | None:
         """The rule for a value, or None."""
         rule = self._exact.get(type(value))

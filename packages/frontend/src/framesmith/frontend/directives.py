@@ -1,0 +1,132 @@
+"""What a program says to the compiler: break here, do not compile this, treat that as constant.
+
+The functions of `torch.compiler` and `torch._dynamo` with the same meaning are recognised by module and name
+while tracing (torch._dynamo is not imported for it).
+"""
+
+import functools
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import torch
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT
+from framesmith.guards.sources import Pinned
+from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, FunctionTracker
+from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
+from framesmith.variables.torch_values.graph_calls import graph_call
+
+from framesmith.frontend.policy import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
+
+F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
+
+
+def graph_break(msg: str = "") -> None:
+    """Break the graph here when traced; nothing otherwise."""
+
+
+def is_compiling() -> bool:
+    """True while a function is being traced, False when it runs natively."""
+    return torch.compiler.is_compiling()
+
+
+def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """A form of `fn` that is never traced: it is called natively between two graphs. Also a decorator with arguments."""
+    if fn is None:
+        return lambda function: disable(function, recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def native(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    native.__dict__[DISABLED_MARK] = reason or "disable() was applied"
+    return cast(F, native)
+
+
+def _break_row(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`graph_break()`: always."""
+    shown = [argument.as_python_constant() for argument in (*args, *kwargs.values()) if argument.is_python_constant()]
+    raise GraphBreak(EXPLICIT, " ".join(str(value) for value in shown if value is not None))
+
+
+def _true(tx: TraceContext) -> Tracker:
+    """`is_compiling()`."""
+    return Constant(True)
+
+
+CALLABLES.row(graph_break)(_break_row)
+CALLABLES.row(is_compiling)(_true)
+DIRECTIVES["torch._dynamo.decorators", "graph_break"] = _break_row
+
+
+def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:
+    """Record calls of `fn` as one node and do not look inside. Its arguments must be tensors and constants."""
+    if isinstance(fn, list | tuple):
+        return [allow_in_graph(one) for one in fn]
+    function = cast(Callable[..., object], fn)
+    if CALLABLES.find(function) is None:
+
+        def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+            return graph_call(tx, function, args, kwargs)
+
+        CALLABLES.row(function)(record)
+    return fn
+
+
+def assume_constant_result(fn: F) -> F:
+    """Call `fn` once while tracing, on constants, and take its result as constant from then on."""
+
+    def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        operands = (*args, *kwargs.values())
+        if not all(operand.is_python_constant() for operand in operands):
+            raise GraphBreak(CALL_SIGNATURE, f"{fn.__name__} is assumed constant but gets a value that is not")
+        with tx.graph.paused():
+            result = fn(
+                *[argument.as_python_constant() for argument in args],
+                **{name: value.as_python_constant() for name, value in kwargs.items()},
+            )
+        return from_python(result)
+
+    CALLABLES.row(fn)(answer)
+    return fn
+
+
+def substitute_in_graph(original: Callable[..., object]) -> Callable[[F], F]:
+    """Trace the decorated Python function wherever `original`, a C function, is called."""
+
+    def register(replacement: F) -> F:
+        assert isinstance(replacement, FunctionType)
+
+        def inline(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+            tracker = FunctionTracker(replacement, Pinned(replacement, replacement.__qualname__))
+            return tracker.bind(tx, args, kwargs)
+
+        CALLABLES.row(original)(inline)
+        return replacement
+
+    return register
+
+
+def mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
+    """The size of these dimensions may differ from call to call: make them symbolic at once."""
+    _mark(tensor, DYNAMIC_MARK, index)
+
+
+def maybe_mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
+    """Like `mark_dynamic`, without complaint if the program fixes the size."""
+    _mark(tensor, WEAK_DYNAMIC_MARK, index)
+
+
+def mark_static(tensor: torch.Tensor, index: int | Iterable[int] | None = None) -> None:
+    """These dimensions (all by default) are never symbolic."""
+    _mark(tensor, STATIC_MARK, range(tensor.dim()) if index is None else index)
+
+
+def _mark(tensor: torch.Tensor, name: str, index: int | Iterable[int]) -> None:
+    dims = {index} if isinstance(index, int) else set(index)
+    for dim in dims:
+        if not -tensor.dim() <= dim < tensor.dim():
+            raise IndexError(f"dimension {dim} is out of range for a tensor of {tensor.dim()} dimensions")
+    known: set[int] = tensor.__dict__.setdefault(name, set())
+    known.update(dim % tensor.dim() for dim in dims)

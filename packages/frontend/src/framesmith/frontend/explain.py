@@ -1,0 +1,95 @@
+"""`explain`: what was captured, where it broke and why, under which guards. As data, and as text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+
+from framesmith.frontend import api
+from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.events import BreakRecord
+from framesmith.frontend.session import Session
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer of `explain`. `graphs` are the captured modules in the order of their making."""
+
+    graphs: tuple[torch.fx.GraphModule, ...]
+    breaks: tuple[BreakRecord, ...]
+    guards: tuple[str, ...]
+    operators: int
+    recompiles: tuple[str, ...]
+    notes: tuple[str, ...]
+    trace_seconds: float
+
+    @property
+    def graph_count(self) -> int:
+        """How many graphs were captured."""
+        return len(self.graphs)
+
+    @property
+    def break_count(self) -> int:
+        """How many places broke the graph."""
+        return len(self.breaks)
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            f"{len(self.graphs)} graphs with {self.operators} operators, {len(self.breaks)} graph breaks, "
+            f"{len(self.guards)} guards"
+        ]
+        for number, record in enumerate(self.breaks, 1):
+            lines += [f"break {number} at {record.file}:{record.line} in {record.function}:", f"  {record.text}"]
+            lines.append(record.user_stack.rstrip())
+        if self.recompiles:
+            lines += ["recompiled because:", *(f"  {reason}" for reason in self.recompiles)]
+        lines += [*self.notes]
+        lines += ["guards:", *(f"  {guard}" for guard in self.guards)]
+        return "\n".join(line for line in lines if line)
+
+    __str__ = text
+
+
+def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: object) -> Any:
+    """What compiling `model` captures. `explain(fn)(*args)` runs it once with an eager backend and reports.
+
+    For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
+    """
+    if extra_args or extra_kwargs:
+        return explain(model)(*extra_args, **extra_kwargs)
+
+    def run(*args: object, **kwargs: object) -> Explanation:
+        session = api.session_of(model)
+        if session is not None and not args and not kwargs:
+            return explanation_of([session])
+        target = model
+        if isinstance(model, torch.nn.Module):
+            target = api.fresh(type(model)._call_impl)
+            args = (model, *args)
+        compiled = api.compile(target, backend="eager")
+        own = api.session_of(compiled)
+        if own is None:
+            raise InvalidArgument(f"explain() cannot look into {model!r}: it has no Python code that is compiled")
+        compiled(*args, **kwargs)
+        return explanation_of([own])
+
+    return run
+
+
+def explanation_of(sessions: Sequence[Session]) -> Explanation:
+    """Put together what compiled functions went through."""
+    histories = [session.history for session in sessions]
+    entries = [entry for history in histories for entry in history.entries]
+    graphs = tuple(entry.graph for entry in entries if isinstance(entry.graph, torch.fx.GraphModule))
+    return Explanation(
+        graphs,
+        tuple(record for history in histories for record in history.breaks),
+        tuple(guard for entry in entries for guard in entry.guards),
+        sum(entry.operators for entry in entries),
+        tuple(reason for history in histories for reason in history.recompiles),
+        tuple(note for history in histories for note in history.notes),
+        sum(entry.trace_seconds for entry in entries),
+    )
