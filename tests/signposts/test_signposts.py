@@ -1,0 +1,59 @@
+"""A newcomer finds things: `where` answers, and the pages in docs say what the tables say."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from tools import pages
+
+from framesmith.frontend import where
+
+ANSWERS = [
+    ("list.append", "variables/builtin_types/list"),
+    ("len", "variables/callables/"),
+    ("torch.add", "variables/torch_values/"),
+    ("BINARY_OP", "frontend/opcodes/operators.py"),
+    ("BINARY", "frontend/opcodes/operators.py"),
+    ("LOAD_FAST", "frontend/opcodes/names.py"),
+    ("CALL", "frontend/opcodes/calls.py"),
+    ("TensorIs", "guards/kinds/tensor.py"),
+    ("ShapeExpression", "guards/kinds/shapes.py"),
+    ("TensorSize", "guards/sources/tensors.py"),
+    ("native-call", "graph/break_kinds.py"),
+]
+
+
+@pytest.mark.parametrize(("name", "folder"), ANSWERS)
+def test_where_leads_to_the_file(name, folder) -> None:
+    assert any(f"framesmith/{folder}" in place.path for place in where.find(name))
+
+
+@pytest.mark.parametrize(("name", "_"), ANSWERS)
+def test_where_names_a_line_that_is_there(name, _) -> None:
+    assert all(0 < place.line <= len(Path(place.path).read_text().splitlines()) for place in where.find(name))
+
+
+def test_where_prints_file_and_line(capsys) -> None:
+    assert where.main(["list.append"]) == 0
+    assert re.search(r"list_methods\.py:\d+  list\.append", capsys.readouterr().out)
+
+
+def test_an_unknown_name_gets_the_names_most_like_it(capsys) -> None:
+    assert where.main(["list.apend"]) == 1
+    assert "list.append" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_every_file_that_a_page_names_is_there(name) -> None:
+    page = pages.ROOT / name
+    assert all((page.parent / link).exists() for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()))
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_a_page_says_what_the_tables_say(name) -> None:
+    """Rows for torch follow its release: word for word on the first supported one, the same headings on the others."""
+    written, made = (pages.ROOT / name).read_text(encoding="utf-8"), pages.PAGES[name]()
+    if not torch.__version__.startswith("2.13."):
+        written, made = ("\n".join(re.findall(r"^#.*", text, re.MULTILINE)) for text in (written, made))
+    assert written == made, "the tables changed: run `python -m tools.pages`"
