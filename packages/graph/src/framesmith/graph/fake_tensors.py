@@ -39,19 +39,23 @@ class Snapshot:
             tensor.detach() if keep_memory else None,
         )
 
-    def restore(self) -> None:
-        """Put the metadata back, where the operation changed it."""
+    def restore(self) -> bool:
+        """Put the metadata back, where the operation changed it. False if a gradient history could not be taken off."""
         tensor = self.tensor
         if not self.requires_grad and tensor.requires_grad:
             _forget_history(tensor)
         if self.alias is not None:
             with torch.no_grad():
                 tensor.data = self.alias
-        if self.stride is None:
-            return
-        if not (_same(tensor.shape, self.size) and _same(tensor.stride(), self.stride)):
+        if self.stride is not None:
+            self._restore_layout(self.stride)
+        return tensor.requires_grad == self.requires_grad
+
+    def _restore_layout(self, stride: tuple[int | torch.SymInt, ...]) -> None:
+        tensor = self.tensor
+        if not (_same(tensor.shape, self.size) and _same(tensor.stride(), stride)):
             with torch.no_grad():
-                tensor.as_strided_(self.size, self.stride, self.offset)
+                tensor.as_strided_(self.size, stride, self.offset)
 
 
 def _same(one: Iterable[object], other: Iterable[object]) -> bool:
@@ -64,12 +68,10 @@ def _same(one: Iterable[object], other: Iterable[object]) -> bool:
 
 
 def _forget_history(tensor: torch.Tensor) -> None:
-    base = tensor._base if tensor._is_view() else None
-    target = tensor if base is None else base
-    if target.grad_fn is None:
-        target.requires_grad_(False)
-    else:
-        target.detach_()
+    if tensor.grad_fn is None:
+        tensor.requires_grad_(False)
+    elif not tensor._is_view():  # torch cannot take the history off a view
+        tensor.detach_()
 
 
 def snapshots(tensors: Iterable[torch.Tensor], keep_memory: bool = False) -> list[Snapshot]:
@@ -82,7 +84,8 @@ def snapshots(tensors: Iterable[torch.Tensor], keep_memory: bool = False) -> lis
     return [Snapshot.of(tensor, keep_memory) for tensor in found.values()]
 
 
-def restore(taken: Iterable[Snapshot]) -> None:
-    """Put all of them back."""
-    for snapshot in taken:
-        snapshot.restore()
+def restore(taken: Iterable[Snapshot]) -> list[torch.Tensor]:
+    """Put all of them back; returns those that kept a gradient history."""
+    # bases come after their views: a view may be clean as soon as its base is
+    left = [snapshot for snapshot in taken if not snapshot.restore()]
+    return [snapshot.tensor for snapshot in left if not snapshot.restore()]

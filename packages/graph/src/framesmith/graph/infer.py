@@ -75,7 +75,7 @@ def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:
         for kind, row in _BREAKS:
             if isinstance(reason, kind):
                 return GraphBreak(row, f"{operation}: {_first_line(reason)}")
-    if isinstance(error, NotImplementedError) and _lacks_kernel(str(error)):
+    if isinstance(error, NotImplementedError | RuntimeError) and _lacks_kernel(error):
         return GraphBreak(FAKE_FAILED, f"{operation}: {_first_line(error)}")
     return FakeFailure(operation, error)
 
@@ -89,8 +89,11 @@ def _chain(error: BaseException) -> list[BaseException]:
     return found
 
 
-def _lacks_kernel(message: str) -> bool:
-    return "Meta" in message or "fake" in message.lower() or "meta" in message
+def _lacks_kernel(error: Exception) -> bool:
+    message = str(error)
+    if "no fake impl registered" in message:
+        return True
+    return isinstance(error, NotImplementedError) and ("meta" in message.lower() or "fake" in message.lower())
 
 
 def _first_line(error: BaseException) -> str:

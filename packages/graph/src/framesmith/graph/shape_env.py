@@ -6,7 +6,7 @@ changes in few places.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import final
+from typing import TypeAlias, final
 
 import torch
 import torch._guards
@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import (
     SubclassSymbolicContext,
     SymbolicContext,
     compute_unbacked_bindings,
+    free_unbacked_symbols,
 )
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._sympy.symbol import SymT, symbol_is_type
@@ -28,12 +29,15 @@ from framesmith.graph.options import GraphOptions
 from framesmith.graph.torch_sources import SourceNames, TorchSource, unwrap
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
+from framesmith.guards.sources.tensors import TensorSize
 
-_TREATMENTS: Mapping[Dim, DimDynamic] = {
+_Treatments: TypeAlias = Mapping[Dim, DimDynamic]
+_PLAIN: _Treatments = {
     Dim.STATIC: DimDynamic.STATIC,
     Dim.DYNAMIC: DimDynamic.DYNAMIC,
     Dim.UNBACKED: DimDynamic.UNBACKED,
 }
+_DUCK: _Treatments = {**_PLAIN, Dim.DYNAMIC: DimDynamic.DUCK}
 
 
 @final
@@ -45,6 +49,8 @@ class ShapeWorld:
 
     def __init__(self, options: GraphOptions) -> None:
         self.names = SourceNames()
+        self._treatments = _DUCK if options.duck_shapes else _PLAIN
+        self._origins: dict[Symbol, Source] = {}
         self.env = ShapeEnv(
             allow_scalar_outputs=options.capture_scalar_outputs,
             allow_dynamic_output_shape_ops=options.capture_dynamic_output_shape_ops,
@@ -67,11 +73,49 @@ class ShapeWorld:
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: its class, Parameter or view as far as fakes allow, sizes symbolic as asked."""
         ours = self.names.wrap(source)
-        context = _context(self.names, ours, value, dynamic)
+        context = self._context(ours, value, dynamic)
         self.context.tensor_to_context[value] = context
         fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
         fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
+        sizes: list[object] = list(fake.shape)
+        for dim, size in enumerate(sizes):
+            if isinstance(size, torch.SymInt) and free_unbacked_symbols(size):
+                self._origins[size.node.expr] = TensorSize(source, dim)
+        self.drop_pending()  # symbols of an input are bound by the input, not by the next operation
         return fake
+
+    def _context(
+        self, source: TorchSource, value: torch.Tensor, dynamic: DynamicDims
+    ) -> StatefulSymbolicContext:
+        sizes = [self._treatments[treatment] for treatment in dynamic.treatments(value.dim())]
+        base = value._base if value._is_view() else None
+        base_context = None
+        if base is not None:
+            # the base's sizes are of no interest by themselves; they have to follow those of the view
+            treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
+            base_source = self.names.wrap(Attribute(source.ours, "_base"))
+            base_context = self._context(base_source, base, treatment)
+        flatten = getattr(value, "__tensor_flatten__", None)
+        wraps: bool = is_traceable_wrapper_subclass(value)
+        if flatten is not None and wraps:
+            attributes, _ = flatten()
+            inner: dict[str, SymbolicContext] = {
+                name: self._context(self.names.wrap(Attribute(source.ours, name)), part, dynamic)
+                for name in attributes
+                if isinstance(part := getattr(value, name), torch.Tensor)
+            }
+            return SubclassSymbolicContext(
+                dynamic_sizes=sizes,
+                tensor_source=source,
+                view_base_context=base_context,
+                inner_contexts=inner,
+            )
+        return StatefulSymbolicContext(
+            dynamic_sizes=sizes,
+            tensor_source=source,
+            view_base_context=base_context,
+            unbacked_bounds=dict(dynamic.bounds) or None,
+        )
 
     def fake_constant(self, value: torch.Tensor) -> torch.Tensor:
         """The fake of a tensor that belongs to the graph; all static."""
@@ -99,6 +143,8 @@ class ShapeWorld:
             ours = unwrap(source)
             if ours is not None:
                 yield ours
+        if symbol in self._origins:
+            yield self._origins[symbol]
 
     def number_of(self, symbol: Symbol) -> torch.SymInt | torch.SymFloat | int | float:
         """The symbolic number that is just this symbol."""
@@ -114,7 +160,7 @@ class ShapeWorld:
         return compute_unbacked_bindings(self.env, result)
 
     def drop_pending(self) -> None:
-        """Forget symbols invented by an operation that failed."""
+        """No operation is to bind the symbols just invented."""
         self.env.pending_fresh_unbacked_symbols.clear()
 
     @contextmanager
@@ -122,34 +168,3 @@ class ShapeWorld:
         """Questions asked in this block leave no guard behind (for looking at values, never for deciding)."""
         with self.env.suppress_guards():
             yield
-
-
-def _context(
-    names: SourceNames, source: TorchSource, value: torch.Tensor, dynamic: DynamicDims
-) -> StatefulSymbolicContext:
-    sizes = [_TREATMENTS[treatment] for treatment in dynamic.treatments(value.dim())]
-    base = value._base if value._is_view() else None
-    base_context = None
-    if base is not None:
-        # the base's sizes are of no interest by themselves; they have to follow those of the view
-        treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
-        base_source = names.wrap(Attribute(source.ours, "_base"))
-        base_context = _context(names, base_source, base, treatment)
-    flatten = getattr(value, "__tensor_flatten__", None)
-    wraps: bool = is_traceable_wrapper_subclass(value)
-    if flatten is not None and wraps:
-        attributes, _ = flatten()
-        inner: dict[str, SymbolicContext] = {
-            name: _context(names, names.wrap(Attribute(source.ours, name)), part, dynamic)
-            for name in attributes
-            if isinstance(part := getattr(value, name), torch.Tensor)
-        }
-        return SubclassSymbolicContext(
-            dynamic_sizes=sizes, tensor_source=source, view_base_context=base_context, inner_contexts=inner
-        )
-    return StatefulSymbolicContext(
-        dynamic_sizes=sizes,
-        tensor_source=source,
-        view_base_context=base_context,
-        unbacked_bounds=dict(dynamic.bounds) or None,
-    )
