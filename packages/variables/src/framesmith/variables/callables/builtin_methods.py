@@ -61,7 +61,9 @@ def _is_bound(value: object) -> bool:
     """Whether this is a C method bound to an instance: a new object each time it is read."""
     if isinstance(value, MethodWrapperType):
         return True
-    return isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, ModuleType | type | None)
+    if not isinstance(value, BuiltinFunctionType) or isinstance(value.__self__, ModuleType | type | None):
+        return False
+    return type(value.__self__).__module__ != "pybind11_builtins"  # what pybind11 keeps a function's record in
 
 
 @WRAP_RULES.when(30, lambda value: isinstance(value, _CALLABLES | MethodWrapperType))

@@ -52,7 +52,7 @@ def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | 
     """`int(value)`, `int(text, base)`."""
     if value is None:
         return Constant(0)
-    if value.is_python_constant() and (base is None or base.is_python_constant()):
+    if isinstance(value, Constant) and (base is None or base.is_python_constant()):
         return fold(tx, int, [value] if base is None else [value, base])
     if base is not None:
         return value.unsupported("int() with a base")
@@ -69,7 +69,7 @@ def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     """`float(value)`."""
     if value is None:
         return Constant(0.0)
-    if value.is_python_constant():
+    if isinstance(value, Constant):  # a symbolic number stays one
         return fold(tx, float, [value])
     return _converted(
         tx, value, ("__float__", "__index__"), "float() argument must be a string or a real number, not"

@@ -14,7 +14,7 @@ from framesmith.graph import Recorder
 from framesmith.guards import Source
 from torch import fx
 
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
+from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer, fold
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.graph_values import GraphValue
@@ -122,8 +122,9 @@ class SymbolicNumber(GraphValue):
         return compute(tx, _UNARY[symbol], self)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Attributes of the value in this call."""
-        return specialize(tx, self).attribute(tx, name)
+        """Conversions that stay symbolic; others are those of the value in this call."""
+        function = _CONVERSIONS.get((self.python_type, name))
+        return specialize(tx, self).attribute(tx, name) if function is None else Conversion(self, function)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A dict or set needs the value."""
@@ -136,6 +137,44 @@ class SymbolicNumber(GraphValue):
     def describe(self) -> str:
         """The expression."""
         return f"{self.python_type.__name__} {self.value}"
+
+
+def _itself(value: object) -> object:
+    return value
+
+
+_CONVERSIONS: Final[dict[tuple[type, str], Callable[..., object]]] = {
+    (int, "__int__"): _itself,
+    (int, "__trunc__"): _itself,
+    (int, "__abs__"): abs,
+    (int, "__float__"): torch.sym_float,
+    (float, "__float__"): _itself,
+    (float, "__abs__"): abs,
+    (float, "__int__"): torch.sym_int,
+    (float, "__trunc__"): torch.sym_int,
+    (float, "__floor__"): math.floor,
+    (float, "__ceil__"): math.ceil,
+}
+
+
+@final
+class Conversion(Tracker):
+    """`number.__int__` and the like, bound."""
+
+    def __init__(self, number: SymbolicNumber, function: Callable[..., object]) -> None:
+        self.number = number
+        self.function = function
+
+    @property
+    def python_type(self) -> type:
+        """A slot wrapper."""
+        return type((1).__int__)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """The converted number."""
+        if args or kwargs:
+            return self.unsupported("a call with arguments")
+        return self.number if self.function is _itself else compute(tx, self.function, self.number)
 
 
 @register_result(torch.SymInt, torch.SymFloat, torch.SymBool)

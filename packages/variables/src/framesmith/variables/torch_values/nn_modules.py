@@ -1,0 +1,179 @@
+"""`nn.Module` instances: attribute lookup, calls and stores the way `nn.Module` defines them, without running its code.
+
+What the short ways do not cover (hooks, parameters that are replaced, overridden special methods) is left to the
+general machinery, which inlines the Python code of `nn.Module` itself.
+"""
+
+from collections.abc import Mapping
+from typing import Final, final
+
+import torch
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.guards import Source
+from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs
+from framesmith.guards.sources import Pinned
+from torch.nn.modules import module as module_code
+from torch.nn.modules.lazy import LazyModuleMixin
+
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.objects.construction import register_instance_maker
+from framesmith.variables.objects.descriptors import begin_get, is_data_descriptor
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.lookup import find, peek
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+_TABLES: Final = ("_parameters", "_buffers", "_modules")
+_HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_GLOBAL_HOOKS: Final[Mapping[str, object]] = {
+    name: getattr(module_code, name)
+    for name in (
+        "_global_backward_pre_hooks",
+        "_global_backward_hooks",
+        "_global_forward_hooks",
+        "_global_forward_pre_hooks",
+    )
+}
+# What `nn.Module` had when it was imported: the short ways stand for this code and no other.
+_CODE: Final[Mapping[str, object]] = {
+    name: torch.nn.Module.__dict__[name]
+    for name in ("__call__", "_wrapped_call_impl", "_call_impl", "__getattr__", "__setattr__", "register_buffer")
+}
+
+
+@final
+class NNModuleTracker(InstanceTracker):
+    """A module. The invariants are those of `InstanceTracker`."""
+
+    def _has_own_code(self, tx: TraceContext, *names: str) -> bool:
+        """Whether the class uses `nn.Module`'s own code for these methods; guarded."""
+        return all(peek(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names)
+
+    # -- reading -----------------------------------------------------------------------------------
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """The class's data descriptors, the instance, the class, then parameters, buffers and children."""
+        plain = peek(self.kind, "__getattribute__") is object.__getattribute__
+        if not plain or self.namespace is not None or peek(self.kind, "__getattr__") is not _CODE["__getattr__"]:
+            return super().begin_attribute(tx, name)
+        found = find(tx, self.kind, name)
+        if found is not None and is_data_descriptor(found.kind):
+            return super().begin_attribute(tx, name)
+        own = self.load_own(tx, name)
+        if own is not None:
+            return own
+        if found is not None:
+            return begin_get(tx, found, self)
+        find(tx, self.kind, "__getattr__")
+        for table in _TABLES:
+            held = self.registered(tx, table, name)
+            if held is not None:
+                return held
+        return raise_observed(AttributeError, f"'{self.kind.__name__}' object has no attribute '{name}'")
+
+    def registered(self, tx: TraceContext, table: str, name: str) -> Tracker | None:
+        """What one of the tables holds under a name; None (guarded) when nothing."""
+        entries = self.table(tx, table)
+        if entries is None:
+            return None
+        key = Constant(name)
+        if entries.value is not None and not entries.value:
+            entries.size(tx)  # one guard for all names that an empty table does not hold
+            entry = entries.entries.get(key.hash_key(tx))
+            return None if entry is None else entry.value
+        return entries.get_item(tx, key)
+
+    def table(self, tx: TraceContext, table: str) -> DictTracker | None:
+        """One of the tables."""
+        entries = self.load_own(tx, table)
+        entries = None if entries is None else entries.realize()
+        return entries if isinstance(entries, DictTracker) else None
+
+    # -- calling -----------------------------------------------------------------------------------
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """Straight to `forward` when no hook is registered anywhere."""
+        if not self._is_direct(tx):
+            return super().begin_call(tx, args, kwargs)
+        forward = self.attribute(tx, "forward")
+        return forward.begin_call(tx, args, kwargs)
+
+    def _is_direct(self, tx: TraceContext) -> bool:
+        """Whether `module(...)` is `module.forward(...)`; guarded if so."""
+        held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
+        if self.source is None or self.namespace is not None or any(held) or self.value is None:
+            return False
+        real = vars(self.value)
+        if any(real.get(name) for name in _HOOKS) or any(_GLOBAL_HOOKS.values()):
+            return False
+        if real.get("_compiled_call_impl") is not None or "_compiled_call_impl" in self.pending:
+            return False
+        if not self._has_own_code(tx, "__call__", "_wrapped_call_impl", "_call_impl"):
+            return False
+        own = self.load_own(tx, "_compiled_call_impl")
+        if own is not None and not (isinstance(own.realize(), Constant) and own.as_python_constant() is None):
+            return False
+        tx.guard(self, NoModuleHooks(), "the module is called")
+        for name, hooks in _GLOBAL_HOOKS.items():
+            tx.guard(Pinned(hooks, name), Truthy(False), "a module is called")
+        return True
+
+    # -- writing -----------------------------------------------------------------------------------
+    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+        """Plain values and new values of buffers; all else is left to the code of `nn.Module`."""
+        value = value.realize()
+        if self.namespace is not None or not self._has_own_code(tx, "__setattr__") or _is_special(value):
+            super().set_attribute(tx, name, value)
+            return
+        held = [table for table in _TABLES if self.registered(tx, table, name) is not None]
+        if not held:
+            self.change_generic(tx, name, value)
+        elif held == ["_buffers"] and isinstance(value, TensorTracker) and self._registers_plainly(tx):
+            buffers = self.table(tx, "_buffers")
+            assert buffers is not None
+            buffers.store(tx, Constant(name), value)
+        else:
+            super().set_attribute(tx, name, value)
+
+    def _registers_plainly(self, tx: TraceContext) -> bool:
+        """Whether giving a buffer a new value only stores it."""
+        return self._has_own_code(tx, "register_buffer") and not _has_buffer_hooks(tx)
+
+
+def _has_buffer_hooks(tx: TraceContext) -> bool:
+    hooks = module_code._global_buffer_registration_hooks
+    tx.guard(Pinned(hooks, "_global_buffer_registration_hooks"), Truthy(bool(hooks)), "a buffer is replaced")
+    return bool(hooks)
+
+
+def _is_special(value: Tracker) -> bool:
+    """Whether `nn.Module.__setattr__` registers the value: a parameter, a buffer, a module."""
+    if isinstance(value, TensorTracker):
+        marks = ("_is_param", "_is_buffer")
+        held = {} if value.value is None else vars(value.value)
+        return value.kind is not torch.Tensor or any(mark in value.own or mark in held for mark in marks)
+    return issubclass(value.python_type, torch.nn.Module | torch.Tensor)
+
+
+@WRAP_RULES.when(50, lambda value: isinstance(value, torch.nn.Module))
+def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing module: its class is guarded, its members when they are read."""
+    if isinstance(value, torch.jit.ScriptModule):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a TorchScript module")
+    if isinstance(value, LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[misc]  # a protocol
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a module whose parameters have no data yet")
+    tx.guard(source, TypeIs(type(value)))
+    return NNModuleTracker(type(value), value, source)
+
+
+@register_instance_maker(torch.nn.Module)
+def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
+    """A module born in the trace; its `__init__` is inlined, and a parameter in it breaks the graph."""
+    return NNModuleTracker(kind)
+
+
+@CALLABLES.row(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
+def make_parameter(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """A new leaf: it has to be a real one before anything is computed from it."""
+    raise GraphBreak(NATIVE_CALL, "a parameter is created")
