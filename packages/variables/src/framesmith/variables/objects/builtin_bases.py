@@ -187,6 +187,15 @@ def set_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /
     return Constant(None)
 
 
+@CALLABLES.row(OrderedDict.__init__)
+def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`OrderedDict.__init__(self, ...)` stores by `self[key] = value`, an override of the class included."""
+    owner = self.owner if isinstance(self, DictTracker) and self.owner is not None else self
+    if (args or kwargs) and overridden(owner.python_type, OrderedDict, "__setitem__"):
+        return owner.unsupported("OrderedDict.__init__ with a __setitem__ of its own")
+    return dict_init(tx, self, *args, **kwargs)
+
+
 @CALLABLES.row(dict.__init__)
 def dict_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`dict.__init__(self, ...)`: an update; nothing is cleared."""

@@ -12,6 +12,7 @@ from typing import Final, final
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
+from framesmith.guards.sources.steps import type_dict
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import Builtin
@@ -193,7 +194,10 @@ class ClassTracker(SpecialMethods):
         assert isinstance(holder, ClassTracker)
         tx.mutations.note(holder)
         note_changed_class(tx, self.value, holder)
-        holder.changes[name] = value
+        if value is None and name not in type_dict(self.value):
+            del holder.changes[name]  # stored and deleted within the trace
+        else:
+            holder.changes[name] = value
 
     def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
         """`__name__` and the like stay as they are."""

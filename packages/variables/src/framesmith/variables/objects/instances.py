@@ -158,7 +158,7 @@ class InstanceTracker(SpecialMethods):
     def _dict_reader(self) -> Callable[..., object]:
         """Reads the real dictionary without user code."""
         descriptor = peek(self.kind, "__dict__")
-        if not isinstance(descriptor, GetSetDescriptorType):
+        if not isinstance(descriptor, FieldDescriptor):
             return self.unsupported("a __dict__ of its own making")
         return self._readers.setdefault("__dict__", descriptor.__get__)
 
@@ -176,6 +176,8 @@ class InstanceTracker(SpecialMethods):
         """`self.__dict__`, from now on the one place where attributes are kept."""
         if self.namespace is not None:
             return self.namespace
+        if self.source is None and issubclass(self.kind, SimpleNamespace):
+            return self.unsupported("reading its __dict__")  # it cannot be given another one afterwards
         if self.source is None:
             self.namespace = new_dict([(Constant(name), value) for name, value in self.pending.items()])
         else:
@@ -250,7 +252,7 @@ class InstanceTracker(SpecialMethods):
         if descriptor in self.slots or descriptor in self._read_slots:
             held = self.slots.get(descriptor, self._read_slots.get(descriptor))
             return missing_attribute(self, descriptor.__name__) if held is None else held
-        if isinstance(descriptor, GetSetDescriptorType):
+        if isinstance(descriptor, GetSetDescriptorType) or descriptor.__name__ == "__dict__":
             return self.read_computed(tx, descriptor)
         if self.source is None:
             if not is_heap_type(descriptor.__objclass__):
@@ -273,7 +275,7 @@ class InstanceTracker(SpecialMethods):
         self._read_slots[descriptor] = lazy(tx, real, source)
         return self._read_slots[descriptor]
 
-    def read_computed(self, tx: TraceContext, descriptor: GetSetDescriptorType) -> Tracker:
+    def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """`__class__` and `__dict__`; other C attributes are unknown here."""
         if descriptor.__name__ == "__class__" and descriptor.__objclass__ is object:
             return tx.wrap(self.kind, class_source(self.kind))

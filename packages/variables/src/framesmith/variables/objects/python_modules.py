@@ -78,7 +78,7 @@ class ModuleTracker(Tracker):
         kind = type(self.value)
         hook = "__setattr__" if value is not None else "__delattr__"
         special = name.startswith("__") and name.endswith("__")
-        if special or peek(kind, hook) is not peek(object, hook) or _is_computed(tx, kind, name):
+        if special or peek(kind, hook) is not peek(ModuleType, hook) or _is_computed(tx, kind, name):
             self.unsupported(f"storing attribute {name!r}")
         self.namespace(tx).store(tx, name, value)
 

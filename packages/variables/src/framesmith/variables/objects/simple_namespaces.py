@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.table import CALLABLES
@@ -34,4 +35,10 @@ def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> T
         return Constant(NotImplemented)
     if not issubclass(other.kind, SimpleNamespace):
         return Constant(NotImplemented)
-    return compare(tx, "==", self.own_dict(tx), other.own_dict(tx))
+    return compare(tx, "==", _content(tx, self), _content(tx, other))
+
+
+def _content(tx: TraceContext, namespace: InstanceTracker) -> Tracker:
+    if namespace.source is not None:
+        return namespace.own_dict(tx)
+    return new_dict([(Constant(name), value) for name, value in namespace.pending.items()])

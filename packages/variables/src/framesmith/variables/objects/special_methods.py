@@ -11,6 +11,7 @@ from typing import final
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
@@ -33,6 +34,21 @@ def is_native(found: Found) -> bool:
 def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
     """Whether the user's exception is an instance of one of the builtin exceptions."""
     return issubclass(error.exception.python_type, kinds)
+
+
+def native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
+    """An operator of two builtin values; None stands for NotImplemented."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _fold_method(tx, f"__{BINARY_METHODS[symbol]}__", left, right)
+    return left.binary(tx, symbol, right)
+
+
+def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -> Tracker | None:
+    method = getattr(left.python_type, name, None)
+    if method is None:
+        return None
+    result = fold(tx, method, (left, right))
+    return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
 class SpecialMethods(Holder):
@@ -210,10 +226,11 @@ class SpecialMethods(Holder):
         found = self.special(tx, f"__{BINARY_METHODS[symbol]}__")
         if found is None:
             if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
-                return self.payload.binary(tx, symbol, other.storage())
+                return native_binary(tx, symbol, self.payload, other.storage())
             return None
         if is_native(found):
-            return self.builtin_part(f"operator {symbol}").binary(tx, symbol, other.storage())
+            part = self.builtin_part(f"operator {symbol}")
+            return native_binary(tx, symbol, part, other.storage())
         return self._operate(tx, found, other)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -227,7 +244,7 @@ class SpecialMethods(Holder):
             return None if found is None else self.unsupported(f"operator {symbol}")
         if isinstance(other, SpecialMethods):
             return None
-        result = other.binary(tx, symbol, self.payload)
+        result = native_binary(tx, symbol, other, self.payload)
         return self.payload.reflected(tx, symbol, other) if result is None else result
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -269,7 +286,10 @@ class SpecialMethods(Holder):
     def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison written in C: that of the builtin part, or one that has a row."""
         if self.payload is not None:
-            return self.payload.compare(tx, symbol, other.storage())
+            right = other.storage()
+            if isinstance(self.payload, Constant) and isinstance(right, Constant):
+                return _fold_method(tx, COMPARE_METHODS[symbol], self.payload, right)
+            return self.payload.compare(tx, symbol, right)
         if CALLABLES.find(found.value) is None:
             return self.unsupported(f"comparison {symbol}")
         return self._operate(tx, found, other)

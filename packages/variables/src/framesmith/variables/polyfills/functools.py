@@ -15,10 +15,9 @@ def reduce(
     """`functools.reduce`."""
     iterator = iter(iterable)
     if initial is MISSING:
-        try:
-            value = next(iterator)
-        except StopIteration:
-            raise TypeError("reduce() of empty iterable with no initial value") from None
+        value = next(iterator, MISSING)
+        if value is MISSING:
+            raise TypeError("reduce() of empty iterable with no initial value")
     else:
         value = initial
     for item in iterator:
