@@ -6,7 +6,7 @@ They hold files, not lines, so that they change only when something moves; `fram
 from collections.abc import Iterable
 from pathlib import Path
 
-from framesmith.frontend import where
+from framesmith.frontend.where import Signpost, signposts
 from framesmith.graph.breaks import all_kinds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,45 +15,39 @@ INTRODUCTION = """# Where is it handled?
 
 Made by `python -m tools.pages` from the tables themselves. For the line: `framesmith where list.append`.
 """
+SECTIONS = {
+    "call": "What a user calls",
+    "operation": "Operations of the bytecode",
+    "guard": "What a guard claims: made, checked and explained",
+    "source": "Where a guarded value came from",
+    "wrapping": "How an existing value is wrapped, by its type",
+}
 BREAKS = """# Graph breaks
 
 Made by `python -m tools.pages` from `framesmith.graph.break_kinds`. Logs, `explain` and errors under `fullgraph=True` name the same ids.
 """
 
 
-def shorten(path: str) -> str:
-    """A path from the packages folder on, or from the name of the layer on where the package is installed."""
-    layer = path.replace("\\", "/").rpartition("/framesmith/")[2]
-    return f"packages/{layer.partition('/')[0]}/src/framesmith/{layer}"
-
-
-def section(title: str, places: Iterable[where.Place]) -> str:
+def section(title: str, posts: Iterable[Signpost]) -> str:
     """A table of files, each with the first names that it handles."""
-    files: dict[str, list[str]] = {}
-    for place in places:
-        files.setdefault(shorten(place.path), []).append(f"`{place.name}`")
+    files: dict[str, set[str]] = {}
+    for post in posts:
+        files.setdefault(post.file.replace("\\", "/"), set()).add(f"`{post.name}`")
     rows = []
     for path, names in sorted(files.items()):
-        chosen = sorted(set(names))
-        rows.append(
-            f"| [{path.partition('/src/framesmith/')[2]}](../{path}) | {', '.join(chosen[:SHOWN])}{', ...' * (len(chosen) > SHOWN)} |"
-        )
+        layer = path.split("/")[1]
+        more = ", ..." * (len(names) > SHOWN)
+        link = f"[{path.removeprefix('framesmith/')}](../packages/{layer}/src/{path})"
+        rows.append(f"| {link} | {', '.join(sorted(names)[:SHOWN])}{more} |")
     return "\n".join((f"\n## {title}\n", "| file | names |", "| --- | --- |", *rows, ""))
 
 
 def where_is() -> str:
     """The page of files and names."""
-    guards = tuple(where.guard_places())
+    posts = [post for post in signposts() if post.file.startswith("framesmith")]
     return INTRODUCTION + "".join(
-        (
-            section("What a user calls", where.callable_places()),
-            section("Operations of the bytecode", where.operation_places()),
-            section(
-                "What a guard claims: made, checked and explained",
-                (one for one in guards if "claim" in one.family),
-            ),
-            section("Where a guarded value came from", (one for one in guards if "claim" not in one.family)),
-        )
+        section(title, (post for post in posts if post.what.startswith(what)))
+        for what, title in SECTIONS.items()
     )
 
 

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import final
 
 import framesmith.guards.kinds as guard_kinds
@@ -45,7 +46,9 @@ class Signpost:
 def signposts() -> Iterator[Signpost]:
     """All of them, generated from the tables."""
     for row in CALLABLES.rows():
-        yield at(callable_name(row.key), "call", row.handler)
+        yield at(
+            callable_name(row.key).replace("torch._VariableFunctionsClass.", "torch."), "call", row.handler
+        )
     for kind, step in steps().items():
         yield at(kind.name, "operation", step)
     yield from native_opcodes()
@@ -68,7 +71,9 @@ def native_opcodes() -> Iterator[Signpost]:
         yield Signpost(name, f"opcode, read as {kind.name}", *place(steps()[Kind(kind)]))
     for name, fixed in operation_tables.FIXED.items():
         for operation in fixed[:1]:
-            yield Signpost(name, f"opcode, read as {Kind(operation[0]).name}", *place(steps()[Kind(operation[0])]))
+            yield Signpost(
+                name, f"opcode, read as {Kind(operation[0]).name}", *place(steps()[Kind(operation[0])])
+            )
     for name, rule in operation_tables.RULES.items():
         yield at(name, "opcode, read by", rule)
 
@@ -81,6 +86,8 @@ def at(name: str, what: str, code: Callable[..., object]) -> Signpost:
 def place(code: Callable[..., object]) -> tuple[str, int]:
     """File, from the package's folder on, and line of a function or class."""
     code = inspect.unwrap(code)
+    if isinstance(code, FunctionType):
+        return short(code.__code__.co_filename), code.__code__.co_firstlineno
     try:
         file = inspect.getsourcefile(code) or "?"
         line = inspect.getsourcelines(code)[1]
@@ -97,7 +104,7 @@ def short(file: str) -> str:
 def find(name: str) -> list[Signpost]:
     """Signposts with this name; without an exact match, those that contain it."""
     everything = list(signposts())
-    exact = [post for post in everything if name in (post.name, post.name.split("._VariableFunctionsClass.")[-1])]
+    exact = [post for post in everything if name == post.name]
     return exact or [post for post in everything if name.lower() in post.name.lower()]
 
 
