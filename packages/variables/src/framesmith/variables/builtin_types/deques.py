@@ -29,6 +29,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import index_of, known_equal
 
 NONE: Final = Constant(None)
+ONE: Final = Constant(1)
 
 
 @final
@@ -319,7 +320,7 @@ def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
 
 
 @CALLABLES.row(deque.rotate)
-def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = Constant(1), /) -> Tracker:
+def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = ONE, /) -> Tracker:
     """`self.rotate(steps)`."""
     self.change(tx).rotate(index_of(tx, steps))
     return NONE

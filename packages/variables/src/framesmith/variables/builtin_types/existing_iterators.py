@@ -6,7 +6,7 @@ compiled anew for each turn. On replay the real iterator is moved as far as the 
 
 import gc
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import final
 
@@ -130,7 +130,7 @@ def shares(one: object, other: object) -> bool:
     return any(id(inner) in mine for inner in inner_iterators(other))
 
 
-@WRAP_RULES.when(35, lambda value: isinstance(value, Iterator) and can_clone(value))
+@WRAP_RULES.when(35, lambda value: can_clone(value))
 def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing iterator over builtin containers."""
     tx.guard(source, TypeIs(type(value)))

@@ -63,7 +63,9 @@ def _is_bound(value: object) -> bool:
         return True
     if not isinstance(value, BuiltinFunctionType) or isinstance(value.__self__, ModuleType | type | None):
         return False
-    return type(value.__self__).__module__ != "pybind11_builtins"  # what pybind11 keeps a function's record in
+    return (
+        type(value.__self__).__module__ != "pybind11_builtins"
+    )  # what pybind11 keeps a function's record in
 
 
 @WRAP_RULES.when(30, lambda value: isinstance(value, _CALLABLES | MethodWrapperType))

@@ -1,0 +1,498 @@
+"""The iterators of `itertools` that are modelled one by one, in the state they stand in.
+
+Written again after the graph, each becomes a fresh iterator over what is left: `islice(rest, 0, 3)` for an `islice` that
+has three items to give. The rows that make them stand in `callables.itertools_rows`.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import final
+
+from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.operations.binary import binary
+from framesmith.variables.operations.index import known_truth
+
+
+def listed(writer: Writer, items: Sequence[Tracker]) -> str:
+    """A display of a tuple."""
+    return f"({''.join([f'{writer.value(item)}, ' for item in items])})"
+
+
+@final
+class ChainIterator(IteratorTracker):
+    """`chain(*iterables)`: `outer` gives the iterables, `inner` is the one at hand."""
+
+    def __init__(self, outer: Tracker) -> None:
+        self.outer: Tracker | None = outer
+        self.inner: Tracker | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.chain`."""
+        return itertools.chain
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item of the iterator at hand, else of the next one."""
+        tx.mutations.note(self)
+        while self.outer is not None:
+            if self.inner is None:
+                iterable = self.outer.advance(tx)
+                if iterable is None:
+                    self.outer = None
+                    return None
+                self.inner = iterable.realize().iterate(tx).realize()
+            item = self.inner.advance(tx)
+            if item is not None:
+                return item
+            self.inner = None
+        return None
+
+    def children(self) -> Iterator[Tracker]:
+        """Both iterators."""
+        return iter([part for part in (self.inner, self.outer) if part is not None])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """What is left of the inner one, then the rest."""
+        chain = writer.constant(itertools.chain, "chain")
+        if self.outer is None:
+            return f"{chain}()"
+        outer = writer.value(self.outer)
+        if self.inner is not None:
+            outer = f"{chain}(({writer.value(self.inner)},), {outer})"
+        return f"{chain}.from_iterable({outer})"
+
+
+@final
+class SliceIterator(IteratorTracker):
+    """`islice`: gives the items at `start`, `start + step` ... below `stop`, counted from here."""
+
+    def __init__(self, part: Tracker, start: int, stop: int | None, step: int) -> None:
+        self.part: Tracker | None = part
+        self.start = start
+        self.stop = stop
+        self.step = step
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.islice`."""
+        return itertools.islice
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """Skip to the next position, as CPython's `islice_next`."""
+        tx.mutations.note(self)
+        if self.part is None:
+            return None
+        skip = self.start if self.stop is None else min(self.start, self.stop)
+        for _ in range(skip):
+            if self.part.advance(tx) is None:
+                self.part = None
+                return None
+        if self.stop is not None and self.start >= self.stop:
+            self.part = None
+            return None
+        item = self.part.advance(tx)
+        if item is None:
+            self.part = None
+            return None
+        if self.stop is not None:
+            self.stop -= self.start + 1
+        self.start = self.step - 1
+        if self.stop is not None and self.start > self.stop:
+            self.start = self.stop  # CPython steps no further than `stop`
+        return item
+
+    def children(self) -> Iterator[Tracker]:
+        """The iterator."""
+        return iter(() if self.part is None else (self.part,))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same positions, counted from here."""
+        make = writer.constant(itertools.islice, "islice")
+        if self.part is None:
+            return f"{make}((), 0)"
+        return f"{make}({writer.value(self.part)}, {self.start}, {self.stop}, {self.step})"
+
+
+@final
+class CountIterator(IteratorTracker):
+    """`count(start, step)`."""
+
+    def __init__(self, number: Tracker, step: Tracker) -> None:
+        self.number = number
+        self.step = step
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.count`."""
+        return itertools.count
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next number."""
+        tx.mutations.note(self)
+        number, self.number = self.number, binary(tx, "+", self.number, self.step)
+        return number
+
+    def children(self) -> Iterator[Tracker]:
+        """Number and step."""
+        return iter((self.number, self.step))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A `count` from here."""
+        numbers = f"{writer.value(self.number)}, {writer.value(self.step)}"
+        return f"{writer.constant(itertools.count, 'count')}({numbers})"
+
+
+@final
+class RepeatIterator(IteratorTracker):
+    """`repeat(item[, times])`; `times` is what is left."""
+
+    def __init__(self, item: Tracker, times: int | None) -> None:
+        self.item = item
+        self.times = times
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.repeat`."""
+        return itertools.repeat
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The item again."""
+        tx.mutations.note(self)
+        if self.times is None:
+            return self.item
+        if self.times <= 0:
+            return None
+        self.times -= 1
+        return self.item
+
+    def children(self) -> Iterator[Tracker]:
+        """The item."""
+        yield self.item
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A `repeat` of what is left."""
+        times = "" if self.times is None else f", {max(self.times, 0)}"
+        return f"{writer.constant(itertools.repeat, 'repeat')}({writer.value(self.item)}{times})"
+
+
+@final
+class CycleIterator(IteratorTracker):
+    """`cycle(iterable)`: `saved` holds what the first pass gave; `place` counts in later passes."""
+
+    def __init__(self, part: Tracker) -> None:
+        self.part: Tracker | None = part
+        self.saved: list[Tracker] = []
+        self.place = 0
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.cycle`."""
+        return itertools.cycle
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item, over and over."""
+        tx.mutations.note(self)
+        if self.part is not None:
+            item = self.part.advance(tx)
+            if item is not None:
+                self.saved.append(item)
+                return item
+            self.part = None
+        if not self.saved:
+            return None
+        self.place = self.place % len(self.saved) + 1
+        return self.saved[self.place - 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """What was saved, and the iterator."""
+        return iter([*self.saved, *(() if self.part is None else (self.part,))])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A `cycle` over what was saved and what is left, stepped on."""
+        make = writer.constant(itertools.cycle, "cycle")
+        if self.part is None:
+            place = self.place % len(self.saved) if self.saved else 0
+            return f"{make}({listed(writer, self.saved[place:] + self.saved[:place])})"
+        if not self.saved:
+            return f"{make}({writer.value(self.part)})"
+        chain = writer.constant(itertools.chain, "chain")
+        text = f"{make}({chain}({listed(writer, self.saved)}, {writer.value(self.part)}))"
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {len(self.saved)})")
+        return name
+
+
+@final
+class WhileIterator(IteratorTracker):
+    """`takewhile(test, iterator)` and `dropwhile(test, iterator)`; `switched` once the test has failed."""
+
+    def __init__(self, test: Tracker, part: Tracker, kind: type) -> None:
+        self.test = test
+        self.part = part
+        self.kind = kind
+        self.switched = False
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.takewhile` or `itertools.dropwhile`."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item."""
+        tx.mutations.note(self)
+        takes = self.kind is itertools.takewhile
+        if takes and self.switched:
+            return None
+        while (item := self.part.advance(tx)) is not None:
+            if self.switched:
+                return item
+            holds = known_truth(tx, self.test.call(tx, [item], {}))
+            self.switched = not holds
+            if takes:
+                return item if holds else None
+            if not holds:
+                return item
+        return None
+
+    def children(self) -> Iterator[Tracker]:
+        """Test and iterator."""
+        return iter((self.test, self.part))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left; once switched, with a test that never holds."""
+        make = writer.constant(self.kind, self.kind.__name__)
+        if not self.switched:
+            return f"{make}({writer.value(self.test)}, {writer.value(self.part)})"
+        part = "()" if self.kind is itertools.takewhile else writer.value(self.part)
+        return f"{make}({writer.constant(never, 'never')}, {part})"
+
+
+@final
+class StarMapIterator(IteratorTracker):
+    """`starmap(function, iterator)`."""
+
+    def __init__(self, function: Tracker, part: Tracker) -> None:
+        self.function = function
+        self.part = part
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.starmap`."""
+        return itertools.starmap
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The function of the members of the next item."""
+        item = self.part.advance(tx)
+        if item is None:
+            return None
+        return self.function.call(tx, unpack_members(tx, item), {})
+
+    def children(self) -> Iterator[Tracker]:
+        """Function and iterator."""
+        return iter((self.function, self.part))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left."""
+        make = writer.constant(itertools.starmap, "starmap")
+        return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
+
+
+@final
+class PairwiseIterator(IteratorTracker):
+    """`pairwise(iterator)`; `before` is the item that the next pair begins with."""
+
+    def __init__(self, part: Tracker) -> None:
+        self.part: Tracker | None = part
+        self.before: Tracker | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.pairwise`."""
+        return itertools.pairwise
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next pair."""
+        tx.mutations.note(self)
+        if self.part is None:
+            return None
+        if self.before is None:
+            self.before = self.part.advance(tx)
+        item = None if self.before is None else self.part.advance(tx)
+        if item is None:
+            self.part = self.before = None
+            return None
+        assert self.before is not None
+        pair, self.before = TupleTracker([self.before, item]), item
+        return pair
+
+    def children(self) -> Iterator[Tracker]:
+        """The item at hand and the iterator."""
+        return iter([part for part in (self.before, self.part) if part is not None])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over the item at hand and what is left."""
+        make = writer.constant(itertools.pairwise, "pairwise")
+        if self.part is None:
+            return f"{make}(())"
+        rest = writer.value(self.part)
+        if self.before is not None:
+            rest = f"{writer.constant(itertools.chain, 'chain')}(({writer.value(self.before)},), {rest})"
+        return f"{make}({rest})"
+
+
+@final
+class AccumulateIterator(IteratorTracker):
+    """`accumulate(iterator, function, initial=)`; `pending` is an initial value that is still to be given."""
+
+    def __init__(self, part: Tracker, function: Tracker | None, initial: Tracker | None) -> None:
+        self.part = part
+        self.function = function
+        self.pending = initial
+        self.total: Tracker | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.accumulate`."""
+        return itertools.accumulate
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next total."""
+        tx.mutations.note(self)
+        if self.pending is not None:
+            self.total, self.pending = self.pending, None
+            return self.total
+        item = self.part.advance(tx)
+        if item is None:
+            return None
+        if self.total is None:
+            self.total = item
+        elif self.function is None:
+            self.total = binary(tx, "+", self.total, item)
+        else:
+            self.total = self.function.call(tx, [self.total, item], {})
+        return self.total
+
+    def children(self) -> Iterator[Tracker]:
+        """Iterator, function and totals."""
+        parts = (self.part, self.function, self.pending, self.total)
+        return iter([part for part in parts if part is not None])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same from the present total, which is stepped over."""
+        make = writer.constant(itertools.accumulate, "accumulate")
+        function = "None" if self.function is None else writer.value(self.function)
+        initial = self.pending or self.total
+        text = f"{make}({writer.value(self.part)}, {function}"
+        text = f"{text})" if initial is None else f"{text}, initial={writer.value(initial)})"
+        if self.total is None:
+            return text
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(next, 'next')}({name})")
+        return name
+
+
+@final
+class LongestIterator(IteratorTracker):
+    """`zip_longest(*iterators, fillvalue=)`; an iterator that has ended is None."""
+
+    def __init__(self, parts: Sequence[Tracker], fill: Tracker) -> None:
+        self.parts: list[Tracker | None] = list(parts)
+        self.fill = fill
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.zip_longest`."""
+        return itertools.zip_longest
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """One item of each, the fill value for those that have ended."""
+        tx.mutations.note(self)
+        if not any(part is not None for part in self.parts):
+            return None
+        items: list[Tracker] = []
+        for index, part in enumerate(self.parts):
+            item = None if part is None else part.advance(tx)
+            if item is None and part is not None:
+                self.parts[index] = None
+                if not any(other is not None for other in self.parts):
+                    return None
+            items.append(self.fill if item is None else item)
+        return TupleTracker(items)
+
+    def children(self) -> Iterator[Tracker]:
+        """The iterators and the fill value."""
+        return iter([*[part for part in self.parts if part is not None], self.fill])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left."""
+        make = writer.constant(itertools.zip_longest, "zip_longest")
+        parts = "".join(["(), " if part is None else f"{writer.value(part)}, " for part in self.parts])
+        return f"{make}({parts}fillvalue={writer.value(self.fill)})"
+
+
+@final
+class PoolIterator(IteratorTracker):
+    """`product`, `permutations`, `combinations` ...: the inputs were taken out first, the order is that of indices.
+
+    `rows` is the real iterator over indices into `pools`, one pool per place.
+    """
+
+    def __init__(
+        self, kind: type, rows: Iterator[tuple[int, ...]], pools: Sequence[Sequence[Tracker]], text: str
+    ) -> None:
+        self.kind = kind
+        self.rows = rows
+        self.pools = pools
+        self.text = text
+        self.taken = 0
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.product` ..."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next choice."""
+        tx.mutations.note(self)
+        row = next(self.rows, None)
+        self.taken += 1
+        if row is None:
+            return None
+        return TupleTracker([self.pools[place][index] for place, index in enumerate(row)])
+
+    def children(self) -> Iterator[Tracker]:
+        """All inputs."""
+        return itertools.chain.from_iterable(self.pools)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A fresh one, stepped on."""
+        make = writer.constant(self.kind, self.kind.__name__)
+        pools = self.pools if self.kind is itertools.product else self.pools[:1]
+        text = self.text.format(", ".join([listed(writer, pool) for pool in pools]), make=make)
+        if not self.taken:
+            return text
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(drop, 'drop')}({name}, {self.taken})")
+        return name
+
+
+def unpack_members(tx: TraceContext, item: Tracker) -> list[Tracker]:
+    """The arguments in one item of `starmap`."""
+    iterator, members = item.realize().iterate(tx), []
+    while (member := iterator.advance(tx)) is not None:
+        members.append(member)
+    return members
+
+
+def never(item: object) -> bool:
+    """A test that does not hold."""
+    return False
+
+
+def drop(iterator: Iterator[object], count: int) -> None:
+    """Take up to `count` items out."""
+    for _ in itertools.islice(iterator, count):
+        pass

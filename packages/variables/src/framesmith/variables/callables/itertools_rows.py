@@ -1,0 +1,189 @@
+"""Rows for the constructors of `itertools`. `groupby` and `tee` are polyfills."""
+
+import itertools
+from collections.abc import Sequence
+
+from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.itertools_types import (
+    AccumulateIterator,
+    ChainIterator,
+    CountIterator,
+    CycleIterator,
+    LongestIterator,
+    PairwiseIterator,
+    PoolIterator,
+    RepeatIterator,
+    SliceIterator,
+    StarMapIterator,
+    WhileIterator,
+)
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.slot_rows import register
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.index import index_of, known_truth
+
+NONE = Constant(None)
+ZERO = Constant(0)
+ONE = Constant(1)
+
+
+def iterator_of(tx: TraceContext, iterable: Tracker) -> Tracker:
+    """`iter(iterable)`."""
+    return iterators(tx, [iterable])[0]
+
+
+@CALLABLES.row(itertools.chain)
+def call_chain(tx: TraceContext, *iterables: Tracker) -> Tracker:
+    """`chain(*iterables)`."""
+    return ChainIterator(iterator_of(tx, TupleTracker(iterables)))
+
+
+@CALLABLES.row(itertools.chain.from_iterable)
+def call_chain_from(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+    """`chain.from_iterable(iterable)`."""
+    return ChainIterator(iterator_of(tx, iterable))
+
+
+@CALLABLES.row(itertools.islice)
+def call_islice(tx: TraceContext, iterable: Tracker, /, *limits: Tracker) -> Tracker:
+    """`islice(iterable, stop)`, `islice(iterable, start, stop[, step])`."""
+    if not 1 <= len(limits) <= 3:
+        return iterable.unsupported("islice with these arguments")
+    start, stop, step = (NONE, *limits, NONE) if len(limits) == 1 else (*limits, NONE)[:3]
+    numbers = [None if is_none(limit) else _limit(tx, limit) for limit in (start, stop, step)]
+    if any(number is not None and number < 0 for number in numbers) or numbers[2] == 0:
+        return iterable.unsupported("islice with negative numbers")
+    return SliceIterator(iterator_of(tx, iterable), numbers[0] or 0, numbers[1], numbers[2] or 1)
+
+
+def _limit(tx: TraceContext, limit: Tracker) -> int:
+    return index_of(tx, limit)
+
+
+@CALLABLES.row(itertools.count)
+def call_count(tx: TraceContext, start: Tracker = ZERO, step: Tracker = ONE) -> Tracker:
+    """`count(start, step)`."""
+    return CountIterator(start, step)
+
+
+@CALLABLES.row(itertools.repeat)
+def call_repeat(tx: TraceContext, object: Tracker, times: Tracker | None = None) -> Tracker:
+    """`repeat(object[, times])`."""
+    return RepeatIterator(object, None if times is None else max(index_of(tx, times), 0))
+
+
+@CALLABLES.row(itertools.cycle)
+def call_cycle(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+    """`cycle(iterable)`."""
+    return CycleIterator(iterator_of(tx, iterable))
+
+
+@CALLABLES.row(itertools.takewhile)
+def call_takewhile(tx: TraceContext, test: Tracker, iterable: Tracker, /) -> Tracker:
+    """`takewhile(test, iterable)`."""
+    return WhileIterator(test, iterator_of(tx, iterable), itertools.takewhile)
+
+
+@CALLABLES.row(itertools.dropwhile)
+def call_dropwhile(tx: TraceContext, test: Tracker, iterable: Tracker, /) -> Tracker:
+    """`dropwhile(test, iterable)`."""
+    return WhileIterator(test, iterator_of(tx, iterable), itertools.dropwhile)
+
+
+@CALLABLES.row(itertools.filterfalse)
+def call_filterfalse(tx: TraceContext, test: Tracker, iterable: Tracker, /) -> Tracker:
+    """`filterfalse(test, iterable)`."""
+    return FilterIterator(test, iterator_of(tx, iterable), itertools.filterfalse, False)
+
+
+@CALLABLES.row(itertools.starmap)
+def call_starmap(tx: TraceContext, function: Tracker, iterable: Tracker, /) -> Tracker:
+    """`starmap(function, iterable)`."""
+    return StarMapIterator(function, iterator_of(tx, iterable))
+
+
+@CALLABLES.row(itertools.pairwise)
+def call_pairwise(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+    """`pairwise(iterable)`."""
+    return PairwiseIterator(iterator_of(tx, iterable))
+
+
+@CALLABLES.row(itertools.accumulate)
+def call_accumulate(
+    tx: TraceContext, iterable: Tracker, func: Tracker | None = None, *, initial: Tracker | None = None
+) -> Tracker:
+    """`accumulate(iterable, func, initial=)`."""
+    function = None if is_none(func) else func
+    return AccumulateIterator(iterator_of(tx, iterable), function, None if is_none(initial) else initial)
+
+
+@CALLABLES.row(itertools.zip_longest)
+def call_zip_longest(tx: TraceContext, *iterables: Tracker, fillvalue: Tracker = NONE) -> Tracker:
+    """`zip_longest(*iterables, fillvalue=None)`."""
+    return LongestIterator(iterators(tx, iterables), fillvalue)
+
+
+@CALLABLES.row(itertools.compress)
+def call_compress(tx: TraceContext, data: Tracker, selectors: Tracker) -> Tracker:
+    """`compress(data, selectors)`, taken out at once; only when both have an end."""
+    items, tests = unpack(tx, data), unpack(tx, selectors)
+    chosen = [item for item, test in zip(items, tests, strict=False) if known_truth(tx, test)]
+    return iterator_of(tx, TupleTracker(chosen))
+
+
+@CALLABLES.row(itertools.product)
+def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -> Tracker:
+    """`product(*iterables, repeat=1)`."""
+    times = index_of(tx, repeat)
+    if times < 0:
+        raise_observed(ValueError, "repeat argument cannot be negative")
+    pools = [tuple(unpack(tx, iterable)) for iterable in iterables] * times
+    rows = itertools.product(*[range(len(pool)) for pool in pools])
+    return PoolIterator(itertools.product, rows, pools, "{make}({0})")
+
+
+@CALLABLES.row(itertools.permutations)
+def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) -> Tracker:
+    """`permutations(iterable, r=None)`."""
+    pool = tuple(unpack(tx, iterable))
+    size = len(pool) if is_none(r) else _size(tx, r)
+    return _choices(itertools.permutations, itertools.permutations(range(len(pool)), size), pool, size)
+
+
+@CALLABLES.row(itertools.combinations)
+def call_combinations(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
+    """`combinations(iterable, r)`."""
+    pool, size = tuple(unpack(tx, iterable)), _size(tx, r)
+    return _choices(itertools.combinations, itertools.combinations(range(len(pool)), size), pool, size)
+
+
+@CALLABLES.row(itertools.combinations_with_replacement)
+def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
+    """`combinations_with_replacement(iterable, r)`."""
+    pool, size = tuple(unpack(tx, iterable)), _size(tx, r)
+    kind = itertools.combinations_with_replacement
+    return _choices(kind, kind(range(len(pool)), size), pool, size)
+
+
+def _size(tx: TraceContext, r: Tracker) -> int:
+    size = index_of(tx, r)
+    if size < 0:
+        raise_observed(ValueError, "r must be non-negative")
+    return size
+
+
+def _choices(
+    kind: type, rows: "itertools.permutations[tuple[int, ...]]", pool: Sequence[Tracker], size: int
+) -> Tracker:
+    """One pool for every place; at least one, so that it is written when nothing is chosen."""
+    return PoolIterator(kind, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
+
+
+for _name in dir(itertools):
+    _kind = getattr(itertools, _name)
+    if isinstance(_kind, type) and hasattr(_kind, "__next__"):
+        register(_kind, "__iter__", "__next__")

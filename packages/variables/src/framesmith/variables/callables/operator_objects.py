@@ -1,0 +1,123 @@
+"""`operator.itemgetter`, `attrgetter` and `methodcaller`: objects that are called."""
+
+import operator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import LengthIs, TypeIs
+from framesmith.guards.sources import CallResult, Item
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.type_texts import text_of
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+
+@final
+class OperatorObject(Tracker):
+    """`kind(*operands, **named)`, with `kind` one of the three classes."""
+
+    def __init__(
+        self,
+        kind: type,
+        operands: Sequence[Tracker],
+        named: Mapping[str, Tracker] | None = None,
+        source: Source | None = None,
+    ) -> None:
+        self.kind = kind
+        self.operands = tuple(operands)
+        self.named = dict(named or {})
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """The class."""
+        return self.kind
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """Items, attributes, or a method call, of the one argument."""
+        if len(args) != 1 or kwargs:
+            return self.unsupported("a call with these arguments")
+        target = args[0].realize()
+        if self.kind is operator.methodcaller:
+            method = target.attribute(tx, text_of(self.operands[0]))
+            return method.call(tx, self.operands[1:], self.named)
+        found = [self._get(tx, target, operand) for operand in self.operands]
+        return found[0] if len(found) == 1 else TupleTracker(found)
+
+    def _get(self, tx: TraceContext, target: Tracker, operand: Tracker) -> Tracker:
+        if self.kind is operator.itemgetter:
+            return target.subscript(tx, operand.realize())
+        for name in text_of(operand).split("."):
+            target = target.attribute(tx, name).realize()
+        return target
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Attributes of the class."""
+        return builtin_attribute(tx, self, name)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Such an object is true."""
+        return True
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity."""
+        return ("object", self)
+
+    def children(self) -> Iterator[Tracker]:
+        """The operands."""
+        return iter((*self.operands, *self.named.values()))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of the class."""
+        parts = [writer.value(operand) for operand in self.operands]
+        parts += [f"{name}={writer.value(value)}" for name, value in self.named.items()]
+        return f"{writer.constant(self.kind, self.kind.__name__)}({', '.join(parts)})"
+
+
+def operands_of(value: object) -> object:
+    """What an existing object was made with."""
+    assert isinstance(value, operator.itemgetter | operator.attrgetter | operator.methodcaller)
+    reduced = value.__reduce__()
+    assert isinstance(reduced, tuple)
+    return reduced[1]
+
+
+@WRAP_RULES.exact(operator.itemgetter, operator.attrgetter, operator.methodcaller)
+def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing object: what it was made with is read from it."""
+    tx.guard(source, TypeIs(type(value)))
+    operands = operands_of(value)
+    place = CallResult(source, operands_of)
+    if not isinstance(operands, tuple) or getattr(value, "__reduce__")()[0] is not type(value):  # noqa: B009
+        return Constant(None).unsupported("a methodcaller with keywords from outside")
+    tx.guard(place, LengthIs(len(operands)))
+    members = [lazy(tx, operand, Item(place, index)) for index, operand in enumerate(operands)]
+    return OperatorObject(type(value), members, None, source)
+
+
+@CALLABLES.row(operator.itemgetter)
+def call_itemgetter(tx: TraceContext, item: Tracker, /, *items: Tracker) -> Tracker:
+    """`itemgetter(*items)`."""
+    return OperatorObject(operator.itemgetter, (item, *items))
+
+
+@CALLABLES.row(operator.attrgetter)
+def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Tracker:
+    """`attrgetter(*names)`."""
+    for name in (attr, *attrs):
+        if not issubclass(name.python_type, str):
+            raise_observed(TypeError, "attribute name must be a string")
+    return OperatorObject(operator.attrgetter, (attr, *attrs))
+
+
+@CALLABLES.row(operator.methodcaller)
+def call_methodcaller(tx: TraceContext, name: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`methodcaller(name, *args, **kwargs)`."""
+    if not issubclass(name.python_type, str):
+        raise_observed(TypeError, "method name must be a string")
+    return OperatorObject(operator.methodcaller, (name, *args), kwargs)

@@ -1,0 +1,182 @@
+"""Rows for the special methods of builtin types called by name: `list.__len__`, `dict.__getitem__`, `int.__add__`.
+
+Each forwards to the slot of the tracker, or to the operator. They are what `super().__setitem__(...)` in a subclass
+of a builtin type and `operator.methodcaller("__len__")` come to.
+"""
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Final
+
+import torch
+
+from framesmith.variables.builtin_types.dict_views import VIEW_TYPES
+from framesmith.variables.callables.type_texts import format_value, repr_of, str_of
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.binary import METHODS as BINARY
+from framesmith.variables.operations.compare import METHODS as COMPARISONS
+from framesmith.variables.operations.index import decided
+
+NONE: Final = Constant(None)
+NOT_IMPLEMENTED: Final = Constant(NotImplemented)
+Handler = Callable[..., Tracker]
+
+
+def _or_not_implemented(result: Tracker | None) -> Tracker:
+    return NOT_IMPLEMENTED if result is None else result
+
+
+def slot_length(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`__len__`."""
+    return self.length(tx)
+
+
+def slot_iterate(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`__iter__`."""
+    return self.iterate(tx)
+
+
+def slot_advance(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`__next__`."""
+    found = self.advance(tx)
+    return raise_observed(StopIteration) if found is None else found
+
+
+def slot_contains(tx: TraceContext, self: Tracker, item: Tracker, /) -> Tracker:
+    """`__contains__`."""
+    return self.contains(tx, item)
+
+
+def slot_subscript(tx: TraceContext, self: Tracker, key: Tracker, /) -> Tracker:
+    """`__getitem__`."""
+    return self.subscript(tx, key)
+
+
+def slot_set_subscript(tx: TraceContext, self: Tracker, key: Tracker, value: Tracker, /) -> Tracker:
+    """`__setitem__`."""
+    self.set_subscript(tx, key, value)
+    return NONE
+
+
+def slot_delete_subscript(tx: TraceContext, self: Tracker, key: Tracker, /) -> Tracker:
+    """`__delitem__`."""
+    self.delete_subscript(tx, key)
+    return NONE
+
+
+def slot_bool(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`__bool__`."""
+    return Constant(decided(self.truth(tx), self))
+
+
+def slot_hash(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`__hash__`, known for constants."""
+    if not self.is_python_constant():
+        self.hash_key(tx)
+        return self.unsupported("asking for its hash")
+    return fold(tx, hash, [self])
+
+
+SLOTS: Final[dict[str, Handler]] = {
+    "__len__": slot_length,
+    "__iter__": slot_iterate,
+    "__next__": slot_advance,
+    "__contains__": slot_contains,
+    "__getitem__": slot_subscript,
+    "__setitem__": slot_set_subscript,
+    "__delitem__": slot_delete_subscript,
+    "__bool__": slot_bool,
+    "__hash__": slot_hash,
+    "__repr__": repr_of,
+    "__str__": str_of,
+    "__format__": format_value,
+}
+CONTAINERS: Final[tuple[type, ...]] = (
+    list,
+    tuple,
+    dict,
+    OrderedDict,
+    defaultdict,
+    set,
+    frozenset,
+    deque,
+    range,
+    slice,
+    MappingProxyType,
+    torch.Size,
+    *VIEW_TYPES.values(),
+)
+NUMBERS: Final[tuple[type, ...]] = (int, float, complex, bool, str, bytes)
+
+
+def _binary(symbol: str) -> Handler:
+    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+        return _or_not_implemented(self.binary(tx, symbol, other))
+
+    return handler
+
+
+def _reflected(symbol: str) -> Handler:
+    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+        return _or_not_implemented(self.reflected(tx, symbol, other))
+
+    return handler
+
+
+def _inplace(symbol: str) -> Handler:
+    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+        return _or_not_implemented(self.inplace(tx, symbol, other))
+
+    return handler
+
+
+def _compare(symbol: str) -> Handler:
+    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+        return _or_not_implemented(self.compare(tx, symbol, other))
+
+    return handler
+
+
+def _handlers() -> dict[str, Handler]:
+    found = dict(SLOTS)
+    for symbol, name in BINARY.items():
+        found[f"__{name}__"] = _binary(symbol)
+        found[f"__r{name}__"] = _reflected(symbol)
+        found[f"__i{name}__"] = _inplace(symbol)
+    for symbol, name in COMPARISONS.items():
+        found[name] = _compare(symbol)
+    return found
+
+
+HANDLERS: Final = _handlers()
+
+
+def _iterator_types() -> set[type]:
+    """Every type of builtin iterator that has a tracker without `__next__` rows of its own."""
+    samples: list[object] = [iter([]), iter(()), iter("a"), iter("é"), iter(b""), iter(range(1)), iter({})]
+    samples += [iter(range(1 << 70)), iter({}.values()), iter({}.items()), iter(set()), iter(deque())]
+    samples += [reversed([]), reversed(()), reversed({}), reversed({}.values()), reversed({}.items())]
+    samples += [reversed(deque()), iter(OrderedDict()), zip(), enumerate(()), map(len, ()), filter(None, ())]
+    samples += [iter(list, ())]
+    return {type(sample) for sample in samples}
+
+
+def register(kind: type, *names: str) -> None:
+    """Rows for the special methods that `kind` itself defines; those that have a row keep it."""
+    for name in names:
+        descriptor = kind.__dict__.get(name)
+        if descriptor is not None and CALLABLES.find(descriptor) is None:
+            CALLABLES.row(descriptor)(HANDLERS[name])
+
+
+for _kind in CONTAINERS:
+    register(_kind, *HANDLERS)
+for _kind in _iterator_types():
+    register(_kind, "__iter__", "__next__")
+for _kind in NUMBERS:
+    register(_kind, "__repr__", "__str__", "__format__")

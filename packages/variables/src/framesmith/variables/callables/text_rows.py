@@ -1,0 +1,74 @@
+"""Rows for text: `str`, `repr`, `ascii`, `format`, `str.join`, `str.format`, `bytes`."""
+
+from collections.abc import Callable
+from typing import Final
+
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.callables.type_texts import CONVERSIONS, format_value, repr_of, str_of
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+
+CALLABLES.row(repr)(repr_of)
+CALLABLES.row(format)(format_value)
+CALLABLES.row(ascii)(CONVERSIONS["a"])
+
+JOINS: Final[dict[type, Callable[..., object]]] = {str: str.join, bytes: bytes.join}
+
+
+@CALLABLES.row(str)
+def call_str(
+    tx: TraceContext,
+    object: Tracker | None = None,  # the name of the real parameter
+    encoding: Tracker | None = None,
+    errors: Tracker | None = None,
+) -> Tracker:
+    """`str(object)`, `str(bytes, encoding, errors)`."""
+    if object is None:
+        return Constant("")
+    given = {name: value for name, value in (("encoding", encoding), ("errors", errors)) if value is not None}
+    if not given:
+        return str_of(tx, object)
+    if not all(value.is_python_constant() for value in (object, *given.values())):
+        return object.unsupported("decoding")
+    return fold(tx, str, [object], given)
+
+
+@CALLABLES.row(str.join)
+def str_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker:
+    """`self.join(iterable)`."""
+    return _join(tx, self, iterable, str)
+
+
+@CALLABLES.row(bytes.join)
+def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker:
+    """`self.join(iterable)`."""
+    return _join(tx, self, iterable, bytes)
+
+
+def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tracker:
+    if not defines(iterable.python_type, "__iter__") and not defines(iterable.python_type, "__getitem__"):
+        raise_observed(TypeError, "can only join an iterable")
+    items = [item.realize().storage() for item in unpack(tx, iterable)]
+    for index, item in enumerate(items):
+        if not issubclass(item.python_type, kind):
+            expected = "str instance" if kind is str else "a bytes-like object"
+            shown = item.python_type.__name__
+            raise_observed(TypeError, f"sequence item {index}: expected {expected}, {shown} found")
+        if not isinstance(item, Constant):
+            return item.unsupported("joining it")
+    values = [item.as_python_constant() for item in items]
+    return fold(tx, lambda separator: JOINS[kind](separator, values), [self])
+
+
+@CALLABLES.row(bytes)
+def call_bytes(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`bytes(...)` of known values."""
+    operands = (*args, *kwargs.values())
+    for operand in operands:
+        if not operand.is_python_constant():
+            return operand.unsupported("making bytes of it")
+    return fold(tx, bytes, args, kwargs)

@@ -1,0 +1,200 @@
+"""`repr`, `str` and `format` of trackers, for the functions of these names, f-strings and messages.
+
+Containers are written from the texts of their members, so that a member's own `__repr__` is traced. A text that
+holds an address, or that only the running program knows, breaks the graph.
+"""
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, FunctionType, MappingProxyType
+from typing import Final
+
+import torch
+
+from framesmith.variables.builtin_types.deques import DequeTracker
+from framesmith.variables.builtin_types.dict_views import ProxyTracker, ViewTracker
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.ranges import RangeTracker
+from framesmith.variables.builtin_types.sequences import reaches_itself
+from framesmith.variables.builtin_types.sets import SetTracker
+from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import Builtin
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.raising import raise_observed
+
+
+def text_of(tracker: Tracker) -> str:
+    """The string that a text function gave."""
+    tracker = tracker.realize().storage()
+    if isinstance(tracker, Constant) and isinstance(tracker.value, str):
+        return tracker.value
+    return tracker.unsupported("use as a known text")
+
+
+def repr_text(tx: TraceContext, value: Tracker) -> str:
+    """`repr(value)` as a string."""
+    return text_of(repr_of(tx, value))
+
+
+def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`repr(value)`."""
+    value = value.realize()
+    if isinstance(value, Constant) and not _own_code(value, "__repr__"):
+        return fold(tx, repr, [value])
+    writer = _WRITERS.get(type(value))
+    if writer is not None and not _own_code(value, "__repr__"):
+        if reaches_itself(value) or (value.source is not None and _holds(value, value)):
+            value.unsupported("writing a text of it, as it holds itself")
+        return Constant(writer(tx, value))
+    if isinstance(value, Builtin) and isinstance(value.value, BuiltinFunctionType | type(str.join)):
+        text = repr(value.value)
+        return Constant(text) if " at 0x" not in text else value.unsupported("writing a text with an address")
+    if value.python_type is type and value.is_python_constant():
+        return fold(tx, repr, [value])
+    return value.special_attribute(tx, "__repr__").call(tx, [], {}).realize()
+
+
+def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`str(value)`."""
+    value = value.realize()
+    if isinstance(value, Constant) and not _own_code(value, "__str__") and not _own_code(value, "__repr__"):
+        return fold(tx, str, [value])
+    if _static(value.python_type, "__str__") is object.__str__:
+        return repr_of(tx, value)
+    return value.special_attribute(tx, "__str__").call(tx, [], {}).realize()
+
+
+def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, /) -> Tracker:
+    """`format(value, spec)`, as an f-string does it."""
+    value = value.realize()
+    spec = Constant("") if spec is None else spec.realize()
+    own = any(_own_code(value, name) for name in ("__format__", "__str__", "__repr__"))
+    if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
+        return fold(tx, format, [value, spec])
+    if _static(value.python_type, "__format__") is object.__format__:
+        if text_of(spec):
+            message = f"unsupported format string passed to {value.python_type.__name__}.__format__"
+            raise_observed(TypeError, message)
+        return str_of(tx, value)
+    return value.special_attribute(tx, "__format__").call(tx, [spec], {}).realize()
+
+
+CONVERSIONS: Final[dict[str, Callable[[TraceContext, Tracker], Tracker]]] = {
+    "": lambda tx, value: value,
+    "s": str_of,
+    "r": repr_of,
+    "a": lambda tx, value: fold(tx, ascii_of, [repr_of(tx, value)]),
+}
+
+
+def ascii_of(text: str) -> str:
+    """What `ascii` makes of a repr."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _static(kind: type, name: str) -> object:
+    return next(base.__dict__[name] for base in kind.__mro__ if name in base.__dict__)
+
+
+def _own_code(value: Tracker, name: str) -> bool:
+    """Whether a text method of the type is the user's Python code."""
+    method = _static(value.python_type, name)
+    return isinstance(method, FunctionType) and method.__module__ != "enum"
+
+
+def _holds(container: Tracker, target: Tracker) -> bool:
+    pending, seen = [*container.children()], set[int]()
+    while pending:
+        child = pending.pop().realize()
+        if child is target:
+            return True
+        if id(child) not in seen and type(child) in _WRITERS:
+            seen.add(id(child))
+            pending.extend(child.children())
+    return False
+
+
+def _joined(tx: TraceContext, items: Iterable[Tracker]) -> str:
+    return ", ".join([repr_text(tx, item) for item in items])
+
+
+def _list(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, ListTracker)
+    return f"[{_joined(tx, value.items)}]"
+
+
+def _tuple(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, TupleTracker)
+    if value.kind is torch.Size:
+        return f"torch.Size([{_joined(tx, value.items)}])"
+    if value.kind is not tuple:
+        value.unsupported("writing a text of it")
+    return f"({_joined(tx, value.items)}{',' if len(value.items) == 1 else ''})"
+
+
+def _pairs(tx: TraceContext, value: DictTracker) -> str:
+    return ", ".join([f"{repr_text(tx, key)}: {repr_text(tx, item)}" for key, item in value.items(tx)])
+
+
+def _dict(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, DictTracker)
+    if value.kind is OrderedDict:
+        if repr(OrderedDict(a=1)) == "OrderedDict({'a': 1})":  # since 3.12
+            return f"OrderedDict({{{_pairs(tx, value)}}})" if value.entries else "OrderedDict()"
+        pairs = [f"({repr_text(tx, key)}, {repr_text(tx, item)})" for key, item in value.items(tx)]
+        return f"OrderedDict([{', '.join(pairs)}])" if pairs else "OrderedDict()"
+    if value.kind is defaultdict:
+        factory = repr_text(tx, value.factory or Constant(None))
+        return f"defaultdict({factory}, {{{_pairs(tx, value)}}})"
+    return f"{{{_pairs(tx, value)}}}"
+
+
+def _set(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, SetTracker)
+    name = value.kind.__name__
+    if not value.complete(tx):
+        return f"{name}()"
+    display = f"{{{_joined(tx, value.in_order(tx))}}}"
+    return display if value.kind is set else f"{name}({display})"
+
+
+def _deque(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, DequeTracker)
+    limit = f", maxlen={value.items.maxlen}" if value.items.maxlen is not None else ""
+    return f"{deque.__name__}([{_joined(tx, value.items)}]{limit})"
+
+
+def _view(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, ViewTracker)
+    return f"{value.python_type.__name__}([{_joined(tx, value.trackers(tx))}])"
+
+
+def _proxy(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, ProxyTracker)
+    return f"{MappingProxyType.__name__}({repr_text(tx, value.owner)})"
+
+
+def _range(tx: TraceContext, value: Tracker) -> str:
+    return repr(value.as_python_constant())
+
+
+def _slice(tx: TraceContext, value: Tracker) -> str:
+    assert isinstance(value, SliceTracker)
+    return f"slice({_joined(tx, value.members())})"
+
+
+_WRITERS: Final[dict[type[Tracker], Callable[[TraceContext, Tracker], str]]] = {
+    ListTracker: _list,
+    TupleTracker: _tuple,
+    DictTracker: _dict,
+    SetTracker: _set,
+    DequeTracker: _deque,
+    ViewTracker: _view,
+    ProxyTracker: _proxy,
+    RangeTracker: _range,
+    SliceTracker: _slice,
+}
