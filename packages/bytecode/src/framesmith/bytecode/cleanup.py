@@ -41,16 +41,23 @@ def remove_unreachable(parts: CodeParts) -> None:
 def remove_nops(parts: CodeParts) -> None:
     """Drop each NOP that marks no line of its own; jumps to it lead to the next instruction.
 
+    A NOP that begins a region stays: it may have been put there for 3.13 (see `Emitter.region`).
+
     Before: `JUMP_FORWARD a; ...; a: NOP; LOAD_FAST x`. After: `JUMP_FORWARD a; ...; a: LOAD_FAST x`.
     """
     instructions = parts.instructions
     keep = [True] * len(instructions)
     moved: dict[Instruction, Instruction] = {}
+    starts = {region.start for region in parts.regions}
     for index in range(len(instructions) - 2, -1, -1):
         one, following = instructions[index], instructions[index + 1]
         line = one.position.line
         before = instructions[index - 1].position.line if index else None
-        if one.name == "NOP" and (line is None or line in (before, following.position.line)):
+        if (
+            one.name == "NOP"
+            and one not in starts
+            and (line is None or line in (before, following.position.line))
+        ):
             keep[index] = False
             moved[one] = moved.get(following, following)
     for instruction in instructions:

@@ -12,7 +12,7 @@ from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
-from framesmith.bytecode.opcodes import NO_FALL_THROUGH
+from framesmith.bytecode.opcodes import NO_FALL_THROUGH, VERSION
 
 
 @final
@@ -88,11 +88,17 @@ class Emitter:
     def region(
         self, handler: Instruction, *, depth: int | None = None, push_lasti: bool = False
     ) -> Iterator[None]:
-        """Exceptions of what is written inside lead to `handler`, with the stack cut to `depth` (default: now)."""
+        """Exceptions of what is written inside lead to `handler`, with the stack cut to `depth` (default: now).
+
+        In 3.13 the region begins with a NOP, because CPython misses the handler of a call into Python code
+        when that call is the first instruction of a region (see `resume._go_on`).
+        """
         if depth is None:
             depth = self.known_depth()
         self.expect(handler, depth + push_lasti + 1)
         self._covers.append(Cover(handler, depth, push_lasti))
+        if VERSION >= (3, 13):
+            self.emit("NOP")
         try:
             yield
         finally:

@@ -61,14 +61,48 @@ def execute(frame: Frame, index: int = 0, stop: Stop | None = None) -> Yields:
             if operation.kind is Kind.RETURN:
                 return Returned(frame.pop())
             if operation.kind is Kind.YIELD:
-                frame.push((yield frame.pop()))
-                jumped = False
+                index = yield from _yield(frame, index)
+                continue
             else:
                 jumped = _step(frame, operation)
         except BaseException as error:
             index = _unwind(frame, index, error)
             continue
         index = operation.target if jumped and operation.target is not None else index + 1
+
+
+def _yield(frame: Frame, index: int) -> Generator[object, object, int]:
+    """Run the YIELD at `index`; what is thrown in goes to the generator that is delegated to, if any."""
+    before = frame.reading.operations[index - 1]
+    value = frame.pop()
+    while True:
+        try:
+            frame.push((yield value))
+            return index + 1
+        except BaseException as error:
+            thrown = error
+        # CPython resumes a frame that is thrown into with None for the value sent, then raises.
+        if before.kind is not Kind.SEND or not hasattr(frame.stack[-1], "throw"):
+            if frame.handled is not None and thrown.__context__ is None and thrown is not frame.handled:
+                thrown.__context__ = frame.handled
+            frame.push(None)
+            raise thrown
+        receiver = frame.stack[-1]
+        if isinstance(thrown, GeneratorExit):
+            receiver.close()
+            frame.push(None)
+            raise thrown
+        try:
+            value = receiver.throw(thrown)
+        except StopIteration as stop:
+            if not before.argument:
+                frame.pop()
+            frame.push(stop.value)
+            assert before.target is not None
+            return before.target
+        except BaseException:
+            frame.push(None)
+            raise
 
 
 def _step(frame: Frame, operation: Operation) -> bool:

@@ -223,11 +223,13 @@ def _raise_argument(emitter: Emitter, name: str) -> None:
 def _go_on(
     emitter: Emitter, reading: Reading, index: int, layout: ResumeLayout, body: list[Instruction]
 ) -> None:
-    """Jump to the operation, or raise there; the rest of a native instruction begun is written out."""
-    operation, handler = reading.operations[index], reading.handlers[index]
-    if not layout.raises and reading.first_of(operation.instruction) == index:
-        emitter.emit("JUMP_FORWARD", None, _entry(body, operation.instruction))
-        return
+    """Jump to the operation, or raise there; the rest of a native instruction begun is written out.
+
+    The jump is covered by the operation's own handler although it cannot raise: 3.13 looks up the
+    handler of a call into Python code one code unit too low (`exception_unwind` after `resume_with_error` in
+    Python/ceval.c), which compiled code never shows, because a call is never the first instruction of a region.
+    """
+    handler = reading.handlers[index]
     if handler is None:
         _finish_instruction(emitter, reading, index, layout, body)
         return
@@ -243,11 +245,14 @@ def _finish_instruction(
         _raise_argument(emitter, ".raise")
         return
     instruction = reading.operations[index].instruction
+    if reading.first_of(instruction) == index:
+        jump(emitter, _entry(body, instruction))
+        return
     while index < len(reading.operations) and reading.operations[index].instruction == instruction:
         _write(emitter, reading.operations[index])
         index += 1
     if emitter.depth is not None:
-        emitter.emit("JUMP_FORWARD", None, body[instruction + 1])
+        jump(emitter, body[instruction + 1])
 
 
 _SIMPLE: Final = {
