@@ -53,8 +53,8 @@ def tree(layers):
 def test_two_tensors_are_one_call_and_one_look_at_the_state():
     guard_set = guards(GlobalState.capture(), (x, TensorIs.capture(X)), (y, TensorIs.capture(X)))
     program = compile_guards(guard_set, [y, x])
-    assert len(program.terms) == 2 and program.temporaries == () and program.loads == ("y", "x")
-    assert program.terms[1].endswith("tensors(x, y)")
+    assert len(program.terms) == 4 and program.temporaries == () and program.loads == ("y", "x")
+    assert program.terms[3].endswith("tensors(x, y)")
 
 
 def test_a_shared_path_is_read_once():
@@ -224,3 +224,11 @@ def test_identical_constants_share_a_placeholder():
     marker = object()
     program = compile_guards(guards((Item(x, 0), Identical(marker)), (Item(x, 1), Identical(marker))))
     assert list(program.constants.values()) == [marker]
+
+
+def test_guards_added_since_a_mark_can_be_forgotten():
+    guard_set = guards((x, TypeIs(int)))
+    mark = guard_set.mark()
+    guard_set.update(guards((x, TypeIs(int)), (x, EqualTo(1))))
+    guard_set.rollback(mark)
+    assert [guard.claim for guard in guard_set] == [TypeIs(int)]

@@ -87,6 +87,15 @@ class GuardSet:
     def __contains__(self, guard: Guard) -> bool:
         return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
 
+    def mark(self) -> int:
+        """Where the set stands, for `rollback`."""
+        return len(self._guards)
+
+    def rollback(self, mark: int) -> None:
+        """Forget the guards added since the mark."""
+        while len(self._guards) > mark:
+            self._guards.popitem()
+
     def copy(self) -> "GuardSet":
         """Another set with the same guards."""
         return GuardSet(self)

@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
+
 from framesmith.guards import torch_adapter
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
@@ -154,8 +156,17 @@ def _add_tensors(guard_set: GuardSet, writer: Writer) -> None:
             check = torch_adapter.tensor_check(
                 examples, [spec.sizes or () for _, spec in native], [spec.strides or () for _, spec in native]
             )
+        for source, spec in native:
+            if spec.cls is torch.Tensor:
+                writer.add(_not_nested(writer.source(source), writer))
         arguments = ", ".join(writer.source(source) for source, _ in native)
         writer.add(f"{writer.constant(check, 'tensors')}({arguments})")
+
+
+def _not_nested(tensor: str, writer: Writer) -> str:
+    """The native check aborts the process on a nested tensor without strides, which has the plain class."""
+    is_plain = f"{writer.constant(type, 'type')}({tensor}) is {writer.constant(torch.Tensor, 'Tensor')}"
+    return f"{is_plain} and not {tensor}.is_nested"
 
 
 def _state_of(guard_set: GuardSet) -> contextlib.AbstractContextManager[object]:

@@ -5,6 +5,7 @@ What was found out by running torch 2.13, 2.14 and 2.15 (they agree):
   strides come from the lists, not from the example tensors), and refuses the same tensor twice in one call.
   The dispatch keys are those *in force*: inference mode, dispatch modes, functorch levels and autocast change them.
   It does not look at layout details of sparse or quantised tensors.
+  It aborts the process when it meets a nested tensor of the plain class (strided layout): ask `is_nested` first.
 - `GlobalStateGuard` compares grad mode, autocast, default dtype, deterministic algorithms, number of threads, TF32
   and reduced-precision switches, and whether torch functions are disabled; no mode stacks, no levels, no hooks.
 """

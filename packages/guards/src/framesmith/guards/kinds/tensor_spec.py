@@ -117,16 +117,22 @@ def strides_of(tensor: torch.Tensor) -> Dims | None:
 
 
 def details_of(tensor: torch.Tensor) -> tuple[object, ...]:
-    if tensor.is_sparse:
+    """What layouts other than dense ones have besides sizes and strides."""
+    if tensor.layout is torch.sparse_coo:
         return (tensor.sparse_dim(), tensor.dense_dim(), tensor.is_coalesced())
-    if tensor.layout is not torch.strided and not tensor.is_nested:
-        return (tensor.sparse_dim(), tensor.dense_dim())
+    if tensor.layout in _COMPRESSED:
+        return (tensor.sparse_dim(), tensor.dense_dim(), *tensor.values().shape[1:])
+    if tensor.is_nested and tensor.layout is torch.strided and type(tensor) is torch.Tensor:
+        return tuple(map(tuple, tensor._nested_tensor_size().tolist()))
     if tensor.is_quantized:
         scheme = tensor.qscheme()
         if scheme in (torch.per_tensor_affine, torch.per_tensor_symmetric):
             return (scheme, tensor.q_scale(), tensor.q_zero_point())
-        return (scheme, tensor.q_per_channel_axis())
+        return (scheme, tensor.q_per_channel_axis(), tuple(tensor.q_per_channel_scales().tolist()))
     return ()
+
+
+_COMPRESSED = frozenset({torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc})
 
 
 def _without(dims: Dims | None, dynamic: Collection[int]) -> Dims | None:
