@@ -41,9 +41,10 @@ class Architecture:
 
 
 def require() -> None:
-    """Raise MissingTransformers unless transformers can be imported."""
+    """Raise MissingTransformers unless transformers can be imported; keep its remarks on tiny configurations quiet."""
     if importlib.util.find_spec("transformers") is None:
         raise MissingTransformers
+    transformers.logging.set_verbosity_error()
 
 
 def tokens() -> torch.Tensor:

@@ -1,5 +1,6 @@
 """What the demo shows: progress while it runs, the table at the end, and every difference in full. Rows come from `run`."""
 
+import logging
 import time
 
 from rich.console import Console
@@ -84,6 +85,9 @@ def explain_failures(console: Console, rows: list[Row]) -> None:
 def show(cases: tuple[Case, ...], backend: str | None, measured: bool, console: Console) -> bool:
     """Run the cases and show them; True when every one did what eager does."""
     start = time.perf_counter()
+    logging.getLogger("torch").setLevel(
+        logging.ERROR
+    )  # what torch.compile remarks on its own run is not ours to show
     chosen = backend or choose_backend()
     if chosen == "aot_eager" and backend is None:
         console.print("[bold yellow]No C++ compiler found: compiling with aot_eager instead of inductor.[/]")
