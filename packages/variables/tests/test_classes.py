@@ -348,16 +348,21 @@ def test_classes_behave_as_in_eager(function, make):
 
 
 def test_class_attributes_that_change_are_noticed():
+    class Parent:
+        counter = 0
+
+    class Sub(Parent):
+        pass
+
     trace = Trace()
-    Base.counter = 0
-    trace.start(lambda: Derived.counter + 1, {})
+    trace.start(lambda cls: cls.counter + 1, {"cls": Sub})
     assert trace.failing_guards() == []
-    Base.counter = 5
+    Parent.counter = 5
     assert trace.failing_guards() != []
-    Base.counter = 0
-    Derived.counter = 0
+    Parent.counter = 0
+    assert trace.failing_guards() == []
+    Sub.counter = 0
     assert trace.failing_guards() != []
-    del Derived.counter
 
 
 def test_making_a_class_breaks_the_graph():

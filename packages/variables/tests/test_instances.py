@@ -370,3 +370,219 @@ def test_comparing_unknown_c_objects_breaks_the_graph():
     d = datetime.date(2020, 1, 1)
     with pytest.raises(GraphBreak):
         Trace().start(lambda a, b: a == b, {"a": d, "b": datetime.date(2020, 1, 1)})
+
+
+class Broken:
+    @property
+    def p(self):
+        raise AttributeError("inner")
+
+    def __getattr__(self, name):
+        return "fallback " + name
+
+
+class ReadOnly:
+    @property
+    def p(self):
+        return 1
+
+
+class NoHash:
+    __hash__ = None
+
+
+class Private:
+    def __init__(self):
+        self.__hidden = 1
+
+    def read(self):
+        return self.__hidden
+
+
+class SlottedChild(Slotted):
+    __slots__ = ("c",)
+
+    def fill(self):
+        self.c = super().__init__(9)
+        return self.a, self.c
+
+
+class Counted:
+    total = 0
+
+    def __init__(self):
+        Counted.total += 1
+        self.total += 10
+
+
+class Both:
+    def __add__(self, other):
+        return "add"
+
+    def __radd__(self, other):
+        return "radd"
+
+
+class BothChild(Both):
+    pass
+
+
+class BothOverride(Both):
+    def __radd__(self, other):
+        return "override"
+
+
+class Proxy:
+    def __init__(self, inner):
+        object.__setattr__(self, "inner", inner)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def __setattr__(self, name, value):
+        setattr(self.inner, name, value)
+
+    def __delattr__(self, name):
+        delattr(self.inner, name)
+
+
+class Iterating:
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.n == 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+def property_error(b):
+    return b.p, b.q
+
+
+def property_without_setter(r):
+    r.p = 2
+
+
+def unhashable(n):
+    return {n: 1}
+
+
+def private(p):
+    return p.read(), hasattr(p, "__hidden"), p
+
+
+def slotted_child(s):
+    return s.fill(), s
+
+
+def counted():
+    Counted.total = 0
+    a = Counted()
+    b = Counted()
+    return Counted.total, a, b
+
+
+def reflected_order():
+    return Both() + BothChild(), Both() + BothOverride(), BothChild() + Both(), 1 + Both(), Both() + 1
+
+
+def proxy(p):
+    p.new = 5
+    del p.x
+    return p.y, p.new, p.inner, hasattr(p, "x")
+
+
+def iterating(i):
+    return [x for x in i], i.n, list(i)
+
+
+def not_callable(p):
+    return p()
+
+
+def not_iterable(p):
+    return list(p)
+
+
+def not_addable(p):
+    return p + 1
+
+
+def not_indexable(p):
+    return p[0]
+
+
+def no_len(p):
+    return len(p)
+
+
+def cycle():
+    a = Fields()
+    b = Fields()
+    a.b, b.a = b, a
+    a.me = a
+    return a.b.a is a, a
+
+
+def aliasing(p):
+    p.left = p.right = [1]
+    p.left.append(2)
+    return p.left is p.right
+
+
+def reorder(p):
+    del p.x
+    p.x = 1
+    p.y = 3
+    return list(vars(p))
+
+
+@pytest.mark.parametrize(
+    ("function", "make"),
+    [
+        (property_error, lambda: (Broken(),)),
+        (property_without_setter, lambda: (ReadOnly(),)),
+        (unhashable, lambda: (NoHash(),)),
+        (private, lambda: (Private(),)),
+        (slotted_child, lambda: (SlottedChild(1),)),
+        (counted, tuple),
+        (reflected_order, tuple),
+        (proxy, lambda: (Proxy(Point(1)),)),
+        (iterating, lambda: (Iterating(3),)),
+        (not_callable, point),
+        (not_iterable, point),
+        (not_addable, point),
+        (not_indexable, point),
+        (no_len, point),
+        (aliasing, point),
+        (reorder, point),
+    ],
+)
+def test_corner_cases_behave_as_in_eager(function, make):
+    check(function, make)
+
+
+def test_a_cycle_of_new_objects_is_built_as_a_cycle():
+    trace = Trace()
+    same, built = trace.finish(trace.start(cycle, {}))
+    assert same and built.b.a is built and built.me is built
+
+
+def test_replay_runs_no_user_code():
+    class Watched:
+        log = []
+
+        def __setattr__(self, name, value):
+            self.log.append(name)
+            object.__setattr__(self, name, value)
+
+    watched = Watched()
+    trace = Trace()
+    outcome = trace.start(lambda w: object.__setattr__(w, "a", 1), {"w": watched})
+    trace.finish(outcome)
+    assert watched.a == 1 and watched.log == []

@@ -132,6 +132,10 @@ class Tracker(ABC):
         """`other <symbol> self` as the right operand; None stands for NotImplemented."""
         return None
 
+    def reflects_first(self, tx: "TraceContext", symbol: str, other: "Tracker") -> bool:
+        """For an instance of a subclass of the left operand's type: whether its reflected method goes first."""
+        return True
+
     def inplace(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
         """`self <symbol>= other`; None when the type has no in-place form (then `binary` is asked)."""
         return None

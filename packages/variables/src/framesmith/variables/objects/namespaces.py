@@ -55,7 +55,10 @@ class NamespaceTracker(Tracker):
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""
         tx.mutations.note(self)
-        self.pending[name] = value
+        if value is None and name not in self.value:
+            self.pending.pop(name, None)  # stored and deleted within the trace
+        else:
+            self.pending[name] = value
 
     def replay(self, writer: Writer) -> None:
         """Store into and delete from the real dictionary."""

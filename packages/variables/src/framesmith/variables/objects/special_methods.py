@@ -247,6 +247,14 @@ class SpecialMethods(Holder):
         result = native_binary(tx, symbol, other, self.payload)
         return self.payload.reflected(tx, symbol, other) if result is None else result
 
+    def reflects_first(self, tx: TraceContext, symbol: str, other: Tracker) -> bool:
+        """Only an override of the reflected method goes before the left operand's (CPython `SLOT1BINFULL`)."""
+        name = f"__r{BINARY_METHODS[symbol]}__"
+        if not isinstance(other, SpecialMethods):
+            return True
+        mine, theirs = find(tx, self.python_type, name), find(tx, other.python_type, name)
+        return (mine and (mine.value, mine.stored)) != (theirs and (theirs.value, theirs.stored))
+
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`__iadd__` and friends."""
         found = self.special(tx, f"__i{BINARY_METHODS[symbol]}__")

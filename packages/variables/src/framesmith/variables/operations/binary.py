@@ -64,7 +64,9 @@ def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Trac
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
     subclass_first = (
-        left.python_type is not right.python_type and issubclass(right.python_type, left.python_type)
+        left.python_type is not right.python_type
+        and issubclass(right.python_type, left.python_type)
+        and right.reflects_first(tx, symbol, left)
     )
     attempts = [lambda: left.binary(tx, symbol, right), lambda: right.reflected(tx, symbol, left)]
     for attempt in reversed(attempts) if subclass_first else attempts:
