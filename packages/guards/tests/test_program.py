@@ -93,6 +93,11 @@ def test_preloaded_values_survive_the_reuse_of_temporaries():
     assert check([[index] for index in range(20)]) == [*range(20)]
 
 
+def test_preloaded_values_that_no_guard_asks_for_keep_their_own_temporaries():
+    program = compile_guards(guards(), [Item(x, "a"), Item(x, "b")])
+    assert len(set(program.loads)) == 2
+
+
 def test_a_tree_of_modules_holds_until_something_changes():
     model = tree(3)
     guard_set = guards(GlobalState.capture(), *module_claims(model, Local("self")), (x, TensorIs.capture(X)))

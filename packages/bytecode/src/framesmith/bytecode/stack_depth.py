@@ -15,11 +15,13 @@ from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, NUMBERS, Argumen
 
 _FIXED: Final = {
     "PRECALL": 0,  # counted as the whole call in 3.11; it moves nothing
+    "LOAD_CONST": 1,  # its argument is any value, which stack_effect() takes for a number
     "RETURN_GENERATOR": 1,  # the generator is resumed with a value on its stack
 }
 _FLAGGED: Final = frozenset(
     name for name, kind in KINDS.items() if kind in (ArgumentKind.NAME_FLAG1, ArgumentKind.NAME_FLAG2)
 )
+_COUNTED: Final = _FLAGGED | {name for name, kind in KINDS.items() if kind is ArgumentKind.NUMBER}
 _HAS_ARGUMENT: Final = frozenset(name for name, kind in KINDS.items() if kind is not ArgumentKind.NONE)
 
 
@@ -33,7 +35,8 @@ def effect(instruction: Instruction, jump: bool) -> int:
     if name in _FLAGGED:
         assert isinstance(argument, tuple)
         argument = argument[1]
-    number = argument if isinstance(argument, int) else 0
+    # An int beside any other instruction is a constant.
+    number = argument if isinstance(argument, int) and name in _COUNTED else 0
     if name == "CALL":
         return -number - 1
     return opcode.stack_effect(NUMBERS[name], number if name in _HAS_ARGUMENT else None, jump=jump)

@@ -90,7 +90,7 @@ class Writer:
         """Bind the source here, whatever is evaluated later."""
         text = self.source(source)
         if text.startswith(_MARK):
-            self._terms.append(["", text.strip(_MARK), ""])
+            self._terms.append(self._split(text))
 
     def preload(self, source: Source) -> None:
         """Keep the value for the entry."""

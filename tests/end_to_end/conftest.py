@@ -1,0 +1,16 @@
+"""What holds for every end-to-end test: bugs of ours fail the test, emitted code is verified, no state is left over."""
+
+import pytest
+import torch
+
+from framesmith import frontend
+
+
+@pytest.fixture(autouse=True)
+def strict_framesmith():
+    """Bugs are raised, emitted code is verified, and each test starts with nothing compiled."""
+    torch.set_num_threads(1)
+    frontend.reset()
+    with frontend.config.patch(raise_bugs=True, verify_code=True):
+        yield
+    frontend.reset()
