@@ -5,7 +5,7 @@ are those of a module listed here (`functools.wraps` cannot change those), an op
 """
 
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Final
+from typing import Final, final
 
 import torch
 import torch._jit_internal
@@ -17,7 +17,15 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from torch._library.custom_ops import CustomOpDef
 
-from framesmith.variables.core import CALLABLES, Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core import (
+    CALLABLES,
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+)
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values import (
     arguments,
@@ -102,6 +110,7 @@ def _lives_in(function: FunctionType, home: ModuleType) -> bool:
 _install()
 
 
+@final
 class OperatorTracker(Tracker):
     """An operator of `torch.ops`, or an operator made by `torch.library.custom_op`."""
 
@@ -113,6 +122,11 @@ class OperatorTracker(Tracker):
     def python_type(self) -> type:
         """Its class."""
         return type(self.value)
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """Its row, or one node."""
+        row = CALLABLES.find(self.value)
+        return self.call(tx, args, kwargs) if row is None else row.begin(tx, args, kwargs)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """One node."""

@@ -82,6 +82,52 @@ for _kind in _SUBCLASS_SWITCHES:
     _switch_row(_kind)
 
 
+_ENTER: Final = torch.ops.profiler._record_function_enter_new
+_EXIT: Final = torch.ops.profiler._record_function_exit._RecordFunction
+
+
+@final
+class ProfilerMark(Tracker):
+    """What `record_function.__enter__` keeps: a mark of a block, which is not put into the graph.
+
+    Where the graph ends within the block, the mark is set for real from there on.
+    """
+
+    def __init__(self, arguments: tuple[Tracker, ...]) -> None:
+        self.arguments = arguments
+
+    @property
+    def python_type(self) -> type:
+        """The class of the handle."""
+        return torch.ScriptObject
+
+    def truth(self, tx: TraceContext) -> bool:
+        """True, as any object."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """Name and arguments of the mark."""
+        return iter(self.arguments)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Set the mark."""
+        return f"{writer.constant(_ENTER, 'enter')}({', '.join(map(writer.value, self.arguments))})"
+
+
+@CALLABLES.row(_ENTER)
+def enter_mark(tx: TraceContext, *args: Tracker) -> Tracker:
+    """The beginning of a marked block."""
+    return ProfilerMark(args)
+
+
+@CALLABLES.row(_EXIT)
+def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
+    """The end of a marked block."""
+    if not isinstance(mark, ProfilerMark):
+        raise GraphBreak(CONTEXT_MANAGER, "the end of a profiler's mark that was set before")
+    return Constant(None)
+
+
 @CALLABLES.row(torch._C._InferenceMode)
 def inference_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     """Entered for real, between two graphs: tensors made inside belong to the mode."""

@@ -13,6 +13,9 @@ from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.graph.infer import translate
 from torch import fx
+from torch._C._functorch import peek_interpreter_stack
+from torch.autograd import forward_ad
+from torch.utils._device import DeviceContext
 
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -26,6 +29,15 @@ OPERATION_RAISES = register(
         "an operation that raises an exception",
         "The operation fails on the shapes and types at hand, so it is run for real, to raise what eager raises.",
         "Correct the arguments of the operation; the message is that of torch.",
+    )
+)
+
+MODE_ACTIVE = register(
+    BreakKind(
+        "mode-active",
+        "an operation under a transform or mode that sees each operation",
+        "Tracing would run the mode's code on values that do not exist, and the graph would run it again.",
+        "Compile the function that is transformed, or enter the mode outside of the compiled function.",
     )
 )
 
@@ -76,6 +88,7 @@ def call_node(
     kwargs: dict[str, object] | None = None,
 ) -> fx.Node:
     """As `record_node`, with arguments that are in the graph's form already."""
+    check_modes()
     op = "call_method" if isinstance(target, str) else "call_function"
     try:
         return tx.graph.call(op, target, args, kwargs or {})
@@ -95,6 +108,19 @@ def asked(what: str, question: Callable[..., object], *arguments: object, **keyw
         if isinstance(reason, GraphBreak):
             raise reason from error
         raise GraphBreak(OPERATION_RAISES, str(reason)) from error
+
+
+def check_modes() -> None:
+    """Break where a transform or a mode of the user would see the operations: it would see them while tracing too."""
+    if peek_interpreter_stack() is not None:
+        raise GraphBreak(MODE_ACTIVE, "a functorch transform (vmap, grad ...)")
+    if forward_ad._current_level >= 0:
+        raise GraphBreak(MODE_ACTIVE, "forward-mode differentiation")
+    if torch._C._len_torch_dispatch_stack() > 1:  # the first one is the recorder's fake mode
+        raise GraphBreak(MODE_ACTIVE, "a dispatch mode")
+    for index in range(torch._C._len_torch_function_stack()):
+        if not isinstance(torch._C._get_function_stack_at(index), DeviceContext):
+            raise GraphBreak(MODE_ACTIVE, "a torch-function mode")
 
 
 def wrap_result(tx: TraceContext, node: fx.Node) -> Tracker:

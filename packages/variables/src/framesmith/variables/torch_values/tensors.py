@@ -144,13 +144,15 @@ class TensorTracker(GraphValue):
         stored = class_attribute(self.kind, name)
         if stored is not MISSING and is_data_descriptor(stored):
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
-        known = self.own[name] is not None if name in self.own else self._has_own(tx, name)
-        if not known:
+        if not self.has_own(tx, name):
             self._missing(name)
         tx.mutations.note(self)
         self.own[name] = None
 
-    def _has_own(self, tx: TraceContext, name: str) -> bool:
+    def has_own(self, tx: TraceContext, name: str) -> bool:
+        """Whether the instance's dictionary holds the name; guarded."""
+        if name in self.own:
+            return self.own[name] is not None
         if self.value is None:
             return False
         present = name in self.value.__dict__

@@ -55,6 +55,19 @@ def is_tensor(tx: TraceContext, obj: Tracker, /) -> Tracker:
     return Constant(issubclass(obj.python_type, torch.Tensor))
 
 
+@CALLABLES.row(type(torch.nn.Parameter).__instancecheck__, type(torch.nn.Buffer).__instancecheck__)
+def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Tracker:
+    """`isinstance(instance, nn.Parameter)`: by type, or for a tensor by a mark on the instance."""
+    kind = cls.as_python_constant()
+    assert isinstance(kind, type)
+    if issubclass(instance.python_type, kind):
+        return Constant(True)
+    if not isinstance(instance, TensorTracker):
+        return Constant(False)
+    mark = "_is_param" if issubclass(kind, torch.nn.Parameter) else "_is_buffer"
+    return Constant(instance.has_own(tx, mark))
+
+
 @CALLABLES.row(torch.overrides.is_tensor_like)
 def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
     """A tensor, or an object whose type has `__torch_function__`."""

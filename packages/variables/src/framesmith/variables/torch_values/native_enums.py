@@ -1,0 +1,76 @@
+"""Enumerations made by pybind11 (`SDPBackend` ...): their members are constants, the class gives them by name."""
+
+from collections.abc import Hashable
+from typing import Final, final
+
+import torch
+import torch.nn.attention
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+
+from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import register_constant_type
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+
+def is_native_enum(kind: object) -> bool:
+    """Whether this is an enumeration made by pybind11."""
+    return isinstance(kind, type) and type(kind).__name__ == "pybind11_type" and hasattr(kind, "__members__")
+
+
+ENUMS: Final = frozenset(
+    kind for home in (torch._C, torch.nn.attention) for kind in vars(home).values() if is_native_enum(kind)
+)
+for _kind in ENUMS:
+    register_constant_type(_kind)
+
+
+@final
+class NativeEnum(Tracker):
+    """The class. Invariant: guarded by identity."""
+
+    def __init__(self, value: type, source: Source) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """pybind11's metaclass."""
+        return type(self.value)
+
+    def is_python_constant(self) -> bool:
+        """Always."""
+        return True
+
+    def as_python_constant(self) -> object:
+        """The class."""
+        return self.value
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A member."""
+        members: dict[str, object] = self.value.__members__  # type: ignore[attr-defined]  # asked by the rule
+        return Constant(members[name]) if name in members else self.unsupported(f"reading attribute {name!r}")
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity of the class."""
+        return isinstance(other, NativeEnum) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By identity."""
+        return ("object", self.value)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A class is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The class."""
+        return writer.constant(self.value, self.value.__name__)
+
+
+@WRAP_RULES.when(35, lambda value: isinstance(value, type) and value in ENUMS)
+def wrap_native_enum(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """By identity."""
+    assert isinstance(value, type)
+    tx.guard(source, Identical(value))
+    return NativeEnum(value, source)
