@@ -127,4 +127,4 @@ def _breaks(*names: str) -> None:
             raise GraphBreak(INTROSPECTION if _kind is INTROSPECTION else NATIVE_CALL, f"{_name}()")
 
 
-_breaks("input", "open", "exec", "eval", "compile", "breakpoint", "id")
+_breaks("input", "open", "exec", "eval", "compile", "breakpoint")

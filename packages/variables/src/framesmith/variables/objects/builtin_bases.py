@@ -193,7 +193,9 @@ def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: T
     owner = self.owner if isinstance(self, DictTracker) and self.owner is not None else self
     if (args or kwargs) and overridden(owner.python_type, OrderedDict, "__setitem__"):
         return owner.unsupported("OrderedDict.__init__ with a __setitem__ of its own")
-    return dict_init(tx, self, *args, **kwargs)
+    if args or kwargs:
+        _call_row(tx, dict.update, self, *args, **kwargs)
+    return Constant(None)
 
 
 @CALLABLES.row(dict.__init__)

@@ -78,7 +78,7 @@ class ExceptionTracker(InstanceTracker):
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """C-level fields of the builtin exception classes."""
         name, owner = descriptor.__name__, descriptor.__objclass__
-        if is_heap_type(owner) or name == "__dict__":
+        if is_heap_type(owner) or owner is object or name == "__dict__":
             return super().read_field(tx, descriptor)
         if owner is BaseException:
             return self.field(tx, name)

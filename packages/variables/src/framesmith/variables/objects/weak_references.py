@@ -17,9 +17,12 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 class WeakReferenceTracker(Tracker):
     """`weakref.ref(target)`. Invariant: the target has a source, or is None because it died."""
 
-    def __init__(self, target: Tracker, source: Source | None = None) -> None:
+    def __init__(
+        self, target: Tracker, source: Source | None = None, callback: Tracker | None = None
+    ) -> None:
         self.target = target
         self.source = source
+        self.callback = callback
 
     @property
     def python_type(self) -> type:
@@ -42,16 +45,20 @@ class WeakReferenceTracker(Tracker):
         return Constant(symbol == "==")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """The hash is the target's, but equality changes when it dies."""
-        return self.unsupported("hashing it")
+        """By the target, as long as that lives (it does: it has a source)."""
+        target = self.target.realize()
+        if isinstance(target, Constant):
+            return self.unsupported("hashing it")
+        return ("weak reference", target.hash_key(tx))
 
     def truth(self, tx: TraceContext) -> bool:
         """A reference is true, even a dead one."""
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """`weakref.ref(target)`: CPython keeps one for each object."""
-        return f"{writer.constant(weakref.ref, 'ref')}({writer.value(self.target)})"
+        """`weakref.ref(target)`: CPython keeps one without a callback for each object."""
+        callback = "" if self.callback is None else f", {writer.value(self.callback)}"
+        return f"{writer.constant(weakref.ref, 'ref')}({writer.value(self.target)}{callback})"
 
 
 @CALLABLES.row(weakref.ref)
@@ -59,9 +66,9 @@ def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None =
     """`weakref.ref(target)`. How long an object born in the trace lives is not known: break."""
     if target.source is None or isinstance(target, Constant):
         return target.unsupported("a weak reference to it")
-    if callback is not None and not (isinstance(callback, Constant) and callback.value is None):
-        return target.unsupported("a weak reference with a callback")
-    return WeakReferenceTracker(target)
+    if isinstance(callback, Constant) and callback.value is None:
+        callback = None
+    return WeakReferenceTracker(target, None, callback)
 
 
 @WRAP_RULES.exact(weakref.ref)

@@ -1,0 +1,90 @@
+"""`id(value)` and thread numbers: only the running program knows them, but their equality is known while tracing."""
+
+from collections.abc import Hashable, Iterator
+from threading import get_ident
+from typing import final
+
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
+
+
+@final
+class IdentityNumber(Tracker):
+    """`id(target)`. It keeps the target alive, so two different targets have different numbers."""
+
+    def __init__(self, target: Tracker) -> None:
+        self.target = target
+
+    @property
+    def python_type(self) -> type:
+        """`int`."""
+        return int
+
+    def truth(self, tx: TraceContext) -> bool:
+        """An address is never zero."""
+        return True
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Equal numbers mean the same object; order and other numbers are unknown."""
+        if symbol not in ("==", "!=") or not isinstance(other, IdentityNumber):
+            return self.unsupported(f"comparison {symbol}")
+        return Constant(self.target.is_same(tx, other.target) == (symbol == "=="))
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """Two calls of `id` need not give one object."""
+        return self is other or bool(self.unsupported("an identity test"))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """By the target's identity."""
+        return ("id", self.target)
+
+    def children(self) -> Iterator[Tracker]:
+        """The target."""
+        yield self.target
+
+    def reconstruct(self, writer: Writer) -> str:
+        """`id(target)` at run time."""
+        return f"{writer.constant(id, 'id')}({writer.value(self.target)})"
+
+
+@final
+class ThreadNumber(Tracker):
+    """`threading.get_ident()`: the number of whichever thread runs the entry."""
+
+    @property
+    def python_type(self) -> type:
+        """`int`."""
+        return int
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Thread numbers are not zero."""
+        return True
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Equal to itself: a call runs in one thread."""
+        if symbol not in ("==", "!=") or not isinstance(other, ThreadNumber):
+            return self.unsupported(f"comparison {symbol}")
+        return Constant(symbol == "==")
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """One for all calls in the trace."""
+        return ("thread",)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Asked at run time."""
+        return f"{writer.constant(get_ident, 'get_ident')}()"
+
+
+@CALLABLES.row(get_ident)
+def thread_number(tx: TraceContext) -> Tracker:
+    """`threading.get_ident()`."""
+    return ThreadNumber()
+
+
+@CALLABLES.row(id)
+def id_(tx: TraceContext, value: Tracker, /) -> Tracker:
+    """`id(value)`, for values that have an identity of their own in the trace."""
+    if isinstance(value, Constant) or value.is_same(tx, value) is not True:
+        return value.unsupported("id()")
+    return IdentityNumber(value)

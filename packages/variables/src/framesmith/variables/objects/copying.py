@@ -1,0 +1,88 @@
+"""What `copy` and `pickle` ask of an object: `__reduce_ex__`. The module `copy` itself is Python code and is traced."""
+
+import copy
+import copyreg
+from types import FunctionType
+from typing import Final
+
+from framesmith.guards.sources import Pinned
+from framesmith.guards.sources.steps import type_dict
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.instances import InstanceTracker, has_dict
+from framesmith.variables.objects.lookup import (
+    MISSING,
+    class_source,
+    find,
+    overridden,
+    peek,
+    resolution_order,
+)
+from framesmith.variables.objects.special_methods import is_native
+
+NONE: Final = Constant(None)
+_new_object: Final[object] = vars(copyreg)["__newobj__"]
+
+
+def _copying(function: FunctionType) -> None:
+    @CALLABLES.row(function)
+    def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes stand for themselves."""
+        if isinstance(x, Constant) or x.python_type in (type, FunctionType):
+            return x
+        return FunctionTracker(function, Pinned(function, function.__name__)).bind(tx, (x, *args), kwargs)
+
+
+for _function in (copy.copy, copy.deepcopy):
+    assert isinstance(_function, FunctionType)
+    _copying(_function)
+
+
+@CALLABLES.row(object.__reduce_ex__)
+def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
+    """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
+    version = protocol.as_python_constant()
+    if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
+        return self.unsupported("__reduce_ex__")
+    own = find(tx, self.kind, "__reduce__")
+    if own is not None and not is_native(own):
+        return self.ask(tx, own)
+    if own is None or own.owner is not object or _needs_arguments(self.kind):
+        return self.unsupported("__reduce_ex__")
+    make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
+    cls = tx.wrap(self.kind, class_source(self.kind))
+    items, pairs = _content(tx, self)
+    return TupleTracker([make, TupleTracker([cls]), _state(tx, self), items, pairs])
+
+
+def _needs_arguments(kind: type) -> bool:
+    return any(peek(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
+
+
+def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
+    """`__getstate__`: the instance dictionary, None when it is empty."""
+    own = find(tx, instance.kind, "__getstate__")
+    if own is not None and not is_native(own):
+        return instance.ask(tx, own)
+    if any(type_dict(base).get("__slots__") for base in resolution_order(instance.kind)):
+        return instance.unsupported("copying its slots")
+    if not has_dict(instance.kind):
+        return NONE
+    state = instance.own_dict(tx)
+    assert isinstance(state, DictTracker)
+    return state if state.size(tx) else NONE
+
+
+def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Tracker]:
+    """Iterators over the items of a list and the pairs of a dict."""
+    if instance.payload is None:
+        return NONE, NONE
+    if issubclass(instance.kind, list):
+        return instance.iterate(tx), NONE
+    if issubclass(instance.kind, dict) and not overridden(instance.kind, dict, "items"):
+        return NONE, instance.attribute(tx, "items").call(tx, (), {}).realize().iterate(tx)
+    return instance.unsupported("__reduce_ex__"), NONE
