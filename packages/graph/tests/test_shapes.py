@@ -17,7 +17,7 @@ SIX2 = SIX.clone()
 
 def accepts(guards, **values):
     scope = Scope(values, {})
-    return all(guard.claim.holds([source.read(scope) for source in guard.claim.over]) for guard in guards)
+    return all(claim.holds([source.read(scope) for source in claim.over]) for claim in guards)
 
 
 def trace(body, **options):
@@ -210,9 +210,8 @@ def test_the_reason_names_the_users_line():
         x = recorder.tensor_input(X, SIX, DynamicDims.of(0))
         assert example(x).shape[0] % 3 == 0
         recorder.finish([recorder.call("call_method", "sin", (x,))])
-        reasons = [
-            guard.reason.user_frame for guard in recorder.shape_guards() if "%" in guard.claim.template
-        ]
+        guards = recorder.explained_shape_guards()
+    reasons = [guard.reason.user_frame for guard in guards if "%" in guard.claim.template]
     assert "model.py:12" in reasons[0]
 
 

@@ -67,8 +67,8 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
     a symbolic number (or the plain number, if it is fixed). Raises GraphBreak for an object that cannot stand in a graph.
     """
     kind = type(argument)
-    if kind is fx.Node:
-        return local(argument)  # type: ignore[arg-type]  # just compared
+    if isinstance(argument, fx.Node):
+        return local(argument)
     if kind in _PLAIN:
         return argument
     if kind in _SYMBOLIC:
@@ -79,13 +79,14 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
             return tuple(parts)
         if hasattr(kind, "_fields"):
             return kind(*parts)
-    elif kind is list:
-        return [admit(item, local, symbolic) for item in argument]  # type: ignore[attr-defined]
+    elif isinstance(argument, list):
+        return [admit(item, local, symbolic) for item in argument]
     elif isinstance(argument, dict):
         return {key: admit(value, local, symbolic) for key, value in argument.items()}
-    elif kind is slice:
-        whole: slice[object, object, object] = argument  # type: ignore[assignment]  # just compared
-        return slice(*(admit(item, local, symbolic) for item in (whole.start, whole.stop, whole.step)))
+    elif isinstance(argument, slice):
+        return slice(
+            *(admit(item, local, symbolic) for item in (argument.start, argument.stop, argument.step))
+        )
     return _other_constant(argument)
 
 
@@ -115,12 +116,12 @@ def prepare(
             own.append(argument)
             values.append(argument)
             continue
-        if kind is fx.Node and argument.graph is graph:  # type: ignore[attr-defined]  # just compared
-            admitted, value = argument, argument.meta[EXAMPLE]  # type: ignore[attr-defined]
+        if isinstance(argument, fx.Node) and argument.graph is graph:
+            own.append(argument)
+            value = argument.meta[EXAMPLE]
         else:
-            admitted = admit(argument, local, symbolic)
-            value = examples(admitted)
-        own.append(admitted)
+            own.append(admit(argument, local, symbolic))
+            value = examples(own[-1])
         values.append(value)
         if isinstance(value, torch.Tensor):
             tensors.append(value)
@@ -132,8 +133,8 @@ def prepare(
 def examples(argument: object) -> object:
     """The argument with every node replaced by its example; containers are rebuilt, constants are kept."""
     kind = type(argument)
-    if kind is fx.Node:
-        return argument.meta[EXAMPLE]  # type: ignore[attr-defined]  # just compared
+    if isinstance(argument, fx.Node):
+        return argument.meta[EXAMPLE]
     if kind in _PLAIN:
         return argument
     if isinstance(argument, tuple):
@@ -143,9 +144,8 @@ def examples(argument: object) -> object:
         return [examples(item) for item in argument]
     if isinstance(argument, dict):
         return {key: examples(value) for key, value in argument.items()}
-    if kind is slice:
-        whole: slice[object, object, object] = argument  # type: ignore[assignment]  # just compared
-        return slice(examples(whole.start), examples(whole.stop), examples(whole.step))
+    if isinstance(argument, slice):
+        return slice(examples(argument.start), examples(argument.stop), examples(argument.step))
     return argument
 
 

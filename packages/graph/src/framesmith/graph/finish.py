@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import fx
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
@@ -49,9 +50,9 @@ def close(graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient) -> tupl
     return tuple(distinct.index(node) for node in outputs)
 
 
-def build_module(graph: fx.Graph, root: object, world: ShapeWorld) -> fx.GraphModule:
+def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> fx.GraphModule:
     """The GraphModule, with the assertions that tracing owes about numbers known at run time only."""
-    module = fx.GraphModule(root, graph, class_name="FramesmithGraph")  # type: ignore[arg-type]  # a Module
+    module = fx.GraphModule(root, graph, class_name="FramesmithGraph")
     if world.env.deferred_runtime_asserts:
         insert_deferred_runtime_asserts(module, world.env, "framesmith")
         for node in module.graph.nodes:
@@ -65,12 +66,12 @@ def build_module(graph: fx.Graph, root: object, world: ShapeWorld) -> fx.GraphMo
     return module
 
 
-def returns_tuple(call: Callable[..., object]) -> Callable[..., tuple[object, ...]]:
+def returns_tuple(call: Callable[..., Sequence[object]]) -> Callable[..., tuple[object, ...]]:
     """A backend may return a list; the caller is promised a tuple."""
 
     def run(*values: object) -> tuple[object, ...]:
         result = call(*values)
-        return result if type(result) is tuple else tuple(result)  # type: ignore[arg-type]  # a sequence
+        return result if type(result) is tuple else tuple(result)
 
     return run
 

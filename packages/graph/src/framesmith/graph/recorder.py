@@ -36,6 +36,7 @@ from framesmith.graph.shape_guards import ShapeFacts, Specialised
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
 from framesmith.guards.guard_set import Guard
+from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 
 UserStack: TypeAlias = str
@@ -201,8 +202,12 @@ class Recorder:
             raise GraphBreak(BACKEND_LIMIT, f"the float {source.text()} as a number that may change")
         symbol = self._inputs.remembered(source)
         if symbol is None:
-            make = self._world.symbolic_float if isinstance(value, float) else self._world.symbolic_int
-            symbol = make(source, value)  # type: ignore[arg-type]  # float or int, as just asked
+            is_float = isinstance(value, float)
+            symbol = (
+                self._world.symbolic_float(source, value)
+                if is_float
+                else self._world.symbolic_int(source, int(value))
+            )
         return self._add_input(source, value, symbol, None)
 
     def object_input(self, source: Source, value: object) -> fx.Node:
@@ -419,8 +424,14 @@ class Recorder:
             mutated=self._mutated_inputs(used),
         )
 
-    def shape_guards(self) -> list[Guard]:
-        """What was decided about symbolic numbers, as guards with a ShapeExpression; to be asked after `finish`."""
+    def shape_guards(self) -> list[ShapeExpression]:
+        """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
+        return [
+            guard.claim for guard in self.explained_shape_guards() if isinstance(guard.claim, ShapeExpression)
+        ]
+
+    def explained_shape_guards(self) -> list[Guard]:
+        """The same as guards, each with what was decided and the user's line."""
         with self.paused():
             return ShapeFacts(self._world, self._all_inputs).guards()
 
