@@ -30,7 +30,6 @@ is_inference_mode: Callable[[], bool] = torch.is_inference_mode_enabled
 function_mode_depth: Callable[[], int] = torch._C._len_torch_function_stack
 dispatch_mode_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
 functorch_top: Callable[[], object] = peek_interpreter_stack
-saved_tensor_hooks: Callable[[bool], object] = torch._C._autograd._top_saved_tensors_default_hooks
 
 
 @final

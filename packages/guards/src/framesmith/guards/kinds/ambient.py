@@ -21,6 +21,9 @@ class GlobalState(Relation):
 
     Beside a native tensor check the dispatch modes, functorch levels and inference mode need no look of their own:
     they change the dispatch keys in force, which that check compares (see `torch_adapter`).
+
+    Hooks for saved tensors are no part of it: they run when a graph saves its tensors, whichever hooks were there
+    when it was traced, and `torch.utils.checkpoint` enters new ones on every call.
     """
 
     switches: torch_adapter.StateSnapshot = field(repr=False)
@@ -29,7 +32,6 @@ class GlobalState(Relation):
     dispatch_modes: tuple[object, ...]
     functorch_levels: tuple[tuple[str, int], ...]
     forward_ad_level: int
-    saved_tensor_hooks: tuple[object, ...]
     inference: bool
 
     @classmethod
@@ -42,7 +44,6 @@ class GlobalState(Relation):
             _marks_of(torch_adapter.dispatch_modes()),
             tuple(torch_adapter.functorch_levels()),
             torch_adapter.forward_ad_module._current_level,
-            _saved_hooks(),
             torch_adapter.is_inference_mode(),
         )
 
@@ -58,13 +59,12 @@ class GlobalState(Relation):
 
     def render(self, expressions: Sequence[str], names: Names, *, beside_tensors: bool = False) -> str:
         parts = [f"{names.constant(self.switches.check, 'global_state')}()"]
-        if self.function_modes or self.dispatch_modes or self.functorch_levels or self.saved_tensor_hooks:
+        if self.function_modes or self.dispatch_modes or self.functorch_levels:
             return f"{names.constant(self.holds, 'global_state')}()"
         adapter = torch_adapter
         parts.append(f"not {names.constant(adapter.function_mode_depth, 'function_modes')}()")
         level = f"{names.constant(adapter.forward_ad_module, 'forward_ad')}._current_level"
         parts.append(f"{level} == {self.forward_ad_level}")
-        parts.append(f"{names.constant(adapter.saved_tensor_hooks, 'saved_hooks')}(True) is None")
         if not beside_tensors:
             parts.append(f"not {names.constant(adapter.dispatch_mode_depth, 'dispatch_modes')}()")
             parts.append(f"{names.constant(adapter.functorch_top, 'functorch')}() is None")
@@ -92,7 +92,6 @@ _STACK_FIELDS = {
     "dispatch modes": "dispatch_modes",
     "functorch levels": "functorch_levels",
     "forward-mode differentiation level": "forward_ad_level",
-    "saved-tensor hooks": "saved_tensor_hooks",
     "inference mode": "inference",
 }
 
@@ -135,11 +134,6 @@ class AmbientValue(Relation):
 
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
-
-
-def _saved_hooks() -> tuple[object, ...]:
-    hooks = torch_adapter.saved_tensor_hooks(True)
-    return hooks if isinstance(hooks, tuple) else ()
 
 
 def _marks_of(modes: Sequence[object]) -> tuple[object, ...]:

@@ -108,6 +108,7 @@ def sizes_of(tensor: torch.Tensor) -> Dims | None:
 
 
 def strides_of(tensor: torch.Tensor) -> Dims | None:
+    """The strides; None for layouts without, None in a dimension that is no plain int."""
     if tensor.layout is not torch.strided:
         return None
     try:
