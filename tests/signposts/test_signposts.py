@@ -1,6 +1,8 @@
 """A newcomer finds things: `where` answers, and the pages in docs say what the tables say."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,17 @@ def test_a_page_says_what_the_tables_say(name) -> None:
     if not torch.__version__.startswith("2.13."):
         written, made = ("\n".join(re.findall(r"^#.*", text, re.MULTILINE)) for text in (written, made))
     assert written == made, "the tables changed: run `python -m tools.pages`"
+
+
+def test_the_tour_runs_through_all_five_layers() -> None:
+    done = subprocess.run(
+        [sys.executable, pages.ROOT / "docs" / "tour.py"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split(":")[0] for line in done.stdout.splitlines() if re.match(r"\d\. ", line)] == [
+        "1. bytecode",
+        "2. guards",
+        "3. graph",
+        "4. variables",
+        "5. frontend",
+    ]

@@ -1,0 +1,1 @@
+"""Read, edit, write and verify CPython bytecode, with the standard library only."""
