@@ -586,3 +586,26 @@ def test_replay_runs_no_user_code():
     outcome = trace.start(lambda w: object.__setattr__(w, "a", 1), {"w": watched})
     trace.finish(outcome)
     assert watched.a == 1 and watched.log == []
+
+
+def test_objects_that_were_told_apart_have_to_stay_apart():
+    a, b = Fields(), Fields()
+    for function in (lambda a, b: a is b, lambda a, b: a == b, lambda a, b: {a: 1, b: 2}[a]):
+        trace = Trace()
+        trace.start(function, {"a": a, "b": b})
+        assert trace.failing_guards() == []
+        trace.scope = type(trace.scope)({"a": a, "b": a}, trace.scope.globals)
+        assert trace.failing_guards() != []
+
+
+def test_a_class_default_that_becomes_a_property_is_noticed():
+    class Owner:
+        x = 1
+
+    owner = Owner()
+    owner.x = 5
+    trace = Trace()
+    trace.start(lambda o: o.x, {"o": owner})
+    assert trace.failing_guards() == []
+    Owner.x = property(lambda self: 7)
+    assert trace.failing_guards() != []

@@ -126,6 +126,8 @@ class InstanceTracker(SpecialMethods):
             return begin_get(tx, found, self)
         own = self.load_own(tx, name)
         if own is not None:
+            if found is not None:
+                found.guard_kind(tx)
             return own
         if found is not None:
             return begin_get(tx, found, self)
@@ -140,16 +142,20 @@ class InstanceTracker(SpecialMethods):
         if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict()
-        plain = self._dict_source() if not self._is_plain() else None
         if name not in real:
-            if plain is None:
-                tx.guard(self, HasInstanceAttribute(name, False))
-            else:
-                tx.guard(plain, HasKey(name, False))
+            self._guard_own(tx, name, False)
             return None
-        source = InstanceItem(self.source, name) if plain is None else Item(plain, name)
+        plain = self._is_plain()
+        source = InstanceItem(self.source, name) if plain else Item(self._dict_source(), name)
         self._read[name] = lazy(tx, real[name], source)
         return self._read[name]
+
+    def _guard_own(self, tx: TraceContext, name: str, present: bool) -> None:
+        """Guard that the existing object holds an attribute itself, or that it does not."""
+        if self._is_plain():
+            tx.guard(self, HasInstanceAttribute(name, present))
+        else:
+            tx.guard(self._dict_source(), HasKey(name, present))
 
     def _is_plain(self) -> bool:
         """Whether reading `__dict__` runs no user code."""
@@ -188,6 +194,9 @@ class InstanceTracker(SpecialMethods):
             for name, value in self.pending.items():
                 real.store(tx, Constant(name), value)
             self.namespace = real
+            tx.mutations.note(
+                self
+            )  # the dictionary may be changed: guards have to tell this object from others
         self.pending, self.deleted = {}, {}
         return self.namespace
 
@@ -216,10 +225,13 @@ class InstanceTracker(SpecialMethods):
             set_through(tx, found, self, value)
         elif not has_dict(self.kind):
             missing_attribute(self, name, storing=True, read_only=found is not None)
-        elif value is None:
-            self.delete_own(tx, name)
         else:
-            self.store_own(tx, name, value)
+            if found is not None:
+                found.guard_kind(tx)
+            if value is None:
+                self.delete_own(tx, name)
+            else:
+                self.store_own(tx, name, value)
 
     def store_own(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Bind in the instance dictionary."""
@@ -236,11 +248,9 @@ class InstanceTracker(SpecialMethods):
         if self.namespace is not None:
             self.namespace.remove(tx, Constant(name))
             return
-        existing = self._read.get(name) or (self.source is not None and name in self._real_dict())
-        if isinstance(existing, Tracker):
-            tx.guard(existing, TypeIs(existing.python_type))  # so that there is something to delete
-        elif existing:
-            tx.guard(self, HasInstanceAttribute(name, True))
+        existing = self.source is not None and name in self._real_dict()
+        if self.source is not None:
+            self._guard_own(tx, name, existing)  # so that there is something to delete, or not
         tx.mutations.note(self)
         self.pending.pop(name, None)
         if existing:

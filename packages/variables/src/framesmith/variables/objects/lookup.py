@@ -10,7 +10,7 @@ from typing import Final, Protocol, final
 from weakref import WeakKeyDictionary
 
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.kinds import ClassAttribute, HasKey, Identical
+from framesmith.guards.kinds import ClassAttribute, HasKey, Identical, TypeIs
 from framesmith.guards.sources import ClassDictItem, Pinned
 from framesmith.guards.sources.steps import ClassDict, type_dict
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
@@ -60,6 +60,11 @@ class Found:
     def source(self) -> Source:
         """Where the entry is read from."""
         return ClassDictItem(class_source(self.owner), self.name)
+
+    def guard_kind(self, tx: TraceContext) -> None:
+        """For a plain entry that something else hides: guard that it is no descriptor now."""
+        if self.stored is None and peek(self.kind, "__get__") is MISSING and not is_immutable(self.owner):
+            tx.guard(self.source, TypeIs(self.kind))
 
     def tracker(self, tx: TraceContext) -> Tracker:
         """The entry itself, not bound."""
