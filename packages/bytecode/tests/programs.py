@@ -242,7 +242,7 @@ def deleting(log, n):
     m = n
     del n
     try:
-        log.append(n)
+        log.append(n)  # noqa: F821
     except UnboundLocalError as error:
         log.append(str(error))
     n = m

@@ -1,0 +1,93 @@
+"""Basic blocks of native instructions, their edges, and which block dominates which.
+
+An analysis: nothing is changed. A block ends at a jump, at an instruction that does not fall through,
+before anything jumped to, and where another exception region begins or ends.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.bytecode import stack_depth
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.opcodes import NO_FALL_THROUGH
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions `start` (inclusive) to `end` (exclusive), by index; edges are block numbers.
+
+    `falls` is the block reached by falling through, `jumps` the one jumped to, `handler` the one that exceptions lead to.
+    """
+
+    number: int
+    start: int
+    end: int
+    falls: int | None
+    jumps: int | None
+    handler: int | None
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Every block that control may get to from here, each once."""
+        found = (self.falls, self.jumps, self.handler)
+        return tuple(dict.fromkeys(one for one in found if one is not None))
+
+
+def blocks(parts: CodeParts) -> tuple[Block, ...]:
+    """The blocks of `parts`, in the order of the instructions; unreachable ones too."""
+    index_of = parts.index_of()
+    covering = stack_depth.handlers(parts, index_of)
+    instructions = parts.instructions
+    leaders = {0} | {index_of[region.target] for region in parts.regions}
+    for index, instruction in enumerate(instructions):
+        if instruction.target is not None:
+            leaders.add(index_of[instruction.target])
+        if instruction.target is not None or instruction.name in NO_FALL_THROUGH:
+            leaders.add(index + 1)
+        if index and covering[index] != covering[index - 1]:
+            leaders.add(index)
+    starts = sorted(leader for leader in leaders if leader < len(instructions))
+    number_at = {start: number for number, start in enumerate(starts)}
+    found: list[Block] = []
+    for number, start in enumerate(starts):
+        end = starts[number + 1] if number + 1 < len(starts) else len(instructions)
+        last, region = instructions[end - 1], covering[start]
+        goes_on = last.name not in NO_FALL_THROUGH and end < len(instructions)
+        found.append(
+            Block(
+                number,
+                start,
+                end,
+                number_at[end] if goes_on else None,
+                None if last.target is None else number_at[index_of[last.target]],
+                None if region is None else number_at[index_of[parts.regions[region].target]],
+            )
+        )
+    return tuple(found)
+
+
+def dominators(found: tuple[Block, ...]) -> tuple[frozenset[int] | None, ...]:
+    """For each block the blocks every path to it goes through (itself included); None if unreachable.
+
+    The iterative algorithm of Cooper, Harvey and Kennedy, with sets, which are small here.
+    """
+    before: list[list[int]] = [[] for _ in found]
+    for block in found:
+        for successor in block.successors:
+            before[successor].append(block.number)
+    result: list[frozenset[int] | None] = [None] * len(found)
+    if found:
+        result[0] = frozenset({0})
+    changed = True
+    while changed:
+        changed = False
+        for block in found[1:]:
+            known = [one for one in (result[number] for number in before[block.number]) if one is not None]
+            if not known:
+                continue
+            now = frozenset.intersection(*known) | {block.number}
+            if now != result[block.number]:
+                result[block.number] = now
+                changed = True
+    return tuple(result)

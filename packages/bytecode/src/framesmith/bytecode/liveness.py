@@ -1,0 +1,66 @@
+"""Which slots of the frame (locals, cells, free variables) a native instruction may still look at.
+
+The counterpart, over native instructions and with cells, of `Reading.live_locals`.
+"""
+
+from typing import Final
+
+from framesmith.bytecode import stack_depth
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
+
+_STORES: Final = frozenset({"STORE_FAST"})
+_ENDS: Final = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
+_PAIRS: Final = {
+    "LOAD_FAST_LOAD_FAST": (False, False),
+    "STORE_FAST_LOAD_FAST": (True, False),
+    "STORE_FAST_STORE_FAST": (True, True),
+}
+
+
+def accesses(instruction: Instruction) -> tuple[tuple[str, bool, bool], ...]:
+    """What an instruction does to slots, in order: (name, looks at it, ends its value).
+
+    Cells are looked at and never ended: whoever shares the cell may look again.
+    """
+    name, argument = instruction.name, instruction.argument
+    kind = KINDS.get(name)
+    if kind is ArgumentKind.LOCAL and isinstance(argument, str):
+        return ((argument, name not in _STORES, name in _ENDS),)
+    if kind is ArgumentKind.CELL and isinstance(argument, str):
+        return ((argument, True, False),)
+    if kind is ArgumentKind.LOCAL_PAIR and isinstance(argument, tuple):
+        stores = _PAIRS[name]
+        return tuple((str(one), not store, store) for one, store in zip(argument, stores, strict=True))
+    return ()
+
+
+def live_before(parts: CodeParts) -> list[frozenset[str]]:
+    """Names live before each instruction, by name (a name with two slots counts as one)."""
+    instructions = parts.instructions
+    index_of = parts.index_of()
+    covering = stack_depth.handlers(parts, index_of)
+    handlers = [None if one is None else index_of[parts.regions[one].target] for one in covering]
+    targets = [None if one.target is None else index_of[one.target] for one in instructions]
+    steps = [tuple(reversed(accesses(one))) for one in instructions]
+    live: list[frozenset[str]] = [frozenset()] * (len(instructions) + 1)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(instructions) - 1, -1, -1):
+            now = frozenset() if instructions[index].name in NO_FALL_THROUGH else live[index + 1]
+            target, handler = targets[index], handlers[index]
+            if target is not None:
+                now |= live[target]
+            for name, looks, ends in steps[index]:
+                if ends:
+                    now -= {name}
+                if looks:
+                    now |= {name}
+            if handler is not None:
+                now |= live[handler]
+            if now != live[index]:
+                live[index] = now
+                changed = True
+    return live[:-1]

@@ -1,0 +1,123 @@
+"""Where NULLs stand on the stack: a call without its NULL, or a NULL used as a value, crashes CPython.
+
+An abstract run over native instructions with three values per slot: NULL, an object, either. Only what certainly is wrong
+is reported: consuming a certain NULL as an object, and calling with two certain objects below a
+call whose convention wants one NULL.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from framesmith.bytecode import stack_depth
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import NO_FALL_THROUGH, VERSION
+
+NULL: Final = "N"
+OBJECT: Final = "o"
+EITHER: Final = "?"
+_NULL_FIRST: Final = VERSION < (3, 13)
+_LOADERS: Final = frozenset({"LOAD_FAST_AND_CLEAR"})
+_ONLY_POPS: Final = ("POP_", "STORE_", "DELETE_", "END_FOR", "LIST_", "SET_", "DICT_", "MAP_")
+
+
+def null_problems(parts: CodeParts) -> list[tuple[str, int]]:
+    """(what is wrong, index of the instruction)."""
+    before = _states(parts)
+    found: list[tuple[str, int]] = []
+    for index, instruction in enumerate(parts.instructions):
+        state = before[index]
+        if state is not None:
+            found.extend((message, index) for message in _problems(instruction, state))
+    return found
+
+
+def _states(parts: CodeParts) -> list[str | None]:
+    """The stack before each instruction, one letter per slot."""
+    index_of = parts.index_of()
+    covering = stack_depth.handlers(parts, index_of)
+    found: list[str | None] = [None] * len(parts.instructions)
+    todo: list[tuple[int, str]] = [(0, "")]
+    while todo:
+        index, state = todo.pop()
+        while index < len(found):
+            known = found[index]
+            if known is not None:
+                state = _join(known, state)
+                if state == known:
+                    break
+            found[index] = state
+            instruction, region_number = parts.instructions[index], covering[index]
+            if region_number is not None:
+                region = parts.regions[region_number]
+                pushed = state[: region.depth] + OBJECT * (1 + region.push_lasti)
+                todo.append((index_of[region.target], pushed))
+            if instruction.target is not None:
+                todo.append((index_of[instruction.target], _after(instruction, state, True)))
+            if instruction.name in NO_FALL_THROUGH:
+                break
+            state = _after(instruction, state, False)
+            index += 1
+    return found
+
+
+def _join(one: str, other: str) -> str:
+    if one == other:
+        return one
+    return "".join(a if a == b else EITHER for a, b in zip(one, other, strict=True))
+
+
+def _after(instruction: Instruction, state: str, jump: bool) -> str:
+    name, argument = instruction.name, instruction.argument
+    if name == "PUSH_NULL":
+        return state + NULL
+    if name in _LOADERS:
+        return state + EITHER
+    if name == "COPY" and isinstance(argument, int):
+        return state + state[-argument]
+    if name == "SWAP" and isinstance(argument, int):
+        slots = list(state)
+        slots[-1], slots[-argument] = slots[-argument], slots[-1]
+        return "".join(slots)
+    if name == "LOAD_METHOD" or (name == "LOAD_ATTR" and _flag(argument)):
+        return state[:-1] + EITHER * 2
+    if name == "LOAD_GLOBAL" and _flag(argument):
+        return state + (NULL + OBJECT if _NULL_FIRST else OBJECT + NULL)
+    if name == "LOAD_SUPER_ATTR" and _flag(argument):
+        return state[:-3] + EITHER * 2
+    size = len(state) + stack_depth.effect(instruction, jump)
+    if size >= len(state):
+        return state + OBJECT * (size - len(state))
+    if name.startswith(_ONLY_POPS) or size == 0:
+        return state[:size]
+    # What is left on top is the instruction's result, an object.
+    return state[: size - 1] + OBJECT
+
+
+def _flag(argument: object) -> bool:
+    return isinstance(argument, tuple) and bool(argument[1] & 1)
+
+
+def _problems(instruction: Instruction, state: str) -> Iterator[str]:
+    name, argument = instruction.name, instruction.argument
+    count = argument if isinstance(argument, int) else 0
+    if name in ("CALL", "CALL_KW"):
+        used = count + (name == "CALL_KW")
+        if NULL in state[len(state) - used :]:
+            yield f"{name} {count} takes a NULL as an argument: {state}"
+        pair = state[len(state) - used - 2 : len(state) - used]
+        function = pair[1:] if _NULL_FIRST and pair[:1] == NULL else pair[:1]
+        if function == NULL:
+            yield f"{name} {count} calls a NULL: {state}"
+    elif name in (
+        "RETURN_VALUE",
+        "YIELD_VALUE",
+        "GET_ITER",
+        "TO_BOOL",
+        "LOAD_ATTR",
+        "BUILD_TUPLE",
+        "BUILD_LIST",
+    ):
+        used = count if name.startswith("BUILD") else 1
+        if used and NULL in state[-used:]:
+            yield f"{name} uses a NULL: {state}"

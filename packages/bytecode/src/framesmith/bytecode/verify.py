@@ -1,0 +1,187 @@
+"""`verify`: what is wrong with a code object, ours or anybody's.
+
+CPython trusts its code objects: a wrong depth or a wrong index is a crash, not an exception. Each check
+returns problems with the instructions around them; an empty list means that none was found. What cannot be seen
+without running (types, NULLs in odd places that no rule below covers) is not checked.
+"""
+
+import inspect
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Final, final
+
+from framesmith.bytecode import exception_table, stack_depth
+from framesmith.bytecode.cleanup import reachable
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.errors import AssembleError, BytecodeError
+from framesmith.bytecode.nulls import null_problems
+from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
+
+_GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_AROUND: Final = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: a stable `check` name, what it is, and the instructions around it."""
+
+    check: str
+    message: str
+    index: int | None = None
+    surroundings: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.message}" + (f"\n{self.surroundings}" if self.surroundings else "")
+
+
+def verify(code: CodeType) -> list[Problem]:
+    """Every problem found in `code` (nested code objects are not entered)."""
+    try:
+        parts = disassemble(code)
+    except (BytecodeError, IndexError) as error:
+        return [Problem("readable", f"{code.co_qualname}: {error}")]
+    problems = verify_parts(parts)
+    problems.extend(_table(code))
+    if not problems:
+        problems.extend(_stack_size(code, parts))
+    return problems
+
+
+def verify_parts(parts: CodeParts) -> list[Problem]:
+    """The checks that need no code object: depths, flow, regions, names, signature."""
+    if not parts.instructions:
+        return [Problem("flow", f"{parts.qualname} has no instructions")]
+    known = set(parts.instructions)
+    problems = [_at(parts, check, message, index) for check, message, index in _dangling(parts, known)]
+    if problems:
+        return problems
+    problems.extend(_at(parts, check, message, index) for check, message, index in _names(parts))
+    problems.extend(Problem("signature", message) for message in _signature(parts))
+    problems.extend(_at(parts, check, message, index) for check, message, index in _flow(parts))
+    problems.extend(_depths(parts))
+    if not problems:
+        problems.extend(_at(parts, "null", message, index) for message, index in null_problems(parts))
+    return problems
+
+
+def _at(parts: CodeParts, check: str, message: str, index: int) -> Problem:
+    lines = []
+    for number in range(max(0, index - _AROUND), min(len(parts.instructions), index + _AROUND + 1)):
+        one = parts.instructions[number]
+        mark = "-->" if number == index else "   "
+        shown = "" if one.argument is None else f" {one.argument!r}"
+        lines.append(f"{mark} {number:4} {one.name}{shown}")
+    return Problem(check, f"{parts.qualname}: {message}", index, "\n".join(lines))
+
+
+_Finding = tuple[str, str, int]
+
+
+def _dangling(parts: CodeParts, known: Container[object]) -> Iterator[_Finding]:
+    for index, one in enumerate(parts.instructions):
+        kind = KINDS.get(one.name)
+        if kind is None:
+            yield "opcode", f"no instruction {one.name!r} in this version", index
+        elif kind is ArgumentKind.JUMP and one.target not in known:
+            yield "jump", f"{one.name} leads out of the code", index
+    for number, region in enumerate(parts.regions):
+        for what, place in (("start", region.start), ("end", region.end), ("target", region.target)):
+            if place is not None and place not in known:
+                yield "region", f"{what} of exception region {number} is not in the code", 0
+
+
+def _names(parts: CodeParts) -> Iterator[_Finding]:
+    slots = parts.slot_names()
+    cells = {*parts.cellvars, *parts.freevars}
+    for index, one in enumerate(parts.instructions):
+        kind, argument = KINDS[one.name], one.argument
+        if kind is ArgumentKind.LOCAL and argument not in slots:
+            yield "name", f"{one.name} names {argument!r}, which is no local", index
+        elif kind is ArgumentKind.CELL and argument not in cells:
+            yield "name", f"{one.name} names {argument!r}, which is neither cell nor free variable", index
+        elif kind is ArgumentKind.LOCAL_PAIR:
+            pair = argument if isinstance(argument, tuple) else ()
+            for name in pair:
+                if name not in slots:
+                    yield "name", f"{one.name} names {name!r}, which is no local", index
+        elif one.name == "COPY_FREE_VARS" and argument != len(parts.freevars):
+            yield (
+                "name",
+                f"COPY_FREE_VARS {argument} in a code of {len(parts.freevars)} free variables",
+                index,
+            )
+
+
+def _signature(parts: CodeParts) -> Iterator[str]:
+    taken = parts.argcount + parts.kwonlyargcount
+    taken += bool(parts.flags & inspect.CO_VARARGS) + bool(parts.flags & inspect.CO_VARKEYWORDS)
+    if taken > len(parts.varnames):
+        yield f"{parts.qualname} takes {taken} arguments but has {len(parts.varnames)} locals"
+    if parts.posonlyargcount > parts.argcount:
+        yield f"{parts.qualname} has more positional-only arguments than positional ones"
+    for what, names in (("locals", parts.varnames), ("cells", parts.cellvars), ("free", parts.freevars)):
+        if len(set(names)) != len(names):
+            yield f"{parts.qualname} has two {what} of one name: {names}"
+
+
+def _flow(parts: CodeParts) -> Iterator[_Finding]:
+    reached = reachable(parts)
+    names = [one.name for one in parts.instructions]
+    if reached[-1] and names[-1] not in NO_FALL_THROUGH:
+        yield "flow", "control runs off the end", len(names) - 1
+    generator = bool(parts.flags & _GENERATOR_FLAGS)
+    makes = "RETURN_GENERATOR" in (name for name, here in zip(names, reached, strict=True) if here)
+    if generator != makes:
+        yield "flow", f"generator flag is {generator}, RETURN_GENERATOR is there: {makes}", 0
+    if "RESUME" not in names:
+        yield "flow", "no RESUME, so that tracing and signals never see the frame", 0
+    copies = "COPY_FREE_VARS" in names
+    if parts.freevars and not copies:
+        yield "flow", "free variables are never copied into the frame", 0
+
+
+def _depths(parts: CodeParts) -> list[Problem]:
+    try:
+        found = stack_depth.depths(parts)
+    except AssembleError as error:
+        return [Problem("depth", str(error))]
+    problems: list[Problem] = []
+    index_of = parts.index_of()
+    for region in parts.regions:
+        start = index_of[region.start]
+        end = len(found) if region.end is None else index_of[region.end]
+        if end <= start:
+            problems.append(_at(parts, "region", "an exception region ends before it begins", start))
+        for index in range(start, end):
+            depth = found[index]
+            if depth is not None and depth < region.depth:
+                message = f"depth {depth} here, but the handler cuts the stack to {region.depth}"
+                problems.append(_at(parts, "region", message, index))
+                break
+    return problems
+
+
+def _stack_size(code: CodeType, parts: CodeParts) -> Iterator[Problem]:
+    needed = stack_depth.highest(parts)
+    if needed > code.co_stacksize:
+        yield Problem(
+            "stacksize", f"{code.co_qualname} needs {needed} slots, co_stacksize is {code.co_stacksize}"
+        )
+
+
+def _table(code: CodeType) -> Iterator[Problem]:
+    rows = list(exception_table.decode(code.co_exceptiontable))
+    end = 0
+    for row in rows:
+        if row.start < end:
+            yield Problem(
+                "region", f"{code.co_qualname}: exception table rows overlap or are out of order: {row}"
+            )
+        end = row.end
+    units = len(code.co_code) // 2
+    covered = sum(1 for _ in code.co_positions())
+    if code.co_linetable and covered != units:
+        yield Problem("lines", f"{code.co_qualname}: line table covers {covered} of {units} code units")
