@@ -1,12 +1,12 @@
 """Rows for the methods of `dict`, `OrderedDict` and `defaultdict`."""
 
 from collections import OrderedDict, defaultdict
-from typing import cast
+from typing import NoReturn, cast
 
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import ORDERED_ITERATOR, DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -51,7 +51,18 @@ def dict_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker
 @CALLABLES.row(OrderedDict.pop)
 def ordered_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker | None = None) -> Tracker:
     """The same, with names for the arguments."""
-    return dict_pop(tx, self, key, default)
+    found = self.remove(tx, key)
+    if found is not None:
+        return found
+    return _raise_key(key) if default is None else default
+
+
+def _raise_key(key: Tracker) -> NoReturn:
+    """KeyError as Objects/odictobject.c raises it: None gives no argument, a tuple gives one for each item."""
+    if isinstance(key, Constant) and key.value is None:
+        raise_observed(KeyError)
+    items = as_tuple(key)
+    raise_observed(KeyError, *([key] if items is None else items.items))
 
 
 @CALLABLES.row(dict.popitem)
@@ -79,7 +90,7 @@ def _popitem(tx: TraceContext, self: DictTracker, index: int, message: str) -> T
 def move_to_end(tx: TraceContext, self: DictTracker, key: Tracker, last: Tracker | None = None) -> Tracker:
     """`self.move_to_end(key, last=True)`."""
     if not self.move(tx, key, last is None or known_truth(tx, last)):
-        raise_observed(KeyError, key)
+        _raise_key(key)
     return NONE
 
 

@@ -105,7 +105,7 @@ class ViewTracker(Tracker):
             return None
         if symbol != "&":
             result = self.as_set(tx)
-            result.update(tx, symbol, self._operand(tx, other))
+            result.update(tx, symbol, operand(tx, other))
             return result
         return self._intersect(tx, other)
 
@@ -116,17 +116,14 @@ class ViewTracker(Tracker):
         if symbol == "&":
             return self._intersect(tx, other)
         result = new_set(tx, unpack(tx, other))
-        result.update(tx, symbol, self.as_set(tx))
+        result.update(tx, symbol, self.as_set(tx).operand(tx))
         return result
-
-    def _operand(self, tx: TraceContext, other: Tracker) -> SetTracker:
-        return other.as_set(tx) if isinstance(other, ViewTracker) else operand(tx, other)
 
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
         exact = as_set(other)
         size = self.owner.size(tx)
         if exact is not None and exact.kind is set and size <= len(exact.complete(tx)):
-            return exact.combined(tx, "&", self.as_set(tx))
+            return exact.combined(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
         view: ViewTracker = self
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self
@@ -140,7 +137,8 @@ class ViewTracker(Tracker):
             return None
         if self.name == "items":
             return self._compare_items(tx, symbol, other)
-        return Constant(bool(FUNCTIONS[symbol](self.as_set(tx).content, self._operand(tx, other).content)))
+        theirs = set(operand(tx, other).names)
+        return Constant(bool(FUNCTIONS[symbol](self.as_set(tx).content, theirs)))
 
     def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Values need not be hashable: asked by membership, as `all_contained_in` does."""

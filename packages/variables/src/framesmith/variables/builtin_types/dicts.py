@@ -75,6 +75,7 @@ class DictTracker(Tracker):
             name = tracker.hash_key(tx)
             entry = known.get(name)
             if entry is not None and entry.original:
+                entry.key = tracker  # it was looked up by an equal key: 1 for True
                 self.entries[name] = entry
             elif name not in self.dropped:
                 place = Item(self.source, key) if exact else Item(CallResult(self.source, list_values), index)

@@ -1,22 +1,33 @@
 """Rows for the methods of `set` and `frozenset`, and their constructors."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.sets import SetTracker, as_set, new_set
+from framesmith.variables.builtin_types.sets import Content, Operand, SetTracker, as_set, new_set, stand_in
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.operations.compare import FUNCTIONS
 
 NONE = Constant(None)
 
 
-def operand(tx: TraceContext, iterable: Tracker) -> SetTracker:
-    """An argument of a set method as a set: any iterable will do."""
+def operand(tx: TraceContext, iterable: Tracker) -> Operand:
+    """An argument of a set method: any iterable will do."""
     found = as_set(iterable)
-    return new_set(tx, unpack(tx, iterable)) if found is None else found
+    if found is not None:
+        return found.operand(tx)
+    items = [item.realize() for item in unpack(tx, iterable)]
+    names = [stand_in(item.hash_key(tx)) for item in items]
+    return Operand(names, {id(name): item for name, item in zip(names, items, strict=True)})
+
+
+def own_set(self: Tracker) -> SetTracker:
+    """The set whose method is called."""
+    found = as_set(self)
+    if found is None:
+        return self.unsupported("use as a set")
+    return found
 
 
 @CALLABLES.row(set)
@@ -35,7 +46,10 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
         return SetTracker(None, frozenset)
     if iterable.python_type is frozenset:
         return iterable
-    return operand(tx, iterable).copy(tx, frozenset)
+    found = as_set(iterable)
+    return (
+        new_set(tx, unpack(tx, iterable)).copy(tx, frozenset) if found is None else found.copy(tx, frozenset)
+    )
 
 
 @CALLABLES.row(set.add)
@@ -89,7 +103,7 @@ def set_copy(tx: TraceContext, self: SetTracker, /) -> Tracker:
 @CALLABLES.row(frozenset.copy)
 def frozenset_copy(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`self.copy()`: itself."""
-    return self if self.python_type is frozenset else operand(tx, self).copy(tx, frozenset)
+    return self if self.python_type is frozenset else own_set(self).copy(tx, frozenset)
 
 
 def _updates(method: Callable[..., None], symbol: str) -> None:
@@ -100,23 +114,30 @@ def _updates(method: Callable[..., None], symbol: str) -> None:
         return NONE
 
 
-def _combines(symbol: str, *methods: Callable[..., object]) -> None:
-    @CALLABLES.row(*methods)
+def _combines(name: str) -> None:
+    @CALLABLES.row(getattr(set, name), getattr(frozenset, name))
     def combine(tx: TraceContext, self: Tracker, /, *others: Tracker) -> Tracker:
-        result = operand(tx, self)
-        kind = frozenset if issubclass(result.kind, frozenset) else set
+        result = own_set(self)
         if not others:
-            return result.copy(tx, kind)
+            return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
         for other in others:
-            result = result.combined(tx, symbol, operand(tx, other))
+            result = result.combined(tx, _method(name), operand(tx, other))
         return result
 
 
-def _compares(symbol: str, *methods: Callable[..., bool]) -> None:
-    @CALLABLES.row(*methods)
+def _method(name: str) -> Callable[..., Content]:
+    def call(content: Content, names: Iterable[Hashable]) -> Content:
+        found: Content = getattr(content, name)(names)
+        return found
+
+    return call
+
+
+def _tests(name: str) -> None:
+    @CALLABLES.row(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-        left, right = operand(tx, self), operand(tx, other)
-        return Constant(bool(FUNCTIONS[symbol](left.complete(tx), right.complete(tx))))
+        content = own_set(self).complete(tx)
+        return Constant(bool(getattr(content, name)(operand(tx, other).names)))
 
 
 _updates(set.update, "|")
@@ -141,17 +162,10 @@ def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Trac
 @CALLABLES.row(set.symmetric_difference, frozenset.symmetric_difference)
 def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`self.symmetric_difference(other)`."""
-    return operand(tx, self).combined(tx, "^", operand(tx, other))
+    return own_set(self).combined(tx, _method("symmetric_difference"), operand(tx, other))
 
 
-_combines("|", set.union, frozenset.union)
-_combines("&", set.intersection, frozenset.intersection)
-_combines("-", set.difference, frozenset.difference)
-_compares("<=", set.issubset, frozenset.issubset)
-_compares(">=", set.issuperset, frozenset.issuperset)
-
-
-@CALLABLES.row(set.isdisjoint, frozenset.isdisjoint)
-def set_isdisjoint(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-    """`self.isdisjoint(other)`."""
-    return Constant(operand(tx, self).complete(tx).isdisjoint(operand(tx, other).complete(tx)))
+for _name in ("union", "intersection", "difference"):
+    _combines(_name)
+for _name in ("issubset", "issuperset", "isdisjoint"):
+    _tests(_name)

@@ -6,7 +6,7 @@ was changed in place) iteration breaks the graph.
 """
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -34,12 +34,23 @@ OPERATIONS: Final[dict[str, Callable[[Content, Content], Content]]] = {
     "-": operator.sub,
     "^": operator.xor,
 }
-UPDATES: Final[dict[str, Callable[[set[Hashable], Content], None]]] = {
-    "&": set.intersection_update,
-    "|": set.update,
-    "-": set.difference_update,
-    "^": set.symmetric_difference_update,
+UPDATES: Final[dict[str, str]] = {
+    "&": "intersection_update",
+    "|": "update",
+    "-": "difference_update",
+    "^": "symmetric_difference_update",
 }
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What a set is combined with: stand-ins in the order and form in which C code meets them, and their trackers
+    by the identity of the stand-in, as of two equal items either may end up in the result."""
+
+    names: Content | list[Hashable]
+    trackers: Mapping[int, Tracker]
+    order_known: bool = True
 
 
 @final
@@ -100,12 +111,13 @@ class SetTracker(Tracker):
             tx.guard(CallResult(self.source, in_order), EqualTo(tuple(values)))
             trackers = [from_python(value) for value in values]
             self.content = self.value
+            self.members = dict(zip(values, trackers, strict=True))
         else:
             tx.guard(self, LengthIs(len(values)))
             places = [SetItemAt(self.source, index) for index in range(len(values))]
             trackers = [lazy(tx, value, place).realize() for value, place in zip(values, places, strict=True)]
-            self.content = {stand_in(tracker.hash_key(tx)) for tracker in trackers}
-        self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
+            self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
+            self.content = set(self.members)
         return self.content
 
     def has(self, tx: TraceContext, item: Tracker) -> bool:
@@ -157,33 +169,42 @@ class SetTracker(Tracker):
         del self.members[name]
         return True
 
-    def combined(self, tx: TraceContext, symbol: str, other: "SetTracker") -> "SetTracker":
-        """A new set: `self <symbol> other`."""
+    def operand(self, tx: TraceContext) -> Operand:
+        """This set as what another one is combined with."""
+        names = self.complete(tx)
+        known = self.order_known or len(names) < 2
+        return Operand(names, {id(name): tracker for name, tracker in self.members.items()}, known)
+
+    def combined(
+        self,
+        tx: TraceContext,
+        operation: Callable[[Content, Content | list[Hashable]], Content],
+        other: Operand,
+    ) -> "SetTracker":
+        """A new set: what `operation` makes of the two contents."""
+        mine = self.operand(tx)
         result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
-        result.content = OPERATIONS[symbol](self.complete(tx), other.complete(tx))
-        result.order_known = _order_known(self, other)
-        result.members = _members(result.content, self, other)
+        result.content = operation(self.content, other.names)
+        result.order_known = mine.order_known and other.order_known
+        result.members = _members(result.content, mine, other)
         return result
 
     def copy(self, tx: TraceContext, kind: type) -> "SetTracker":
         """A new set with the same members."""
-        result = SetTracker(None, kind)
-        result.content = set(self.complete(tx)) if kind is set else frozenset(self.complete(tx))
-        result.members = _members(result.content, self)
-        result.order_known = _order_known(self)
+        result, mine = SetTracker(None, kind), self.operand(tx)
+        result.content = set(self.content) if kind is set else frozenset(self.content)
+        result.members = _members(result.content, mine)
+        result.order_known = mine.order_known
         return result
 
-    def update(self, tx: TraceContext, symbol: str, other: "SetTracker") -> None:
+    def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
-        theirs = other.complete(tx)
-        known = _order_known(self, other) and self.source is None
-        before, operand = dict(self.members), set(theirs) if other is self else theirs
+        mine = self.operand(tx)
         content = self.change(tx)
-        UPDATES[symbol](content, operand)
-        twin = SetTracker()
-        twin.members = before
-        self.members = _members(content, twin, other)
-        self.order_known = known
+        names = content if other.names is mine.names else other.names
+        getattr(set, UPDATES[symbol])(content, names)
+        self.members = _members(content, mine, other)
+        self.order_known = mine.order_known and other.order_known and self.source is None
 
     # -- slots -------------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
@@ -232,14 +253,15 @@ class SetTracker(Tracker):
         right = as_set(other)
         if symbol not in OPERATIONS or right is None:
             return None
-        return self.combined(tx, symbol, right)
+        operation: Callable[..., Content] = OPERATIONS[symbol]
+        return self.combined(tx, operation, right.operand(tx))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`&= |= -= ^=` change a set; a frozenset has no in-place form."""
         right = as_set(other)
         if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
             return None
-        self.update(tx, symbol, right)
+        self.update(tx, symbol, right.operand(tx))
         return self
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -347,13 +369,12 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     return stand_in(item.hash_key(tx))
 
 
-def _members(content: Content, *owners: SetTracker) -> dict[Hashable, Tracker]:
-    """The trackers of a content: of the first owner that has them, as the first of two equal items stays."""
-    return {name: next(owner.members[name] for owner in owners if name in owner.members) for name in content}
-
-
-def _order_known(*sets: SetTracker) -> bool:
-    return all(each.order_known or len(each.content) < 2 for each in sets)
+def _members(content: Content, *operands: Operand) -> dict[Hashable, Tracker]:
+    """The trackers of a content whose stand-ins come from the operands."""
+    return {
+        name: next(each.trackers[id(name)] for each in operands if id(name) in each.trackers)
+        for name in content
+    }
 
 
 def as_set(tracker: Tracker) -> SetTracker | None:
@@ -376,8 +397,8 @@ def build_set(value: object) -> SetTracker:
     """The tracker of a set born in the trace, from known values."""
     assert isinstance(value, set | frozenset)
     result = SetTracker(None, type(value))
-    result.content = value
     result.members = {item: from_python(item) for item in value}
+    result.content = value
     return result
 
 

@@ -13,14 +13,15 @@ import torch
 
 from framesmith.variables.builtin_types.dict_views import VIEW_TYPES
 from framesmith.variables.callables.type_texts import format_value, repr_of, str_of
-from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.symbol import TraceContext, Tracker
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import METHODS as BINARY
+from framesmith.variables.operations.binary import unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
-from framesmith.variables.operations.index import decided
+from framesmith.variables.operations.index import decided, index_of
 
 NONE: Final = Constant(None)
 NOT_IMPLEMENTED: Final = Constant(NotImplemented)
@@ -142,6 +143,20 @@ def _compare(symbol: str) -> Handler:
     return handler
 
 
+def _sequence(symbol: str) -> Handler:
+    """`+` and `*` of a sequence come from other slots: they raise instead of giving NotImplemented."""
+
+    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+        result = self.binary(tx, symbol, other)
+        if result is not None:
+            return result
+        if symbol == "*":
+            index_of(tx, other)
+        return raise_observed(TypeError, unsupported_operands(symbol, self, other))
+
+    return handler
+
+
 def _handlers() -> dict[str, Handler]:
     found = dict(SLOTS)
     for symbol, name in BINARY.items():
@@ -154,6 +169,12 @@ def _handlers() -> dict[str, Handler]:
 
 
 HANDLERS: Final = _handlers()
+SEQUENCES: Final = (list, tuple, deque)
+SEQUENCE_SLOTS: Final = {
+    "__add__": _sequence("+"),
+    "__mul__": _sequence("*"),
+    "__rmul__": _sequence("*"),
+}
 
 
 def _iterator_types() -> set[type]:
@@ -171,7 +192,8 @@ def register(kind: type, *names: str) -> None:
     for name in names:
         descriptor = kind.__dict__.get(name)
         if descriptor is not None and CALLABLES.find(descriptor) is None:
-            CALLABLES.row(descriptor)(HANDLERS[name])
+            sequence = SEQUENCE_SLOTS.get(name) if kind in SEQUENCES else None
+            CALLABLES.row(descriptor)(sequence or HANDLERS[name])
 
 
 for _kind in CONTAINERS:
