@@ -16,9 +16,18 @@ TORCH_CONSTANT_TYPES: frozenset[type] = frozenset({torch.dtype, torch.device, to
 _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 
 
+_registered_types: set[type] = set()
+
+
+def register_constant_type(kind: type) -> None:
+    """Treat the values of exactly this immutable type as constants; existing ones are guarded by identity."""
+    _registered_types.add(kind)
+
+
 def is_constant_type(kind: type) -> bool:
     """Whether every value of exactly this type is treated as a constant."""
-    return kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or issubclass(kind, enum.Enum)
+    known = kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or kind in _registered_types
+    return known or issubclass(kind, enum.Enum)
 
 
 class ConstantSlots(Protocol):

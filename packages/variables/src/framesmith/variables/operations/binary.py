@@ -4,6 +4,7 @@ Source of the rule: Python data model, "Emulating numeric types"; CPython Object
 """
 
 import operator
+from collections import deque
 from collections.abc import Callable
 from typing import Final
 
@@ -58,6 +59,9 @@ METHODS: Final[dict[str, str]] = {
 }
 
 
+_CONCATENATED = (list, tuple, str, bytes, deque)
+
+
 def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
     """`left <symbol> right`."""
     left, right = left.realize(), right.realize()
@@ -79,12 +83,24 @@ def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Trac
 def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
     """`left <symbol>= right`; the result is what is assigned."""
     left, right = left.realize(), right.realize()
+    if foldable_operands(left, right):
+        return fold(tx, INPLACE_FUNCTIONS[symbol], (left, right))
     result = left.inplace(tx, symbol, right)
     return binary(tx, symbol, left, right) if result is None else result
 
 
 def unsupported_operands(symbol: str, left: Tracker, right: Tracker) -> str:
-    """CPython's message for operands that do not fit."""
+    """CPython's message for operands that do not fit: sequences have the last word on `+` and `*`."""
+    name, other = left.python_type.__name__, right.python_type.__name__
+    if symbol == "+" and issubclass(left.python_type, _CONCATENATED):
+        base = next(kind for kind in _CONCATENATED if issubclass(left.python_type, kind)).__name__
+        return f"can't concat {other} to {name}" if base == "bytes" else (
+            f'can only concatenate {base} (not "{other}") to {base}'
+        )
+    if symbol == "*" and issubclass(left.python_type, _CONCATENATED):
+        return f"can't multiply sequence by non-int of type '{other}'"
+    if symbol == "*" and issubclass(right.python_type, _CONCATENATED):
+        return f"can't multiply sequence by non-int of type '{name}'"
     shown = "** or pow()" if symbol == "**" else symbol
     return (
         f"unsupported operand type(s) for {shown}: "
