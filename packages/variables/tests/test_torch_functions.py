@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+
 from framesmith.graph import GraphBreak
 from framesmith.variables.core import from_python
 
@@ -148,7 +149,9 @@ def test_the_grad_mode_is_turned_in_the_graph():
 def test_a_switch_that_stays_turned_is_a_change():
     with Trace() as trace:
         trace.call(torch._C._set_grad_enabled, False)
-        assert [(setting.name, value) for setting, value in trace.tx.ambient.changes()] == [("is_grad_enabled", False)]
+        assert [(setting.name, value) for setting, value in trace.tx.ambient.changes()] == [
+            ("is_grad_enabled", False)
+        ]
     assert torch.is_grad_enabled()
 
 
@@ -177,7 +180,13 @@ def test_a_changing_answer_is_guarded():
 def test_a_python_function_with_a_callable_is_left_to_the_translator():
     with Trace(x=X) as trace:
         with pytest.raises(AssertionError, match="nothing is inlined"):
-            trace.call(F.triplet_margin_with_distance_loss, trace.x, trace.x, trace.x, distance_function=trace.wrap(len))
+            trace.call(
+                F.triplet_margin_with_distance_loss,
+                trace.x,
+                trace.x,
+                trace.x,
+                distance_function=trace.wrap(len),
+            )
 
 
 def test_numbers_of_a_type():

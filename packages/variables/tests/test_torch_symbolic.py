@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.binary import FUNCTIONS, binary
@@ -44,7 +45,9 @@ def test_arithmetic_is_as_in_python(symbol, value):
         left = binary(trace.tx, symbol, trace.n, Constant(value))
         right = binary(trace.tx, symbol, Constant(value), trace.n)
         found = trace.run(left, right, n=6)
-    for actual, expected in zip(found, (FUNCTIONS[symbol](6, value), FUNCTIONS[symbol](value, 6)), strict=True):
+    for actual, expected in zip(
+        found, (FUNCTIONS[symbol](6, value), FUNCTIONS[symbol](value, 6)), strict=True
+    ):
         assert type(actual) is type(expected)
         assert actual == pytest.approx(expected)
 

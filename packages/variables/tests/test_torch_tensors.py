@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKWARD_CALL, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
 from framesmith.variables.core import Constant, ObservedException, from_python
@@ -73,7 +74,9 @@ def test_an_operator_is_as_in_eager(symbol, other):
         results = binary(trace.tx, symbol, trace.x, right), binary(trace.tx, symbol, right, trace.x)
         found = trace.run(*results)
     expected = BINARY[symbol](X, other), BINARY[symbol](other, X)
-    assert all(torch.equal(a, b) or (a.isnan() == b.isnan()).all() for a, b in zip(found, expected, strict=True))
+    assert all(
+        torch.equal(a, b) or (a.isnan() == b.isnan()).all() for a, b in zip(found, expected, strict=True)
+    )
 
 
 @pytest.mark.parametrize(("name", "args", "kwargs"), METHODS)
@@ -86,8 +89,29 @@ def test_a_method_is_as_in_eager(name, args, kwargs):
     assert all(map(same, found, leaves(expected)))
 
 
-@pytest.mark.parametrize("name", ["T", "mT", "real", "data", "dtype", "device", "shape", "ndim", "is_cuda", "is_leaf",
-                                  "requires_grad", "nbytes", "itemsize", "grad", "grad_fn", "layout", "is_sparse", "is_cpu"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "T",
+        "mT",
+        "real",
+        "data",
+        "dtype",
+        "device",
+        "shape",
+        "ndim",
+        "is_cuda",
+        "is_leaf",
+        "requires_grad",
+        "nbytes",
+        "itemsize",
+        "grad",
+        "grad_fn",
+        "layout",
+        "is_sparse",
+        "is_cpu",
+    ],
+)
 def test_an_attribute_is_as_in_eager(name):
     with Trace(x=X) as trace:
         result = trace.x.attribute(trace.tx, name)
@@ -97,7 +121,9 @@ def test_an_attribute_is_as_in_eager(name):
     assert all(map(same, found, leaves(expected)))
 
 
-@pytest.mark.parametrize("key", [0, -1, slice(1, 3), None, ..., (0, 1), (slice(None), None, 2), (..., 0), [0, 2], True])
+@pytest.mark.parametrize(
+    "key", [0, -1, slice(1, 3), None, ..., (0, 1), (slice(None), None, 2), (..., 0), [0, 2], True]
+)
 def test_indexing_is_as_in_eager(key):
     with Trace(x=X) as trace:
         assert same(trace.run(trace.x.subscript(trace.tx, from_python(key)))[0], X[key])
@@ -140,7 +166,14 @@ def test_a_comparison_is_a_tensor(symbol):
     with Trace(x=X) as trace:
         result = compare(trace.tx, symbol, trace.x, Constant(0))
         mirrored = compare(trace.tx, symbol, Constant(0), trace.x)
-        functions = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
+        functions = {
+            "<": operator.lt,
+            "<=": operator.le,
+            "==": operator.eq,
+            "!=": operator.ne,
+            ">": operator.gt,
+            ">=": operator.ge,
+        }
         assert all(map(same, trace.run(result, mirrored), (functions[symbol](X, 0), functions[symbol](0, X))))
 
 
@@ -168,9 +201,18 @@ def test_the_truth_of_a_tensor_is_left_to_the_program():
         assert trace.x.truth(trace.tx) is trace.x
 
 
-@pytest.mark.parametrize(("name", "kind"), [("item", TENSOR_ITEM), ("tolist", TENSOR_ITEM), ("__int__", TENSOR_ITEM),
-                                            ("__bool__", TENSOR_ITEM), ("numpy", TENSOR_ITEM),
-                                            ("nonzero", DATA_DEPENDENT_SHAPE), ("backward", BACKWARD_CALL)])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("item", TENSOR_ITEM),
+        ("tolist", TENSOR_ITEM),
+        ("__int__", TENSOR_ITEM),
+        ("__bool__", TENSOR_ITEM),
+        ("numpy", TENSOR_ITEM),
+        ("nonzero", DATA_DEPENDENT_SHAPE),
+        ("backward", BACKWARD_CALL),
+    ],
+)
 def test_what_needs_the_data_breaks(name, kind):
     with Trace(x=torch.tensor(1.0)) as trace:
         with pytest.raises(GraphBreak) as caught:

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable
 
 import torch
+
 from framesmith.graph import DynamicDims, GraphOptions, Recorder
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
@@ -96,5 +97,9 @@ class Trace:
 def same(actual: object, expected: object) -> bool:
     """Equal values; tensors by content, type and dtype."""
     if isinstance(expected, torch.Tensor):
-        return isinstance(actual, torch.Tensor) and actual.dtype == expected.dtype and torch.equal(actual, expected)
+        return (
+            isinstance(actual, torch.Tensor)
+            and actual.dtype == expected.dtype
+            and torch.equal(actual, expected)
+        )
     return type(actual) is type(expected) and actual == expected

@@ -2,7 +2,6 @@
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
-
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.ranges import RangeTracker
@@ -44,7 +43,9 @@ def _range(tx: TraceContext, tracker: Tracker) -> object:
 
 def _must_be(tracker: Tracker, kind: type) -> None:
     if tracker.python_type is not kind:
-        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
+        raise GraphBreak(
+            UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node"
+        )
 
 
 register_argument(TupleTracker, _tuple)

@@ -10,7 +10,6 @@ from framesmith.variables.torch_values import (
     modes,
     native_contexts,
     native_enums,
-    native_enums,
     nn_modules,
     number_inputs,
     symbolic,

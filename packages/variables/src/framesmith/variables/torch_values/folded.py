@@ -15,9 +15,9 @@ import torch.compiler
 import torch.distributed
 import torch.onnx
 import torch.overrides
+
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
-
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, from_python
 from framesmith.variables.torch_values.results import asked
 
@@ -89,7 +89,7 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (True, torch._utils.is_compiling),
     (False, torch.compiler.is_exporting),
     (False, torch._jit_internal.is_scripting),
-    (False, torch.jit.is_tracing),
+    (False, torch.jit._trace.is_tracing),
     (None, torch._C._get_tracing_state),
     (False, torch._C._is_tracing),
     (None, torch._C._log_api_usage_once),
@@ -117,7 +117,9 @@ def _changing_row(question: Question) -> None:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
         found = answer_of(tx, question, operands)
         if not is_set_by_trace(tx, question):
-            tx.guards.add(Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch")))
+            tx.guards.add(
+                Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch"))
+            )
         return from_python(found)
 
     CALLABLES.row(question)(answer)

@@ -11,12 +11,18 @@ import torch
 import torch._jit_internal
 import torch.functional
 import torch.nn.functional
-from framesmith.graph import BreakKind, GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, DATA_DEPENDENT_OUTPUT, INTROSPECTION, NATIVE_CALL, RANDOM_STATE
-from framesmith.guards import Source
-from framesmith.guards.kinds import Identical
 from torch._library.custom_ops import CustomOpDef
 
+from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph.break_kinds import (
+    BACKEND_LIMIT,
+    DATA_DEPENDENT_OUTPUT,
+    INTROSPECTION,
+    NATIVE_CALL,
+    RANDOM_STATE,
+)
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
 from framesmith.variables.core import (
     CALLABLES,
     Arguments,
@@ -43,12 +49,10 @@ CATALOGUE: Final = (arguments, folded, method_rows, modes, native_contexts, symb
 
 _BUILTIN_HOMES: Final = (
     torch._C._VariableFunctions,
-    torch._C._nn,
-    torch._C._fft,
-    torch._C._linalg,
-    torch._C._special,
-    torch._C._sparse,
-    torch._C._nested,
+    *(
+        getattr(torch._C, name)  # torch's stubs do not list all of them
+        for name in ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
+    ),
 )
 _PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 
 import torch
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.sources import Pinned
-
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
 from framesmith.variables.torch_values.graph_values import graph_arguments, graph_keywords
@@ -30,7 +30,9 @@ def graph_call(
     marker = tx.graph.marker()
     node = call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     for output, size in zip(outputs, sizes, strict=True):
-        if len(size) != output.fake.dim() or any(a is not b and a != b for a, b in zip(size, output.fake.shape, strict=True)):
+        if len(size) != output.fake.dim() or any(
+            a is not b and a != b for a, b in zip(size, output.fake.shape, strict=True)
+        ):
             tx.graph.rollback(marker)
             raise GraphBreak(BACKEND_LIMIT, f"{target}: out= is resized")
     return wrap_result(tx, node)
@@ -41,7 +43,9 @@ def _outputs(out: Tracker | None) -> list[TensorTracker]:
         return []
     if isinstance(out, TensorTracker):
         return [out]
-    return [child for child in (member.realize() for member in out.children()) if isinstance(child, TensorTracker)]
+    return [
+        child for child in (member.realize() for member in out.children()) if isinstance(child, TensorTracker)
+    ]
 
 
 def register_graph_function(function: Callable[..., object], target: Target | None = None) -> None:

@@ -6,10 +6,10 @@ Also the way back from a tracker to an argument of a node. How nodes become trac
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from torch import fx
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 
 ArgumentRule = Callable[[TraceContext, Tracker], object]
@@ -46,7 +46,9 @@ def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
         return tracker.value
     rule = _rules.get(type(tracker))
     if rule is None:
-        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
+        raise GraphBreak(
+            UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node"
+        )
     return rule(tx, tracker)
 
 

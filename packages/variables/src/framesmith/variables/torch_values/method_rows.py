@@ -4,6 +4,7 @@ from types import FunctionType, MethodDescriptorType
 from typing import Final
 
 import torch
+
 from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
@@ -12,7 +13,6 @@ from framesmith.graph.break_kinds import (
     NATIVE_CALL,
     TENSOR_ITEM,
 )
-
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.torch_values.class_attributes import class_attribute
 from framesmith.variables.torch_values.graph_calls import graph_call, register_graph_function
@@ -70,7 +70,9 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
     """Only where it changes nothing: a backend could not change it on an input, nor on a value of its own."""
     wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
     if receiver(self, "requires_grad_").fake.requires_grad != wanted:
-        raise GraphBreak(BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}")
+        raise GraphBreak(
+            BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}"
+        )
     return self
 
 
@@ -78,11 +80,13 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
 def get_device(tx: TraceContext, self: Tracker) -> Tracker:
     """The index of the device, -1 for the CPU."""
     device = receiver(self, "get_device").fake.device
-    return Constant(device.index if device.index is not None else -1)
+    return Constant(-1 if device.type == "cpu" else device.index)
 
 
 @CALLABLES.row(torch.Tensor.type)
-def type_(tx: TraceContext, self: Tracker, dtype: Tracker | None = None, *args: Tracker, **kwargs: Tracker) -> Tracker:
+def type_(
+    tx: TraceContext, self: Tracker, dtype: Tracker | None = None, *args: Tracker, **kwargs: Tracker
+) -> Tracker:
     """Without a type, the name of the tensor's own; with one, a conversion."""
     if dtype is None and not args and not kwargs:
         return receiver(self, "type").metadata(tx, "type")

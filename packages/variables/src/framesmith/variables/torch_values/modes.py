@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Final
 
 import torch
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.purity import IMPURE
-
 from framesmith.variables.core import CALLABLES, Constant, Setting, TraceContext, Tracker
 from framesmith.variables.torch_values.results import record_node
 
@@ -65,7 +65,12 @@ for _getter, _setter in _PLAIN:
         _plain_row(getattr(torch._C, _getter), getattr(torch._C, _setter))
 
 
-DEFAULT_DTYPE: Final = Setting("get_default_dtype", torch.get_default_dtype, torch._C._set_default_dtype)
+def _set_default_dtype(dtype: object) -> None:
+    assert isinstance(dtype, torch.dtype)
+    torch._C._set_default_dtype(dtype)
+
+
+DEFAULT_DTYPE: Final = Setting("get_default_dtype", torch.get_default_dtype, _set_default_dtype)
 
 
 @CALLABLES.row(torch._C._set_default_dtype)
@@ -97,19 +102,19 @@ def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker 
 
 # -- autocast ----------------------------------------------------------------------------------------
 def _autocast_enabled(device: str) -> Setting:
-    return Setting(
-        f"autocast on {device}",
-        lambda: torch.is_autocast_enabled(device),
-        lambda value: torch.set_autocast_enabled(device, value),
-    )
+    def put(value: object) -> None:
+        assert isinstance(value, bool)
+        torch.set_autocast_enabled(device, value)
+
+    return Setting(f"autocast on {device}", lambda: torch.is_autocast_enabled(device), put)
 
 
 def _autocast_dtype(device: str) -> Setting:
-    return Setting(
-        f"autocast type on {device}",
-        lambda: torch.get_autocast_dtype(device),
-        lambda value: torch.set_autocast_dtype(device, value),
-    )
+    def put(value: object) -> None:
+        assert isinstance(value, torch.dtype)
+        torch.set_autocast_dtype(device, value)
+
+    return Setting(f"autocast type on {device}", lambda: torch.get_autocast_dtype(device), put)
 
 
 def _nesting() -> int:
@@ -185,7 +190,9 @@ def clear_autocast_cache(tx: TraceContext) -> Tracker:
     return _turn(tx, None, torch.clear_autocast_cache, ())
 
 
-@CALLABLES.row(torch.set_num_threads, torch.set_num_interop_threads, torch.set_flush_denormal, torch.set_anomaly_enabled)
+@CALLABLES.row(
+    torch.set_num_threads, torch.set_num_interop_threads, torch.set_flush_denormal, torch.set_anomaly_enabled
+)
 def set_process_state(tx: TraceContext, *args: Tracker) -> Tracker:
     """Of the process, not of a graph."""
     raise GraphBreak(BACKEND_LIMIT, "a setting of the whole process")

@@ -1,12 +1,12 @@
 """Context managers written in C, and the profiler's marks, which have no effect on values."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, final
 
 import torch
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER
-
 from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer
 
 _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.DisableTorchFunction)
@@ -71,7 +71,9 @@ class Switch(Tracker):
         return f"{writer.value(self.owner)}.{'__enter__' if self.entering else '__exit__'}"
 
 
-def _switch_row(kind: type) -> None:
+def _switch_row(kind: Callable[[], object]) -> None:
+    assert isinstance(kind, type)
+
     def make(tx: TraceContext) -> Tracker:
         return SwitchedOff(kind)
 

@@ -5,9 +5,9 @@ from typing import Final, final
 
 import torch
 import torch.nn.attention
+
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
-
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import register_constant_type
 from framesmith.variables.core.wrap_rules import WRAP_RULES

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import Final, final
 
 import torch
+from torch.nn.modules import module as module_code
+from torch.nn.modules.lazy import LazyModuleMixin
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs
 from framesmith.guards.sources import Pinned
-from torch.nn.modules import module as module_code
-from torch.nn.modules.lazy import LazyModuleMixin
-
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall
@@ -40,7 +40,14 @@ _GLOBAL_HOOKS: Final[Mapping[str, object]] = {
 # What `nn.Module` had when it was imported: the short ways stand for this code and no other.
 _CODE: Final[Mapping[str, object]] = {
     name: torch.nn.Module.__dict__[name]
-    for name in ("__call__", "_wrapped_call_impl", "_call_impl", "__getattr__", "__setattr__", "register_buffer")
+    for name in (
+        "__call__",
+        "_wrapped_call_impl",
+        "_call_impl",
+        "__getattr__",
+        "__setattr__",
+        "register_buffer",
+    )
 }
 
 
@@ -56,7 +63,11 @@ class NNModuleTracker(InstanceTracker):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """The class's data descriptors, the instance, the class, then parameters, buffers and children."""
         plain = peek(self.kind, "__getattribute__") is object.__getattribute__
-        if not plain or self.namespace is not None or peek(self.kind, "__getattr__") is not _CODE["__getattr__"]:
+        if (
+            not plain
+            or self.namespace is not None
+            or peek(self.kind, "__getattr__") is not _CODE["__getattr__"]
+        ):
             return super().begin_attribute(tx, name)
         found = find(tx, self.kind, name)
         if found is not None and is_data_descriptor(found.kind):

@@ -6,7 +6,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
-
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.symbolic import number

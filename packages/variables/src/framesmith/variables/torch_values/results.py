@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import torch
-from framesmith.graph import BreakKind, FakeFailure, GraphBreak, Recorder, register
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-from framesmith.graph.infer import translate
 from torch import fx
 from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
+from framesmith.graph import BreakKind, FakeFailure, GraphBreak, Recorder, register
+from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.infer import CallKind, translate
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -89,7 +89,7 @@ def call_node(
 ) -> fx.Node:
     """As `record_node`, with arguments that are in the graph's form already."""
     check_modes()
-    op = "call_method" if isinstance(target, str) else "call_function"
+    op: CallKind = "call_method" if isinstance(target, str) else "call_function"
     try:
         return tx.graph.call(op, target, args, kwargs or {})
     except FakeFailure as failure:

@@ -10,11 +10,20 @@ from collections.abc import Callable, Hashable
 from typing import Final, TypeAlias, final
 
 import torch
-from framesmith.graph import Recorder
-from framesmith.guards import Source
 from torch import fx
 
-from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer, fold
+from framesmith.graph import Recorder
+from framesmith.guards import Source
+from framesmith.variables.core import (
+    CALLABLES,
+    Arguments,
+    Constant,
+    Keywords,
+    TraceContext,
+    Tracker,
+    Writer,
+    fold,
+)
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.graph_values import GraphValue
@@ -22,7 +31,11 @@ from framesmith.variables.torch_values.results import asked, register_result
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
 _PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
-_UNARY: Final[dict[str, Callable[[object], object]]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
+_UNARY: Final[dict[str, Callable[..., object]]] = {
+    "-": operator.neg,
+    "~": operator.invert,
+    "+": operator.pos,
+}
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
 """The function that computed a number, and its operands: trackers of numbers, or plain numbers."""
 _NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
@@ -100,20 +113,29 @@ class SymbolicNumber(GraphValue):
         swap: bool,
     ) -> Tracker | None:
         operand: object
-        if isinstance(other, SymbolicNumber):
-            operand = other.value
-        elif isinstance(other, Constant) and isinstance(other.value, int | float):
+        if isinstance(other, SymbolicNumber) or (
+            isinstance(other, Constant) and isinstance(other.value, int | float)
+        ):
             operand = other.value
         elif isinstance(other, Constant) and isinstance(other.value, str | bytes | complex):
-            pair = (other, specialize(tx, self)) if swap else (specialize(tx, self), other)
-            return fold(tx, functions[symbol], pair)
+            return self._folded(tx, functions[symbol], other, swap)
         else:
             return None
-        if symbol in _NOT_SYMBOLIC or bool in (self.python_type, type(operand)) or isinstance(operand, torch.SymBool):
-            pair = (specialize(tx, other), specialize(tx, self))
-            return fold(tx, functions[symbol], pair if swap else pair[::-1])
+        if (
+            symbol in _NOT_SYMBOLIC
+            or bool in (self.python_type, type(operand))
+            or isinstance(operand, torch.SymBool)
+        ):
+            return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
         return compute(tx, functions[symbol], *pair)
+
+    def _folded(
+        self, tx: TraceContext, function: Callable[[object, object], object], other: Tracker, swap: bool
+    ) -> Tracker:
+        """The operation on the values in this call."""
+        pair = (specialize(tx, other), specialize(tx, self))
+        return fold(tx, function, pair if swap else pair[::-1])
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """Symbolic negation; `~` needs the value."""

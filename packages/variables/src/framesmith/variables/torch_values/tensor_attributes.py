@@ -4,7 +4,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.sources import Gradient, Pinned
-
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.torch_values.results import call_node, wrap_result, wrap_value
 from framesmith.variables.torch_values.tensors import TensorTracker, attribute_reader, attribute_writer
@@ -111,7 +110,9 @@ def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     raise GraphBreak(INTROSPECTION, "hooks of a tensor")
 
 
-@attribute_reader("_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides")
+@attribute_reader(
+    "_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides"
+)
 def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """What only the running program knows, or what a fake may tell differently."""
     raise GraphBreak(INTROSPECTION, "internals of a tensor (_base, _version ...)")
@@ -145,4 +146,3 @@ def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         raise GraphBreak(ATTRIBUTE_STORE, "grad of a tensor")
     tx.mutations.note(tensor)
     tensor.own["grad"] = value
-

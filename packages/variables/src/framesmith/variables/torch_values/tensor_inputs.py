@@ -4,15 +4,15 @@ from collections.abc import Hashable
 from typing import final
 
 import torch
+from torch import fx
+from torch.autograd import forward_ad
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
 from framesmith.graph import Dim, GraphBreak, Recorder
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_SUBCLASS
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical, TensorIs
-from torch import fx
-from torch.autograd import forward_ad
-from torch.nn.parameter import UninitializedTensorMixin
-
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.graph_values import GraphValue
@@ -53,7 +53,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
 @WRAP_RULES.when(20, lambda value: isinstance(value, torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Not modelled: a subclass may override anything."""
-    lazy = isinstance(value, UninitializedTensorMixin)
+    lazy = isinstance(value, UninitializedParameter | UninitializedBuffer)
     what = "a parameter without data" if lazy else f"a {type(value).__name__}"
     raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {what}")
 

@@ -6,7 +6,6 @@ from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
-
 from framesmith.variables.core import (
     CALLABLES,
     Arguments,

@@ -6,15 +6,22 @@ from types import FunctionType, MethodDescriptorType
 from typing import Final, final
 
 import torch
+from torch import fx
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.kinds import HasInstanceAttribute
 from framesmith.guards.sources import InstanceItem
-from torch import fx
-
-from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, is_constant_type, raise_observed
+from framesmith.variables.core import (
+    Constant,
+    TraceContext,
+    Tracker,
+    Writer,
+    is_constant_type,
+    raise_observed,
+)
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
@@ -30,13 +37,25 @@ from framesmith.variables.torch_values.results import (
 )
 from framesmith.variables.torch_values.tensor_methods import TensorMethod
 
-__all__ = ["READERS", "WRITERS", "TensorTracker", "attribute_reader", "attribute_writer", "tensor_of", "wrap_result"]
+__all__ = [
+    "READERS",
+    "WRITERS",
+    "TensorTracker",
+    "attribute_reader",
+    "attribute_writer",
+    "tensor_of",
+    "wrap_result",
+]
 
 Reader = Callable[[TraceContext, "TensorTracker"], Tracker]
 AttributeWriter = Callable[[TraceContext, "TensorTracker", Tracker], None]
 READERS: Final[dict[str, Reader]] = {}
 WRITERS: Final[dict[str, AttributeWriter]] = {}
-_UNARY: Final[dict[str, Callable[[object], object]]] = {"-": operator.neg, "~": operator.invert, "+": operator.pos}
+_UNARY: Final[dict[str, Callable[..., object]]] = {
+    "-": operator.neg,
+    "~": operator.invert,
+    "+": operator.pos,
+}
 # A right operand with one of these may be taken for a number or an array by torch.
 _NUMBER_LIKE = ("__torch_function__", "__array__", "__index__", "__float__", "__complex__")
 
@@ -252,7 +271,9 @@ class TensorTracker(GraphValue):
     def _write_attributes(self, writer: Writer, place: str, *, existing: bool) -> None:
         for name, value in self.own.items():
             if value is not None:
-                writer.statement(f"{writer.constant(setattr, 'setattr')}({place}, {name!r}, {writer.value(value)})")
+                writer.statement(
+                    f"{writer.constant(setattr, 'setattr')}({place}, {name!r}, {writer.value(value)})"
+                )
             elif existing and self.value is not None and name in self.value.__dict__:
                 writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
 

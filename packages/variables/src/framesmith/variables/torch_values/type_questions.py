@@ -5,13 +5,13 @@ from typing import Final, final
 
 import torch
 import torch.overrides
+from torch._C import _functorch
+from torch.fx.experimental.symbolic_shapes import expect_true
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_SUBCLASS
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
-from torch._C import _functorch
-from torch.fx.experimental.symbolic_shapes import expect_true
-
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
@@ -90,13 +90,13 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     """Of a sequence of operands."""
     if not isinstance(relevant, TupleTracker | ListTracker):
         raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
-    return Constant(any([_overrides(item.realize()) for item in relevant.items]))
+    return Constant(any(_overrides(item.realize()) for item in relevant.items))
 
 
 @CALLABLES.row(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     """Of operands given one by one."""
-    return Constant(any([_overrides(operand) for operand in operands]))
+    return Constant(any(_overrides(operand) for operand in operands))
 
 
 @CALLABLES.row(
@@ -105,14 +105,15 @@ def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     _functorch.is_functorch_wrapped_tensor,
     _functorch.is_functionaltensor,
     _functorch.is_legacy_batchedtensor,
-    _functorch.is_dead_tensor_wrapper,
 )
 def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
     """A tensor that a transform has wrapped has no tracker."""
     return Constant(False)
 
 
-@CALLABLES.row(_functorch.peek_interpreter_stack, _functorch.maybe_current_level, _functorch.get_interpreter_stack)
+@CALLABLES.row(
+    _functorch.peek_interpreter_stack, _functorch.maybe_current_level, _functorch.get_interpreter_stack
+)
 def functorch_level(tx: TraceContext) -> Tracker:
     """No transform is on while tracing; the global state guards it."""
     if _functorch.peek_interpreter_stack() is not None:
@@ -123,7 +124,8 @@ def functorch_level(tx: TraceContext) -> Tracker:
 @CALLABLES.row(torch._C._are_functorch_transforms_active)
 def are_transforms_active(tx: TraceContext) -> Tracker:
     """As above."""
-    return Constant(functorch_level(tx).as_python_constant() is not None)
+    functorch_level(tx)
+    return Constant(False)
 
 
 @CALLABLES.row(_functorch.unwrap_if_dead)
@@ -171,17 +173,21 @@ class TypeInfo(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new one."""
-        return f"{writer.constant(type(self.value), 'info')}({writer.constant(_dtype_of(self.value), 'dtype')})"
+        return (
+            f"{writer.constant(type(self.value), 'info')}({writer.constant(_dtype_of(self.value), 'dtype')})"
+        )
 
 
 def _dtype_of(info: torch.finfo | torch.iinfo) -> object:
     return getattr(torch, info.dtype)
 
 
-def _info_row(kind: "type[torch.finfo] | type[torch.iinfo]") -> None:
+def _info_row(kind: Callable[..., object]) -> None:
     def make(tx: TraceContext, type: Tracker | None = None) -> Tracker:
         dtype = torch.get_default_dtype() if type is None else type.as_python_constant()
-        return TypeInfo(asked(kind.__name__, kind, dtype))  # type: ignore[arg-type]  # what the class gives
+        info = asked("finfo", kind, dtype)
+        assert isinstance(info, torch.finfo | torch.iinfo)
+        return TypeInfo(info)
 
     CALLABLES.row(kind)(make)
 
@@ -198,7 +204,9 @@ for _kind in (torch.finfo, torch.iinfo):
     _info_row(_kind)
 
 
-@CALLABLES.row(torch._check, torch._check_value, torch._check_type, torch._check_index, torch._check_not_implemented)
+@CALLABLES.row(
+    torch._check, torch._check_value, torch._check_type, torch._check_index, torch._check_not_implemented
+)
 def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:
     """What holds is taken for granted from here on; a symbolic condition is asserted when the graph runs."""
     if isinstance(cond, SymbolicNumber) and asked("torch._check", expect_true, cond.value):
