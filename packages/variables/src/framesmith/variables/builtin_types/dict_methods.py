@@ -1,6 +1,7 @@
 """Rows for the methods of `dict`, `OrderedDict` and `defaultdict`."""
 
 from collections import OrderedDict, defaultdict
+from collections.abc import Mapping
 from typing import NoReturn, cast
 
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
@@ -26,6 +27,10 @@ def dict_get(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker
 @CALLABLES.row(dict.setdefault)
 def dict_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE, /) -> Tracker:
     """`self.setdefault(key, default)`."""
+    return _setdefault(tx, self, key, default)
+
+
+def _setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker) -> Tracker:
     found = self.get_item(tx, key)
     if found is not None:
         return found
@@ -36,7 +41,7 @@ def dict_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: 
 @CALLABLES.row(OrderedDict.setdefault)
 def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
     """The same, with names for the arguments."""
-    return dict_setdefault(tx, self, key, default)
+    return _setdefault(tx, self, key, default)
 
 
 @CALLABLES.row(dict.pop)
@@ -118,11 +123,15 @@ def dict_update(
     tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """`self.update(mapping or pairs, **named)`."""
+    _update(tx, self, other, named)
+    return NONE
+
+
+def _update(tx: TraceContext, self: DictTracker, other: Tracker | None, named: Mapping[str, Tracker]) -> None:
     if other is not None:
         self.merge(tx, other)
     for name, value in named.items():
         self.store(tx, Constant(name), value)
-    return NONE
 
 
 @CALLABLES.row(OrderedDict.update)
@@ -130,7 +139,8 @@ def ordered_update(
     tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """The same; it is a method of its own."""
-    return dict_update(tx, self, other, **named)
+    _update(tx, self, other, named)
+    return NONE
 
 
 @CALLABLES.row(defaultdict.__missing__)
@@ -174,7 +184,7 @@ def call_defaultdict(
 def _filled(
     tx: TraceContext, new: DictTracker, source: Tracker | None, named: dict[str, Tracker]
 ) -> DictTracker:
-    dict_update(tx, new, source, **named)
+    _update(tx, new, source, named)
     return new
 
 

@@ -1,7 +1,7 @@
 """Rows for the constructors of `itertools`. `groupby` and `tee` are polyfills."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
 from framesmith.variables.builtin_types.iterators import unpack
@@ -176,9 +176,7 @@ def _size(tx: TraceContext, r: Tracker) -> int:
     return size
 
 
-def _choices(
-    kind: type, rows: "itertools.permutations[tuple[int, ...]]", pool: Sequence[Tracker], size: int
-) -> Tracker:
+def _choices(kind: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker], size: int) -> Tracker:
     """One pool for every place; at least one, so that it is written when nothing is chosen."""
     return PoolIterator(kind, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
 

@@ -47,8 +47,9 @@ for _symbol, _function in INPLACE_FUNCTIONS.items():
     _inplace_row(_symbol, _function)
 for _symbol, _function in COMPARISONS.items():
     _compare_row(_symbol, _function)
-for _symbol, _function in (("-", operator.neg), ("+", operator.pos), ("~", operator.invert)):
-    _unary_row(_symbol, _function)
+_unary_row("-", operator.neg)
+_unary_row("+", operator.pos)
+_unary_row("~", operator.invert)
 
 
 @CALLABLES.row(operator.not_)

@@ -28,7 +28,7 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
         known += 1
     if known and isinstance(total, Constant):
         values = [item.as_python_constant() for item in items[:known]]
-        total = fold(tx, lambda first: sum(values, first), [total])
+        total = fold(tx, lambda first: sum(values, first), [total])  # type: ignore[arg-type]  # any values
         items = items[known:]
     for item in items:
         total = binary(tx, "+", total, item)

@@ -13,10 +13,10 @@ import torch
 
 from framesmith.variables.builtin_types.dict_views import VIEW_TYPES
 from framesmith.variables.callables.type_texts import format_value, repr_of, str_of
+from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.symbol import TraceContext, Tracker
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import METHODS as BINARY
 from framesmith.variables.operations.binary import unsupported_operands

@@ -157,7 +157,7 @@ class Builtin(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Builtin functions hash by identity, or by receiver and name."""
-        return ("object", self.value) if isinstance(self.value, Hashable) else self.unsupported("hashing it")
+        return ("object", self.value)
 
     def truth(self, tx: TraceContext) -> bool:
         """A function is true."""
