@@ -72,7 +72,9 @@ def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Trac
         and issubclass(right.python_type, left.python_type)
         and right.reflects_first(tx, symbol, left)
     )
-    attempts = [lambda: left.binary(tx, symbol, right), lambda: right.reflected(tx, symbol, left)]
+    attempts: list[Callable[[], Tracker | None]] = [
+        lambda: left.binary(tx, symbol, right), lambda: right.reflected(tx, symbol, left),
+    ]
     for attempt in reversed(attempts) if subclass_first else attempts:
         result = attempt()
         if result is not None:

@@ -11,12 +11,12 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.operations.truth import truth_of
 
 FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
+    "<": operator.lt,  # type: ignore[dict-item]  # any operand: the error is the user's
+    "<=": operator.le,  # type: ignore[dict-item]
     "==": operator.eq,
     "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
+    ">": operator.gt,  # type: ignore[dict-item]
+    ">=": operator.ge,  # type: ignore[dict-item]
 }
 METHODS: Final[dict[str, str]] = {
     "<": "__lt__",
@@ -37,7 +37,9 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     subclass_first = (
         left.python_type is not right.python_type and issubclass(right.python_type, left.python_type)
     )
-    attempts = [lambda: left.compare(tx, symbol, right), lambda: right.compare(tx, MIRROR[symbol], left)]
+    attempts: list[Callable[[], Tracker | None]] = [
+        lambda: left.compare(tx, symbol, right), lambda: right.compare(tx, MIRROR[symbol], left),
+    ]
     for attempt in reversed(attempts) if subclass_first else attempts:
         result = attempt()
         if result is not None:
