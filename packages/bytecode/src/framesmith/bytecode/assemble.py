@@ -63,6 +63,11 @@ def assemble(parts: CodeParts) -> CodeType:
     )
 
 
+def argument_numbers(parts: CodeParts) -> list[int]:
+    """The number that would be written beside each instruction; zero for jumps."""
+    return _numbers(parts, ConstantPool(parts.constants), NamePool(parts.names, "name"))
+
+
 def _numbers(parts: CodeParts, constants: ConstantPool, names: NamePool) -> list[int]:
     encoders = _encoders(parts, constants, names)
     numbers: list[int] = []

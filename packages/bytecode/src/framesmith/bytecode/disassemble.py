@@ -98,8 +98,11 @@ def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
         decoder = decoders.get(kind)
         argument = decoder(value) if decoder is not None else (value or None)
         instruction = Instruction(name, argument, None, positions[unit], value, 0)
-        if prefixes and not value >> 8 * prefixes:
-            instruction.width = prefixes
+        if prefixes:
+            # A backward jump counts its own prefixes: 256 with one may be 255 without.
+            needed = value - prefixes if number in _BACKWARD else value
+            if not needed >> 8 * prefixes:
+                instruction.width = prefixes
         unit += 1 + _CACHES[number]
         if number in _JUMPS:
             instruction.argument = None

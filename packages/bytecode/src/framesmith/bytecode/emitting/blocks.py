@@ -1,0 +1,203 @@
+"""Statements with a body: loops, `try`/`except`, `try`/`finally`, `with`.
+
+Each is a context manager of Python around what writes the body. Stack conventions are CPython's: inside a
+handler `[previous, exception]` lie on top, inside a loop the iterator, inside `with` the bound `__exit__`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, final
+
+from framesmith.bytecode.emitter import Emitter
+from framesmith.bytecode.emitting.jumps import jump, jump_if
+from framesmith.bytecode.emitting.variables import delete, load_constant, store
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.opcodes import NUMBERS, VERSION
+
+_AFTER_LOOP: Final = ("END_FOR", "POP_TOP") if VERSION >= (3, 13) else ("END_FOR",)
+
+Write = Callable[[], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Where to go from inside: `start` with the iterator on top; `after` once it is dropped."""
+
+    start: Instruction
+    after: Instruction
+
+
+@contextmanager
+def for_loop(emitter: Emitter) -> Iterator[Loop]:
+    """Loop over the iterable on top; the body begins with the next value on top and must use it up."""
+    emitter.emit("GET_ITER")
+    loop = Loop(emitter.label(), emitter.label())
+    exhausted = (
+        emitter.label() if "END_FOR" not in NUMBERS else Instruction("END_FOR", position=emitter.position)
+    )
+    emitter.place(loop.start)
+    emitter.emit("FOR_ITER", None, exhausted)
+    yield loop
+    if emitter.depth is not None:
+        emitter.emit("JUMP_BACKWARD", None, loop.start)
+    emitter.place(exhausted)
+    if "END_FOR" in NUMBERS:
+        for name in _AFTER_LOOP[1:]:
+            emitter.emit(name)
+    emitter.place(loop.after)
+
+
+@contextmanager
+def while_loop(emitter: Emitter) -> Iterator[Loop]:
+    """Loop until something jumps to `after`."""
+    loop = Loop(emitter.label(), emitter.label())
+    emitter.place(loop.start)
+    yield loop
+    if emitter.depth is not None:
+        emitter.emit("JUMP_BACKWARD", None, loop.start)
+    emitter.place(loop.after)
+
+
+def try_except(
+    emitter: Emitter, body: Write, *, kind: Write | None, handler: Write, name: str | None = None
+) -> None:
+    """`try: body` / `except kind as name: handler`.
+
+    `kind` pushes what to match, None for everything. Body and handler leave the depth as it was.
+    """
+    caught, clean, done = emitter.label(), emitter.label(), emitter.label()
+    with emitter.region(caught):
+        body()
+    if emitter.depth is not None:
+        jump(emitter, done)
+    emitter.place(caught)
+    outside = emitter.known_depth() - 1
+    # What goes wrong inside the handler finds [previous, offset, exception].
+    emitter.expect(clean, outside + 3)
+    with emitter.region(clean, depth=outside + 1, push_lasti=True):
+        _handler(emitter, kind, handler, name, done)
+    emitter.place(clean)
+    _give_back(emitter)
+    emitter.place(done)
+
+
+def _handler(
+    emitter: Emitter, kind: Write | None, handler: Write, name: str | None, done: Instruction
+) -> None:
+    no_match = emitter.label()
+    with emitter.uncovered():
+        emitter.emit("PUSH_EXC_INFO")
+    if kind is not None:
+        kind()
+        emitter.emit("CHECK_EXC_MATCH")
+        _jump_if_false(emitter, no_match)
+    if name is None:
+        emitter.emit("POP_TOP")
+        handler()
+    else:
+        store(emitter, name)
+        unbind = emitter.label()
+        with emitter.region(unbind, push_lasti=True):
+            handler()
+        if emitter.depth is not None:
+            _leave_handler(emitter, name, done)
+        emitter.place(unbind)
+        _unbind(emitter, name)
+        emitter.emit("RERAISE", 1)
+    if emitter.depth is not None:
+        _leave_handler(emitter, None, done)
+    if kind is not None:
+        emitter.place(no_match)
+        emitter.emit("RERAISE", 0)
+
+
+def _jump_if_false(emitter: Emitter, label: Instruction) -> None:
+    # CHECK_EXC_MATCH leaves a bool, which 3.13 need not be told.
+    emitter.emit("POP_JUMP_FORWARD_IF_FALSE" if VERSION < (3, 12) else "POP_JUMP_IF_FALSE", None, label)
+
+
+def _leave_handler(emitter: Emitter, name: str | None, done: Instruction) -> None:
+    with emitter.uncovered():
+        emitter.emit("POP_EXCEPT")
+        if name is not None:
+            _unbind(emitter, name)
+        jump(emitter, done)
+
+
+def _unbind(emitter: Emitter, name: str) -> None:
+    load_constant(emitter, None)
+    store(emitter, name)
+    delete(emitter, name)
+
+
+def _give_back(emitter: Emitter) -> None:
+    """`[previous, offset, exception]`: make the previous exception current and go on raising."""
+    emitter.emit("COPY", 3)
+    emitter.emit("POP_EXCEPT")
+    emitter.emit("RERAISE", 1)
+
+
+def try_finally(emitter: Emitter, body: Write, final_: Write) -> None:
+    """`try: body` / `finally: final_`; `final_` is written twice. Neither changes the depth."""
+    caught, clean, done = emitter.label(), emitter.label(), emitter.label()
+    with emitter.region(caught):
+        body()
+    if emitter.depth is not None:
+        final_()
+        jump(emitter, done)
+    emitter.place(caught)
+    outside = emitter.known_depth() - 1
+    emitter.emit("PUSH_EXC_INFO")
+    with emitter.region(clean, depth=outside + 1, push_lasti=True):
+        final_()
+        emitter.emit("RERAISE", 0)
+    emitter.place(clean)
+    _give_back(emitter)
+    emitter.place(done)
+
+
+def with_block(emitter: Emitter, body: Write) -> None:
+    """`with <top>: body`. The body begins with what `__enter__` gave on top and must use it up."""
+    caught, clean, done = emitter.label(), emitter.label(), emitter.label()
+    swallowed = emitter.label()
+    outside = emitter.known_depth() - 1
+    emitter.emit("BEFORE_WITH")
+    with emitter.region(caught, depth=outside + 1, push_lasti=True):
+        body()
+    if emitter.depth is not None:
+        _exit_normally(emitter)
+        jump(emitter, done)
+    emitter.place(caught)
+    emitter.emit("PUSH_EXC_INFO")
+    with emitter.region(clean, depth=outside + 3, push_lasti=True):
+        emitter.emit("WITH_EXCEPT_START")
+        jump_if(emitter, True, swallowed)
+        emitter.emit("RERAISE", 2)
+        emitter.place(swallowed)
+        emitter.emit("POP_TOP")
+    emitter.emit("POP_EXCEPT")
+    emitter.emit("POP_TOP")
+    emitter.emit("POP_TOP")
+    jump(emitter, done)
+    emitter.place(clean)
+    _give_back(emitter)
+    emitter.place(done)
+
+
+def _exit_normally(emitter: Emitter) -> None:
+    """Call the `__exit__` on top with three Nones, the way compiled code does: it stands where the callable goes."""
+    if VERSION >= (3, 13):
+        emitter.emit("PUSH_NULL")
+        for _ in range(3):
+            load_constant(emitter, None)
+        emitter.emit("CALL", 3)
+    else:
+        # [exit, None, None, None] with 2 arguments: the first None counts as the method's self.
+        for _ in range(3):
+            load_constant(emitter, None)
+        if "PRECALL" in NUMBERS:
+            emitter.emit("PRECALL", 2)
+        emitter.emit("CALL", 2)
+    emitter.emit("POP_TOP")

@@ -1,0 +1,106 @@
+"""Building and taking apart tuples, lists, sets, dicts, slices and strings; imports."""
+
+from typing import Final
+
+from framesmith.bytecode.emitter import Emitter
+from framesmith.bytecode.emitting.variables import load_constant
+from framesmith.bytecode.opcodes import NUMBERS
+
+_CONVERSIONS: Final = {"": 0, "s": 1, "r": 2, "a": 3}
+
+
+def build_tuple(emitter: Emitter, n: int) -> None:
+    """A tuple of the n topmost values."""
+    emitter.emit("BUILD_TUPLE", n)
+
+
+def build_list(emitter: Emitter, n: int) -> None:
+    """A list of the n topmost values."""
+    emitter.emit("BUILD_LIST", n)
+
+
+def build_set(emitter: Emitter, n: int) -> None:
+    """A set of the n topmost values."""
+    emitter.emit("BUILD_SET", n)
+
+
+def build_dict(emitter: Emitter, n: int) -> None:
+    """A dict of n pairs: `key, value, key, value, ...`."""
+    emitter.emit("BUILD_MAP", n)
+
+
+def build_dict_of(emitter: Emitter, keys: tuple[object, ...]) -> None:
+    """A dict of the topmost values under constant keys."""
+    load_constant(emitter, keys)
+    emitter.emit("BUILD_CONST_KEY_MAP", len(keys))
+
+
+def build_slice(emitter: Emitter, n: int) -> None:
+    """A slice of `start, stop` (n = 2) or `start, stop, step` (n = 3)."""
+    emitter.emit("BUILD_SLICE", n)
+
+
+def append(emitter: Emitter, depth: int = 1) -> None:
+    """`list, ..., value -> list, ...`: the list is `depth` below the value."""
+    emitter.emit("LIST_APPEND", depth)
+
+
+def extend(emitter: Emitter, depth: int = 1) -> None:
+    """`list, ..., iterable -> list, ...`."""
+    emitter.emit("LIST_EXTEND", depth)
+
+
+def update(emitter: Emitter, depth: int = 1) -> None:
+    """`dict, ..., mapping -> dict, ...`."""
+    emitter.emit("DICT_UPDATE", depth)
+
+
+def list_to_tuple(emitter: Emitter) -> None:
+    """`list -> tuple`."""
+    if "LIST_TO_TUPLE" in NUMBERS:
+        emitter.emit("LIST_TO_TUPLE")
+    else:
+        emitter.emit("CALL_INTRINSIC_1", "LIST_TO_TUPLE")
+
+
+def unpack(emitter: Emitter, n: int) -> None:
+    """`iterable ->` its n values, the first on top."""
+    emitter.emit("UNPACK_SEQUENCE", n)
+
+
+def unpack_starred(emitter: Emitter, before: int, after: int) -> None:
+    """`iterable ->` `before` values, a list of the middle, `after` values; the first on top."""
+    emitter.emit("UNPACK_EX", before | after << 8)
+
+
+def format_value(emitter: Emitter, conversion: str = "", with_spec: bool = False) -> None:
+    """`value -> str`, or `value, spec -> str`; conversion is "", "s", "r" or "a"."""
+    if "FORMAT_VALUE" in NUMBERS:
+        emitter.emit("FORMAT_VALUE", _CONVERSIONS[conversion] | with_spec * 4)
+        return
+    if conversion:
+        if with_spec:
+            emitter.emit("SWAP", 2)
+        emitter.emit("CONVERT_VALUE", _CONVERSIONS[conversion])
+        if with_spec:
+            emitter.emit("SWAP", 2)
+    emitter.emit("FORMAT_WITH_SPEC" if with_spec else "FORMAT_SIMPLE")
+
+
+def join_strings(emitter: Emitter, n: int) -> None:
+    """Concatenate the n topmost strings."""
+    emitter.emit("BUILD_STRING", n)
+
+
+def import_module(
+    emitter: Emitter, name: str, *, names: tuple[str, ...] | None = None, level: int = 0
+) -> None:
+    """Push the module of `import name`, or of `from name import names` when names are given."""
+    load_constant(emitter, level)
+    load_constant(emitter, names)
+    emitter.emit("IMPORT_NAME", name)
+
+
+def import_from(emitter: Emitter, name: str) -> None:
+    """`module -> module, module.name` as `from module import name` finds it."""
+    emitter.emit("IMPORT_FROM", name)

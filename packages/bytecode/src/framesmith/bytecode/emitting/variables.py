@@ -1,0 +1,126 @@
+"""Loads and stores of every kind: constants, locals, cells, globals, names, attributes, items.
+
+`load`, `store` and `delete` take a variable by name and find out what it is in the code being written.
+"""
+
+from typing import Final
+
+from framesmith.bytecode.emitter import Emitter
+from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.opcodes import VERSION
+
+_FLAGGED_ATTRIBUTES: Final = VERSION >= (3, 12)
+_CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
+
+
+def load_constant(emitter: Emitter, value: object) -> None:
+    """Push this very object."""
+    emitter.emit("LOAD_CONST", value)
+
+
+def load(emitter: Emitter, name: str) -> None:
+    """Push a variable: cell or free variable, local, else global or builtin."""
+    parts = emitter.parts
+    if name in parts.cellvars or name in parts.freevars:
+        emitter.emit("LOAD_DEREF", name)
+    elif name in parts.varnames:
+        emitter.emit("LOAD_FAST_CHECK" if VERSION >= (3, 12) else "LOAD_FAST", name)
+    else:
+        load_global(emitter, name)
+
+
+def store(emitter: Emitter, name: str) -> None:
+    """Pop into a cell, free variable or local; another name becomes a new local."""
+    parts = emitter.parts
+    if name in parts.cellvars or name in parts.freevars:
+        emitter.emit("STORE_DEREF", name)
+        return
+    if name not in parts.varnames:
+        parts.varnames.append(name)
+    emitter.emit("STORE_FAST", name)
+
+
+def delete(emitter: Emitter, name: str) -> None:
+    """Unbind a cell, free variable or local."""
+    parts = emitter.parts
+    if name in parts.cellvars or name in parts.freevars:
+        emitter.emit("DELETE_DEREF", name)
+    elif name in parts.varnames:
+        emitter.emit("DELETE_FAST", name)
+    else:
+        raise AssembleError(f"{name!r} is no variable of {parts.qualname}")
+
+
+def load_cell(emitter: Emitter, name: str) -> None:
+    """Push the cell of a cell or free variable, for a closure."""
+    parts = emitter.parts
+    if name not in parts.cellvars and name not in parts.freevars:
+        raise AssembleError(f"{name!r} is neither a cell nor a free variable of {parts.qualname}")
+    emitter.emit(_CLOSURE_LOAD, name)
+
+
+def load_global(emitter: Emitter, name: str) -> None:
+    """Push a global, or the builtin of that name."""
+    emitter.emit("LOAD_GLOBAL", (name, 0))
+
+
+def store_global(emitter: Emitter, name: str) -> None:
+    """Pop into a global."""
+    emitter.emit("STORE_GLOBAL", name)
+
+
+def delete_global(emitter: Emitter, name: str) -> None:
+    """Unbind a global."""
+    emitter.emit("DELETE_GLOBAL", name)
+
+
+def load_name(emitter: Emitter, name: str) -> None:
+    """Push a name of a class or module body."""
+    emitter.emit("LOAD_NAME", name)
+
+
+def store_name(emitter: Emitter, name: str) -> None:
+    """Pop into a name of a class or module body."""
+    emitter.emit("STORE_NAME", name)
+
+
+def load_attribute(emitter: Emitter, name: str) -> None:
+    """`object -> object.name`."""
+    emitter.emit("LOAD_ATTR", (name, 0) if _FLAGGED_ATTRIBUTES else name)
+
+
+def store_attribute(emitter: Emitter, name: str) -> None:
+    """`value, object ->`, with `object.name = value`."""
+    emitter.emit("STORE_ATTR", name)
+
+
+def delete_attribute(emitter: Emitter, name: str) -> None:
+    """`object ->`, with `del object.name`."""
+    emitter.emit("DELETE_ATTR", name)
+
+
+def load_item(emitter: Emitter) -> None:
+    """`container, key -> container[key]`."""
+    emitter.emit("BINARY_SUBSCR")
+
+
+def store_item(emitter: Emitter) -> None:
+    """`value, container, key ->`, with `container[key] = value`."""
+    emitter.emit("STORE_SUBSCR")
+
+
+def delete_item(emitter: Emitter) -> None:
+    """`container, key ->`, with `del container[key]`."""
+    emitter.emit("DELETE_SUBSCR")
+
+
+def load_slice(emitter: Emitter) -> None:
+    """`container, start, stop -> container[start:stop]`."""
+    emitter.emit("BUILD_SLICE", 2)
+    emitter.emit("BINARY_SUBSCR")
+
+
+def store_slice(emitter: Emitter) -> None:
+    """`value, container, start, stop ->`, with `container[start:stop] = value`."""
+    emitter.emit("BUILD_SLICE", 2)
+    emitter.emit("STORE_SUBSCR")
