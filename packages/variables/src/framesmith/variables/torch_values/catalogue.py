@@ -4,6 +4,7 @@ from typing import Final
 
 from framesmith.variables.torch_values import (
     arguments,
+    conditionals,
     folded,
     functions,
     method_rows,
@@ -20,6 +21,7 @@ from framesmith.variables.torch_values import (
 
 MODULES: Final = (
     arguments,
+    conditionals,
     folded,
     functions,
     method_rows,
