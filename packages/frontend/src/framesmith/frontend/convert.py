@@ -9,9 +9,9 @@
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Protocol, final
 
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
@@ -27,7 +27,8 @@ from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.policy import Policy
 from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
 from framesmith.frontend.user_stack import location, stack_text
-from framesmith.frontend.writer import PREFIX, EntryWriter, compile_function
+from framesmith.frontend.generated import PREFIX, Identity, generated_function
+from framesmith.frontend.writer import EntryWriter
 
 
 class Origin(Protocol):
@@ -36,6 +37,11 @@ class Origin(Protocol):
     @property
     def code(self) -> CodeType:
         """The code object whose name and place the entry takes."""
+        ...
+
+    @property
+    def namespace(self) -> dict[str, object]:
+        """The user's globals, so that native imports and tracebacks see them."""
         ...
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
@@ -179,7 +185,7 @@ def write_end(trace: Trace, origin: Origin, end: Finished | Stopped) -> list[str
     writer, tx = trace.writer, trace.tx
     machine = trace.machine
     if machine.frames:
-        writer.line = location(machine.frames[-1])[1]
+        writer.line = location(machine.frames[0])[1]
     exit_ = Exit(writer, machine, origin.go_on, origin.go_natively)
     done: set[int] = set()
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
@@ -214,23 +220,11 @@ def assemble_entry(
     loads = tuple(writer.loads)
     parameters = [writer.loads[source] for source in loads]
     code = origin.code
-    compiled = compile_function(
-        parameters,
-        lines,
-        writer.constant.values,
-        name=code.co_name,
-        qualname=code.co_qualname,
-        filename=code.co_filename,
-        firstlineno=code.co_firstlineno,
+    function = generated_function(
+        ", ".join(parameters), lines, writer.constant.values, Identity.of(code), origin.namespace
     )
     text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
-    return Entry(guards, loads, FunctionType(compiled, entry_globals(origin)), text)
-
-
-def entry_globals(origin: Origin) -> dict[str, object]:
-    """The globals of an entry: the user's, so that native imports and tracebacks see them."""
-    namespace: Mapping[str, object] | None = getattr(origin, "namespace", None)
-    return namespace if isinstance(namespace, dict) else {}
+    return Entry(guards, loads, function, text)
 
 
 def graph_lines(writer: EntryWriter, graph: CompiledSubgraph | None) -> list[tuple[str, int]]:

@@ -1,7 +1,7 @@
-"""The function that a user calls: guard checks of every entry inlined, then the slow path.
+"""The function that a user calls: it tries the entries in order, then takes the slow path.
 
-`Dispatcher.function` is a plain Python function; adding an entry replaces its code object, which
-is atomic. Entries are immutable.
+`Dispatcher.function` is a plain Python function that never changes; adding an entry exchanges one tuple,
+which is atomic. Entries are immutable.
 """
 
 import inspect
@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Protocol, final
 
-from framesmith.guards import MISSES, GuardSet, Source, compile_guards
+from framesmith.guards import GuardSet, Source, compile_guards
 
-from framesmith.frontend.writer import PREFIX, Constants, compile_function
+from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
+from framesmith.frontend.writer import Constants
 
 
 @final
@@ -73,9 +74,24 @@ class Signature:
         return Signature(code, tuple(names), ", ".join(names))
 
 
+class Absent:
+    """What an attempt returns whose guards do not hold."""
+
+    __slots__ = ()
+
+
+ABSENT = Absent()
+_CELLS = (f"{PREFIX}absent", f"{PREFIX}attempts", f"{PREFIX}miss")
+
+
 @final
 class Dispatcher:
-    """Holds the entries of one function or continuation and the function that checks them."""
+    """Holds the entries of one function or continuation, and the function that tries them in order.
+
+    An entry is tried by a generated function of its own: guards inlined, then a direct call of the entry.
+    Attempts are reached through closure cells behind the user's own ones: what a code object holds in its
+    constants is invisible to the garbage collector, so a compiled function would never be freed.
+    """
 
     def __init__(
         self,
@@ -87,51 +103,55 @@ class Dispatcher:
         self.signature = signature
         self.entries: tuple[Entry, ...] = ()
         self.lock = threading.RLock()
-        self._miss = miss
-        self.function: FunctionType = FunctionType(self._generate(), namespace, closure=closure)
+        self._namespace = namespace
+        self._attempts = CellType(())
+        cells = dict(zip(_CELLS, (CellType(ABSENT), self._attempts, CellType(miss)), strict=True))
+        cells.update(zip(signature.freevars, closure or (), strict=True))
+        code = self._code()
+        self.function = FunctionType(code, namespace, closure=tuple(cells[name] for name in code.co_freevars))
 
     def add(self, entry: Entry) -> None:
-        """Append an entry; callers that run meanwhile see the old code or the new."""
+        """Append an entry; callers that run meanwhile see the old attempts or the new ones."""
+        attempt = self._attempt(entry)
         with self.lock:
             self.entries = (*self.entries, entry)
-            self.function.__code__ = self._generate()
+            self._attempts.cell_contents = (*self._attempts.cell_contents, attempt)
 
     def clear(self) -> None:
         """Forget all entries."""
         with self.lock:
             self.entries = ()
-            self.function.__code__ = self._generate()
+            self._attempts.cell_contents = ()
 
-    def _generate(self) -> CodeType:
-        """The code of the dispatcher over the present entries."""
-        code = self.signature.code
+    def _attempt(self, entry: Entry) -> FunctionType:
+        """Guards, then the entry."""
+        names = self.signature.names
+        program = compile_guards(entry.guards, entry.loads, dispatcher_locals=names)
         constants = Constants()
-        bound: dict[str, object] = {}
-        lines: list[str] = []
-        for number, entry in enumerate(self.entries):
-            program = compile_guards(entry.guards, entry.loads, prefix=f"{PREFIX}g{number}_")
-            bound.update(program.constants)
-            function = constants(entry.function, f"entry{number}")
-            hit = f"{PREFIX}hit"
-            misses = constants(MISSES, "misses")
-            lines += [
-                "try:",
-                f"    {hit} = {program.condition}",
-                f"except {misses}:",
-                f"    {hit} = False",
-                f"if {hit}:",
-                f"    return {function}({', '.join(program.loads)})",
-            ]
-        missed = constants(self._miss, "miss")
-        lines.append(f"return {missed}({', '.join(self.signature.names)})")
-        line = code.co_firstlineno
-        return compile_function(
-            [self.signature.text] if self.signature.text else [],
-            [(text, line) for text in lines],
-            {**bound, **constants.values},
-            name=code.co_name,
-            qualname=code.co_qualname,
-            filename=code.co_filename,
-            firstlineno=line,
-            freevars=self.signature.freevars,
-        )
+        function, absent = constants(entry.function, "entry"), constants(ABSENT, "absent")
+        misses = constants(program.misses, "misses")
+        lines = [
+            "try:",
+            f"  if not ({program.condition}): return {absent}",
+            f"except {misses}: return {absent}",
+            f"return {function}({', '.join(program.loads)})",
+        ]
+        identity = Identity.of(self.signature.code)
+        stamped = [(text, identity.firstlineno) for text in lines]
+        bound = {**program.constants, **constants.values}
+        return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
+
+    def _code(self) -> CodeType:
+        """Try each entry, then the slow path. The same code for every number of entries."""
+        absent, attempts, miss = _CELLS
+        given = ", ".join(self.signature.names)
+        result = f"{PREFIX}result"
+        lines = [
+            f"for {PREFIX}attempt in {attempts}:",
+            f"  {result} = {PREFIX}attempt({given})",
+            f"  if {result} is not {absent}: return {result}",
+            f"return {miss}({given})",
+        ]
+        identity = Identity.of(self.signature.code)
+        stamped = [(text, identity.firstlineno) for text in lines]
+        return generated_code(self.signature.text, stamped, identity, (*self.signature.freevars, *_CELLS))

@@ -10,9 +10,11 @@ from framesmith.frontend.continuations import Point, state_of
 from framesmith.frontend.layout import FrameLayout, layout_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
+from framesmith.frontend.tracebacks import Passage
+from framesmith.frontend.user_stack import location
 from framesmith.frontend.writer import EntryWriter
 
-RESULT = "__fs_r"
+RAISED = "__fs_e"
 
 
 class GoOn(Protocol):
@@ -57,10 +59,10 @@ class Exit:
         operands = frame.pop_many(taken)
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
         form = row.write(frame.operation, texts, writer.constant)
-        lines = list(form.statements)
-        handler = self._raised_lines() if form.statements and self._has_handler() else None
-        lines = [*protected(lines, handler), *self._outcome_lines(form)]
-        return self._inside_handler(lines)
+        lines = self._inside_handler(list(form.statements))
+        if form.statements and (len(self._machine.frames) > 1 or self._has_handler()):
+            lines = caught(lines, self._raised_lines())
+        return [*lines, *self._outcome_lines(form)]
 
     def _operand(self, value: Tracker) -> str:
         """An operand as a name or literal, so that it is evaluated once."""
@@ -114,13 +116,22 @@ class Exit:
         return [*outer, *inner[:count], *pushed, *inner[count:]]
 
     def _raised_lines(self) -> list[str]:
-        """Go on where the operation stands, with the exception that it raised."""
+        """Go on where the operation stands, with the exception that it raised; outwards from the first handler."""
         frames = self._machine.frames
-        below = [layout_of(outer, outer.index) for outer in frames[:-1]]
-        layout = raising_layout(frames[-1])
+        depth = len(frames)
+        while depth and frames[depth - 1].reading.handlers[frames[depth - 1].current] is None:
+            depth -= 1
+        left = frames[max(depth - 1, 1) :] if not depth else frames[depth - 1 :]
+        places = tuple((frame.code, location(frame)[1]) for frame in reversed(left))
+        passed = f"{self._writer.constant(Passage(places), 'passage')}({RAISED})"
+        if not depth:
+            return [passed, f"raise {RAISED}"]
+        below = [layout_of(outer, outer.index) for outer in frames[: depth - 1]]
+        layout = raising_layout(frames[depth - 1])
         point = Point((*below, layout), raises=True)
-        values = self._state(below, layout, [])
-        return [self._go_on(self._writer, point, self._namespaces(), [*values, "__fs_e"])]
+        text: Callable[[Tracker], str] = self._writer.value
+        values = [text(value) for value in state_of(point, frames[:depth])]
+        return [passed, self._go_on(self._writer, point, self._namespaces()[:depth], [*values, RAISED])]
 
     def _inside_handler(self, lines: list[str]) -> list[str]:
         """Put back the interpreter's handled exception around the native operation."""
@@ -158,14 +169,15 @@ def raising_layout(frame: Frame) -> FrameLayout:
     )
 
 
-def protected(lines: list[str], handler: list[str] | None) -> list[str]:
-    """The lines inside `try`, with what to do when one raises."""
-    if handler is None:
-        return lines
+def caught(lines: list[str], handler: list[str]) -> list[str]:
+    """The lines, and what to do when one raises: outside of any `except`, where nothing counts as being handled."""
     return [
+        f"{RAISED} = None",
         "try:",
         *(f"    {line}" for line in lines),
-        "except BaseException as __fs_e:",
+        f"except BaseException as {RAISED}x:",
+        f"    {RAISED} = {RAISED}x",
+        f"if {RAISED} is not None:",
         *(f"    {line}" for line in handler),
     ]
 

@@ -3,18 +3,16 @@
 The `Writer` protocol of `variables`. Each line carries the user's line that it stands for.
 """
 
-import ast
 import keyword
 import re
-from types import CodeType
 from typing import final
 
-from framesmith.bytecode.bind import bind_constants
 from framesmith.guards import Source
 from framesmith.variables.core import Constant, Lazy, Tracker
 from torch import fx
 
-PREFIX = "__fs_"
+from framesmith.frontend.generated import PREFIX
+
 _UNFIT = re.compile(r"\W")
 
 
@@ -105,50 +103,3 @@ class EntryWriter:
     def statement(self, text: str) -> None:
         """Append one line at the current user line."""
         self.body.append((text, self.line))
-
-
-def compile_function(
-    parameters: list[str],
-    lines: list[tuple[str, int]],
-    constants: dict[str, object],
-    *,
-    name: str,
-    qualname: str,
-    filename: str,
-    firstlineno: int,
-    freevars: tuple[str, ...] = (),
-) -> CodeType:
-    """A code object from generated lines (text, user's line), its constants bound and its positions the user's.
-
-    With `freevars`, the code has exactly these free variables, in this order (they are sorted in code objects).
-    """
-    if freevars:
-        lines = [(f"if 0: {', '.join(freevars)}", firstlineno), *lines]
-    header = f"def {PREFIX}entry({', '.join(parameters)}):"
-    text = "\n".join([header, *(f"    {line}" for line, _ in lines)])
-    user_lines = [firstlineno, *(line for _, line in lines)]
-    if freevars:
-        inner = text.replace("\n", "\n    ")
-        text = f"def {PREFIX}outer({', '.join(freevars)}):\n    {inner}"
-        user_lines.insert(0, firstlineno)
-    tree = ast.parse(text)
-    stamp(tree, user_lines)
-    code = innermost(compile(tree, filename, "exec"))
-    return bind_constants(
-        code, constants, name=name, qualname=qualname, filename=filename, firstlineno=firstlineno
-    )
-
-
-def innermost(module: CodeType) -> CodeType:
-    """The code of the generated function."""
-    found = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
-    return innermost(found) if found.co_name == f"{PREFIX}outer" else found
-
-
-def stamp(tree: ast.AST, user_lines: list[int]) -> None:
-    """Give every node the user's line in place of the generated one."""
-    for node in ast.walk(tree):
-        line = getattr(node, "lineno", None)
-        if line is not None and isinstance(node, ast.stmt | ast.expr | ast.excepthandler | ast.arg):
-            node.lineno = node.end_lineno = user_lines[min(line, len(user_lines)) - 1]
-            node.col_offset = node.end_col_offset = 0

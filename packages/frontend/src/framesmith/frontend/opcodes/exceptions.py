@@ -5,7 +5,7 @@ from collections.abc import Callable
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
-from framesmith.variables.core import Constant, ObservedException, Tracker, raise_observed
+from framesmith.variables.core import Constant, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
 
 from framesmith.frontend.machine import Machine, SavedException
@@ -27,9 +27,11 @@ def push_exception(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.POP_EXCEPTION)
 def pop_exception(machine: Machine, operation: Operation) -> None:
-    """Leave a handler."""
-    saved = machine.frame.pop()
+    """Leave a handler. The slot may have a copy below that nobody reads: it must not open the handler again."""
+    frame = machine.frame
+    saved = frame.pop()
     assert isinstance(saved, SavedException)
+    frame.stack[:] = [Constant(None) if slot is saved else slot for slot in frame.stack]
     machine.handled = saved.previous
 
 
@@ -48,7 +50,7 @@ def raise_(machine: Machine, operation: Operation) -> None:
     frame, arity = machine.frame, count(operation)
     if arity == 0:
         if machine.handled is None:
-            raise_observed(RuntimeError, "No active exception to reraise")
+            raise GraphBreak(UNSUPPORTED_OPCODE, "raise without an exception: one may be handled by the caller")
         raise machine.reraised(machine.handled)
     cause = frame.pop() if arity == 2 else None
     exception = raised_exception(machine.tx, frame.pop())
