@@ -290,6 +290,11 @@ a = itertools.dropwhile(odd, [1, 2, 3, 5]); next(a), a
 a = itertools.repeat(1, 3); next(a), a
 a = itertools.islice(itertools.cycle(words), 7); next(a), next(a), a
 c = itertools.cycle(words); next(c), next(c), list(itertools.islice(c, 6))
+a = itertools.groupby([1, 1, 2], None); g = next(a); g[0], list(g[1]), next(a)[0], next(a, 5)
+a = itertools.groupby(xs, odd); g = next(a); h = next(a); g[0], list(g[1]), h[0], list(h[1])
+a = itertools.groupby(xs, odd); a
+t2 = itertools.tee(xs); next(t2[0]), next(t2[0]), next(t2[1]), t2
+t2 = itertools.tee(xs, 3); list(t2[1]), t2
 isinstance(xs, list), isinstance(p, tuple), type(xs) is list, isinstance(n, (int, str))
 Color.RED.name, Color.RED.value, Color.BLUE.value, Color.RED == Color.RED, Color.RED is Color.BLUE, {Color.RED: 1}[Color.RED]
 n.bit_length(), f.is_integer(), n.real, f.imag, (5).to_bytes(2, "big"), int.from_bytes(b"ab", "big"), "a".encode(), b"ab".decode(), b"ab"[0], list(b"ab")

@@ -28,6 +28,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 
+COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
 CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, deque, tuple, bytearray)
 
 
@@ -103,24 +104,18 @@ def container_at(index: int) -> Callable[[object], object]:
 
 def containers_behind(iterator: object) -> list[object]:
     """The containers that an iterator and its inner iterators run over."""
-    found: list[object] = []
-    pending = [iterator]
-    while pending:
-        for referent in gc.get_referents(pending.pop()):
-            if isinstance(referent, CONTAINERS):
-                found.append(referent)
-            elif hasattr(type(referent), "__next__"):
-                pending.append(referent)
-    return found
+    flat = [inner for inner in inner_iterators(iterator) if type(inner) not in COMBINING]
+    return [value for inner in flat for value in gc.get_referents(inner) if isinstance(value, CONTAINERS)]
 
 
 def inner_iterators(iterator: object) -> list[object]:
     """The iterator and those it advances."""
-    found, pending = [], [iterator]
+    found, pending = list[object](), [iterator]
     while pending:
         current = pending.pop()
         found.append(current)
-        pending.extend(r for r in gc.get_referents(current) if hasattr(type(r), "__next__"))
+        if type(current) in COMBINING:
+            pending.extend(part for part in parts(current) if hasattr(type(part), "__next__"))
     return found
 
 

@@ -1,8 +1,9 @@
-"""Rows for the constructors of `itertools`. `groupby` and `tee` are polyfills."""
+"""Rows for the constructors of `itertools`."""
 
 import itertools
 from collections.abc import Iterable, Sequence
 
+from framesmith.variables.builtin_types.grouping import GroupByIterator, TeeIterator, TeeSource
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.itertools_types import (
@@ -181,6 +182,25 @@ def _choices(kind: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker
     return PoolIterator(kind, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
 
 
+@CALLABLES.row(itertools.groupby)
+def call_groupby(tx: TraceContext, iterable: Tracker, key: Tracker | None = None) -> Tracker:
+    """`groupby(iterable, key=None)`."""
+    return GroupByIterator(iterator_of(tx, iterable), None if is_none(key) else key)
+
+
+@CALLABLES.row(itertools.tee)
+def call_tee(tx: TraceContext, iterable: Tracker, n: Tracker | None = None, /) -> Tracker:
+    """`tee(iterable, n=2)`."""
+    count = 2 if n is None else index_of(tx, n)
+    if count < 0:
+        raise_observed(ValueError, "n must be >= 0")
+    if iterable.python_type is TEE:
+        return iterable.unsupported("tee of a tee")
+    shared = TeeSource(iterator_of(tx, iterable), count)
+    return TupleTracker([TeeIterator(shared, number) for number in range(count)])
+
+
+TEE: type = type(itertools.tee(())[0])
 for _name in dir(itertools):
     _kind = getattr(itertools, _name)
     if isinstance(_kind, type) and hasattr(_kind, "__next__"):

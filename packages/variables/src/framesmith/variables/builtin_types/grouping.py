@@ -1,0 +1,158 @@
+"""`itertools.groupby` and `itertools.tee`: iterators that share what they run over."""
+
+import itertools
+from collections.abc import Iterator
+from typing import final
+
+from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.operations.index import known_equal
+
+
+@final
+class GroupByIterator(IteratorTracker):
+    """`groupby(iterable, key)` (Modules/itertoolsmodule.c): `item` and `key` are at hand, `target` is the key of the
+    group that was given last."""
+
+    def __init__(self, part: Tracker, function: Tracker | None) -> None:
+        self.part = part
+        self.function = function
+        self.item: Tracker | None = None
+        self.key: Tracker | None = None
+        self.target: Tracker | None = None
+        self.group: GroupIterator | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.groupby`."""
+        return itertools.groupby
+
+    def step(self, tx: TraceContext) -> bool:
+        """Take the next item and its key; False at the end."""
+        item = self.part.advance(tx)
+        if item is None:
+            return False
+        tx.mutations.note(self)
+        self.key = item if self.function is None else self.function.call(tx, [item], {})
+        self.item = item
+        return True
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """Skip to the next key; what is left of the last group is lost."""
+        self.group = None
+        while self.key is None or (self.target is not None and known_equal(tx, self.target, self.key)):
+            if not self.step(tx):
+                return None
+        self.target, self.group = self.key, GroupIterator(self, self.key)
+        return TupleTracker([self.key, self.group])
+
+    def children(self) -> Iterator[Tracker]:
+        """All parts."""
+        parts = (self.part, self.function, self.item, self.key, self.target)
+        return iter([part for part in parts if part is not None])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Only before its first step: what it holds cannot be put into a real one."""
+        if self.key is not None:
+            self.unsupported("building it again in mid-course")
+        function = "None" if self.function is None else writer.value(self.function)
+        return f"{writer.constant(itertools.groupby, 'groupby')}({writer.value(self.part)}, {function})"
+
+
+@final
+class GroupIterator(IteratorTracker):
+    """One group of a `groupby`."""
+
+    def __init__(self, owner: GroupByIterator, target: Tracker) -> None:
+        self.owner = owner
+        self.target = target
+
+    @property
+    def python_type(self) -> type:
+        """`itertools._grouper`."""
+        return type(next(itertools.groupby([0]))[1])
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The item at hand while its key is that of the group."""
+        owner = self.owner
+        if owner.group is not self:
+            return None
+        if owner.item is None and not owner.step(tx):
+            return None
+        assert owner.key is not None
+        if not known_equal(tx, self.target, owner.key):
+            return None
+        tx.mutations.note(self)
+        item, owner.item = owner.item, None
+        return item
+
+    def children(self) -> Iterator[Tracker]:
+        """The `groupby`."""
+        yield self.owner
+
+
+@final
+class TeeSource(Tracker):
+    """What the iterators of one `tee` share: everything that was taken out, and the rest."""
+
+    def __init__(self, part: Tracker, count: int) -> None:
+        self.part = part
+        self.count = count
+        self.taken: list[Tracker] = []
+
+    @property
+    def python_type(self) -> type:
+        """The tuple that `tee` gives."""
+        return tuple
+
+    def children(self) -> Iterator[Tracker]:
+        """Items and the rest."""
+        return iter([*self.taken, self.part])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A `tee` over the items and the rest."""
+        items = "".join([f"{writer.value(item)}, " for item in self.taken])
+        chain = writer.constant(itertools.chain, "chain")
+        tee = writer.constant(itertools.tee, "tee")
+        return f"{tee}({chain}(({items}), {writer.value(self.part)}), {self.count})"
+
+
+@final
+class TeeIterator(IteratorTracker):
+    """One of the iterators that `tee` gives; `place` counts in the shared items."""
+
+    def __init__(self, shared: TeeSource, number: int) -> None:
+        self.shared = shared
+        self.number = number
+        self.place = 0
+
+    @property
+    def python_type(self) -> type:
+        """`itertools._tee`."""
+        return type(itertools.tee(())[0])
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """A shared item, or a new one that the others will see."""
+        tx.mutations.note(self)
+        if self.place == len(self.shared.taken):
+            item = self.shared.part.advance(tx)
+            if item is None:
+                return None
+            self.shared.taken.append(item)
+        self.place += 1
+        return self.shared.taken[self.place - 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """What is shared."""
+        yield self.shared
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The iterator of a fresh `tee`, stepped on."""
+        text = f"{writer.value(self.shared)}[{self.number}]"
+        if not self.place:
+            return text
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.place})")
+        return name

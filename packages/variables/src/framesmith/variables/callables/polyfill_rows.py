@@ -1,0 +1,30 @@
+"""C functions that are traced through a Python form of theirs. The forms stand in `polyfills`."""
+
+import bisect as c_bisect
+import collections as c_collections
+import heapq as c_heapq
+from collections.abc import Callable
+from types import FunctionType
+
+from framesmith.guards.sources import Pinned
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.polyfills import bisect, collections, heapq
+
+
+def polyfill(original: Callable[..., object], form: Callable[..., object]) -> None:
+    """Trace `form` wherever the program calls `original`."""
+    assert isinstance(form, FunctionType)
+    tracker = FunctionTracker(form, Pinned(form, form.__name__))
+
+    @CALLABLES.row(original)
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        return tracker.bind(tx, args, kwargs)
+
+
+for _name in ("heappush", "heappop", "heapreplace", "heappushpop", "heapify"):
+    polyfill(getattr(c_heapq, _name), getattr(heapq, _name))
+for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
+    polyfill(getattr(c_bisect, _name), getattr(bisect, _name))
+polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed

@@ -1,0 +1,46 @@
+"""Python forms of the C functions of `bisect`; they are traced in place of the originals."""
+
+from collections.abc import Callable
+from typing import Any
+
+Key = Callable[[Any], Any]
+
+
+def bisect_right(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> int:
+    """`bisect.bisect_right`."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if x < (a[middle] if key is None else key(a[middle])):
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+def bisect_left(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> int:
+    """`bisect.bisect_left`."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    if hi is None:
+        hi = len(a)
+    while lo < hi:
+        middle = (lo + hi) // 2
+        if (a[middle] if key is None else key(a[middle])) < x:
+            lo = middle + 1
+        else:
+            hi = middle
+    return lo
+
+
+def insort_right(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> None:
+    """`bisect.insort_right`."""
+    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def insort_left(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> None:
+    """`bisect.insort_left`."""
+    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
