@@ -4,6 +4,7 @@ Inline caches and EXTENDED_ARG prefixes are hidden, jumps and exception regions 
 instructions. Specialised and instrumented instructions are never seen: `co_code` is without them.
 """
 
+import opcode
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Final
@@ -93,7 +94,7 @@ def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
             number, value = raw[unit * 2], value << 8 | raw[unit * 2 + 1]
         name = NAMES.get(number)
         if name is None:
-            raise UnknownOpcode(f"number {number}", unit * 2, repr(code))
+            raise UnknownOpcode(opcode.opname[number], unit * 2, repr(code))
         kind = _KINDS[number]
         decoder = decoders.get(kind)
         argument = decoder(value) if decoder is not None else (value or None)

@@ -34,8 +34,8 @@ def lift(emitter: Emitter, n: int) -> None:
 def reverse(emitter: Emitter, n: int) -> None:
     """Turn the n topmost slots around."""
     # SWAP reaches only from the top: fetch each slot of the lower half up, exchange, and put it back.
-    for low in range(n, n // 2 + 1, -1):
-        high = n + 1 - low
+    for high in range(1, n // 2 + 1):
+        low = n + 1 - high
         if high == 1:
             emitter.emit("SWAP", low)
         else:

@@ -1,0 +1,127 @@
+"""The verifier finds what would crash CPython."""
+
+import opcode
+
+import pytest
+
+from framesmith.bytecode.assemble import assemble
+from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.instruction import ExceptionRegion, Instruction
+from framesmith.bytecode.verify import verify, verify_parts
+
+
+def sample(x, y):
+    for i in x:
+        try:
+            y(i)
+        except ValueError:
+            return i
+    return y
+
+
+def parts():
+    return disassemble(sample.__code__)
+
+
+def checks(broken):
+    return {problem.check for problem in verify_parts(broken)}
+
+
+def test_compiled_code_is_sound():
+    assert verify(sample.__code__) == []
+
+
+def test_a_missing_pop_is_found():
+    broken = parts()
+    broken.instructions = [one for one in broken.instructions if one.name != "POP_TOP"]
+    assert checks(broken) == {"depth"}
+
+
+def test_an_empty_stack_is_found():
+    broken = parts()
+    broken.instructions.insert(1, Instruction("POP_TOP"))
+    (problem,) = verify_parts(broken)
+    assert problem.check == "depth" and "empty stack" in problem.message
+
+
+def test_a_jump_out_of_the_code_is_found():
+    broken = parts()
+    jump = next(one for one in broken.instructions if one.target is not None)
+    jump.target = Instruction("NOP")
+    (problem,) = verify_parts(broken)
+    assert problem.check == "jump" and "-->" in str(problem)
+
+
+def test_a_region_out_of_the_code_is_found():
+    broken = parts()
+    broken.regions[0].target = Instruction("NOP")
+    assert checks(broken) == {"region"}
+
+
+def test_a_region_deeper_than_its_code_is_found():
+    broken = parts()
+    first = broken.instructions[0]
+    handler = broken.regions[0].target
+    broken.regions.insert(0, ExceptionRegion(first, broken.instructions[1], handler, 1))
+    assert "region" in checks(broken)
+
+
+def test_unknown_names_are_found():
+    broken = parts()
+    broken.instructions.insert(1, Instruction("LOAD_FAST", "nowhere"))
+    broken.instructions.insert(2, Instruction("LOAD_DEREF", "x"))
+    assert "name" in checks(broken)
+
+
+def test_falling_off_the_end_is_found():
+    broken = parts()
+    broken.instructions.append(Instruction("NOP"))
+    broken.instructions[0].name = "NOP"
+    last = next(index for index, one in enumerate(broken.instructions) if one.name == "RETURN_VALUE")
+    del broken.instructions[last + 1 :]
+    broken.instructions[last] = Instruction("NOP")
+    broken.regions = []
+    for one in broken.instructions:
+        one.target = broken.instructions[-1] if one.target is not None else None
+    assert checks(broken) & {"flow", "depth"}
+
+
+def test_a_stack_that_is_too_small_is_found():
+    broken = sample.__code__.replace(co_stacksize=1)
+    assert [problem.check for problem in verify(broken)] == ["stacksize"]
+
+
+def test_damaged_bytes_are_found():
+    raw = bytearray(sample.__code__.co_code)
+    raw[2] = opcode.opmap["JUMP_FORWARD"]
+    raw[3] = 255
+    assert [problem.check for problem in verify(sample.__code__.replace(co_code=bytes(raw)))] == ["readable"]
+
+
+def test_a_null_used_as_a_value_is_found():
+    broken = parts()
+    broken.instructions[1:] = [Instruction("PUSH_NULL"), Instruction("RETURN_VALUE")]
+    broken.regions = []
+    assert checks(broken) == {"null"}
+
+
+def test_a_wrong_argument_count_is_found():
+    broken = parts()
+    broken.argcount = 9
+    assert checks(broken) == {"signature"}
+
+
+def test_the_generator_flag_has_to_fit():
+    broken = parts()
+    broken.flags |= 0x20
+    assert checks(broken) == {"flow"}
+
+
+@pytest.mark.parametrize("name", ["NO_SUCH_THING", "CACHE"])
+def test_assembling_an_unknown_instruction_names_it(name):
+    broken = parts()
+    broken.instructions.insert(1, Instruction(name))
+    assert checks(broken) == {"opcode"}
+    with pytest.raises(AssembleError, match=f"no instruction '{name}' in this version"):
+        assemble(broken)
