@@ -20,7 +20,6 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
-from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 
@@ -103,11 +102,8 @@ class ListTracker(Tracker):
             return
         value = value.realize()
         if not (defines(value.python_type, "__iter__") or defines(value.python_type, "__getitem__")):
-            plain = place.step in (None, 1)
-            raise_observed(
-                TypeError,
-                "can only assign an iterable" if plain else "must assign iterable to extended slice",
-            )
+            with user_errors():  # the real list words it, differently in each Python version
+                list(self.items)[place] = 0  # type: ignore[call-overload]
         values = unpack(tx, value)
         tx.mutations.note(self)
         with user_errors():

@@ -143,10 +143,12 @@ def _pairs(tx: TraceContext, value: DictTracker) -> str:
 def _dict(tx: TraceContext, value: Tracker) -> str:
     assert isinstance(value, DictTracker)
     if value.kind is OrderedDict:
+        if not value.items(tx):
+            return "OrderedDict()"
         if repr(OrderedDict(a=1)) == "OrderedDict({'a': 1})":  # since 3.12
-            return f"OrderedDict({{{_pairs(tx, value)}}})" if value.entries else "OrderedDict()"
+            return f"OrderedDict({{{_pairs(tx, value)}}})"
         pairs = [f"({repr_text(tx, key)}, {repr_text(tx, item)})" for key, item in value.items(tx)]
-        return f"OrderedDict([{', '.join(pairs)}])" if pairs else "OrderedDict()"
+        return f"OrderedDict([{', '.join(pairs)}])"
     if value.kind is defaultdict:
         factory = repr_text(tx, value.factory or Constant(None))
         return f"defaultdict({factory}, {{{_pairs(tx, value)}}})"
