@@ -4,6 +4,7 @@
 """
 
 import sys
+import typing
 from abc import ABCMeta
 from types import FunctionType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
@@ -18,6 +19,7 @@ from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.truth import truth_of
 
 _MISSING: Final = object()
+_BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
 def static_lookup(kind: type, name: str) -> object:
@@ -57,6 +59,9 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
     if issubclass(classinfo.python_type, type):
         return [classinfo]
     value = classinfo.as_python_constant() if classinfo.is_python_constant() else None
+    origin = get_origin(value)
+    if type(value) is _BARE_ALIAS and isinstance(origin, type):
+        return [class_tracker(tx, origin)]
     if isinstance(value, UnionType) or get_origin(value) is Union:
         members = [type(None) if member is None else member for member in get_args(value)]
         if all(isinstance(member, type) for member in members):

@@ -1,26 +1,26 @@
 """Instances of classes that derive from builtin types: wrapping existing ones, `__new__` and `__init__` of the base."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
-from framesmith.guards.sources import CallResult
+from framesmith.guards.sources import Attribute, CallResult
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import list_storage
-from framesmith.variables.builtin_types.sets import set_storage
+from framesmith.variables.builtin_types.sets import SetTracker, set_storage
 from framesmith.variables.builtin_types.tuples import TupleTracker, tuple_storage
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.objects.construction import check_class, new_instance
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
-from framesmith.variables.objects.lookup import overridden
+from framesmith.variables.objects.lookup import is_heap_type, overridden
 
 
 def _plain_list(value: object) -> list[object]:
@@ -81,6 +81,7 @@ _PLAIN: Final[dict[type, Callable[[object], object]]] = {
     frozenset: _plain_frozenset,
     dict: _plain_dict,
     OrderedDict: _plain_ordered,
+    defaultdict: _plain_dict,
     str: _plain_str,
     int: _plain_int,
     float: _plain_float,
@@ -92,6 +93,15 @@ def _dict_storage(tx: TraceContext, value: dict[object, object], source: Source,
     return DictTracker(source, kind, value)
 
 
+def _default_storage(
+    tx: TraceContext, value: dict[object, object], source: Source, kind: type
+) -> DictTracker:
+    if not isinstance(value, defaultdict) or overridden(kind, defaultdict, "default_factory"):
+        return DictTracker(source, kind, value).unsupported("an override of what a defaultdict does")
+    factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
+    return DictTracker(source, kind, value, factory)
+
+
 Storage = Callable[..., Tracker]
 _STORAGE: Final[dict[type, Storage]] = {
     list: list_storage,
@@ -99,6 +109,7 @@ _STORAGE: Final[dict[type, Storage]] = {
     set: set_storage,
     dict: _dict_storage,
     OrderedDict: _dict_storage,
+    defaultdict: _default_storage,
 }
 _READING: Final = ("__getitem__", "__len__", "__iter__", "__contains__", "keys", "__getattribute__")
 
@@ -129,7 +140,7 @@ def _payload(tx: TraceContext, kind: type, base: type, value: object, source: So
     if not any(overridden(kind, base, name) for name in _READING):
         return storage(tx, value, source, kind)
     part = storage(tx, content, copy, kind)
-    if isinstance(part, DictTracker):
+    if isinstance(part, DictTracker | SetTracker):
         part.complete(tx)
     part.source = source  # changes are replayed on the instance itself
     return part
@@ -139,7 +150,9 @@ def _payload(tx: TraceContext, kind: type, base: type, value: object, source: So
 def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`list.__new__(cls, ...)`: an empty container; the arguments are for `__init__`."""
     kind = check_class(tx, cls)
-    return cls.call(tx, (), {}) if builtin_base(kind) is None else new_instance(tx, kind)
+    if not is_heap_type(kind):
+        return cls.call(tx, (), {})
+    return cls.unsupported("making an instance") if builtin_base(kind) is None else new_instance(tx, kind)
 
 
 def _immutable_new(base: type) -> None:
@@ -193,6 +206,20 @@ def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: T
     owner = self.owner if isinstance(self, DictTracker) and self.owner is not None else self
     if (args or kwargs) and overridden(owner.python_type, OrderedDict, "__setitem__"):
         return owner.unsupported("OrderedDict.__init__ with a __setitem__ of its own")
+    if args or kwargs:
+        _call_row(tx, dict.update, self, *args, **kwargs)
+    return Constant(None)
+
+
+@CALLABLES.row(defaultdict.__init__)
+def default_init(
+    tx: TraceContext, self: Tracker, factory: Tracker | None = None, /, *args: Tracker, **kwargs: Tracker
+) -> Tracker:
+    """`defaultdict.__init__(self, factory, ...)`."""
+    if not isinstance(self, DictTracker):
+        return self.unsupported("defaultdict.__init__")
+    tx.mutations.note(self)
+    self.factory = factory
     if args or kwargs:
         _call_row(tx, dict.update, self, *args, **kwargs)
     return Constant(None)

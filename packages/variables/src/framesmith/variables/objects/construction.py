@@ -1,6 +1,6 @@
 """Making instances: `cls(...)` as `type.__call__` does it, `object.__new__`, and which tracker an instance gets."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -54,6 +54,7 @@ _EMPTY_PAYLOADS: Final[dict[type, Callable[[], Tracker]]] = {
     list: lambda: ListTracker([]),
     dict: lambda: new_dict([]),
     OrderedDict: lambda: new_dict([], OrderedDict),
+    defaultdict: lambda: new_dict([], defaultdict),
     set: lambda: SetTracker(),
 }
 

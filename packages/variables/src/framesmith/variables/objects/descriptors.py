@@ -6,6 +6,7 @@ instance itself holds in `instances`.
 
 import functools
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -34,6 +35,7 @@ NATIVE_METHODS: Final = (
     ClassMethodDescriptorType,
     BuiltinFunctionType,
 )
+STORING: Final = (list, dict, tuple, set, frozenset, str, bytes, int, float, complex, deque)
 FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
 
 

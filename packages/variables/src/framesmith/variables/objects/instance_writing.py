@@ -1,7 +1,7 @@
 """The code written after the graph for instances: building new ones and replaying changes, without user code."""
 
 import functools
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Final, Protocol
@@ -40,11 +40,17 @@ def fill_ordered(target: OrderedDict[object, object], items: Mapping[object, obj
         OrderedDict.__setitem__(target, key, value)
 
 
+def fill_default(target: defaultdict[object, object], plain: defaultdict[object, object]) -> None:
+    """Take over the factory and the items."""
+    defaultdict.__init__(target, plain.default_factory, plain)
+
+
 _FILL: Final[dict[type, Callable[..., object]]] = {
     list: list.extend,
     dict: dict.update,
     set: set.update,
     OrderedDict: fill_ordered,
+    defaultdict: fill_default,
 }
 _IMMUTABLE: Final = (tuple, frozenset, str, bytes, int, float, complex)
 _EMPTY: Final = (object, SimpleNamespace)

@@ -31,11 +31,11 @@ from framesmith.variables.objects.descriptors import (
 )
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, is_heap_type, peek
-from framesmith.variables.objects.special_methods import SpecialMethods, observed_is
+from framesmith.variables.objects.special_methods import SpecialMethods, observed_is, overrides_iteration
 
 _PLAIN_TYPES: Final = (
     object, list, dict, tuple, set, frozenset, str, bytes, int, float, complex, BaseException, deque, OrderedDict,
-    defaultdict, SimpleNamespace,
+    defaultdict, SimpleNamespace, property, staticmethod, classmethod,
 )  # fmt: skip
 GENERIC: Final[dict[str, frozenset[object]]] = {
     name: frozenset(vars(kind)[name] for kind in _PLAIN_TYPES if name in vars(kind))
@@ -284,6 +284,12 @@ class InstanceTracker(SpecialMethods):
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
         self._read_slots[descriptor] = lazy(tx, real, source)
         return self._read_slots[descriptor]
+
+    def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:
+        """A C method; copies of a dict subclass go by its own `__iter__`, if it has one."""
+        if getattr(descriptor, "__name__", "") == "copy" and overrides_iteration(self):
+            return self.unsupported("copy() with an __iter__ of its own")
+        return super().bind_native(tx, descriptor)
 
     def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """`__class__` and `__dict__`; other C attributes are unknown here."""

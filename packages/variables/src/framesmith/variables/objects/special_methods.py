@@ -6,6 +6,7 @@ them; what an object is otherwise lives in `instances` and `classes`.
 """
 
 from collections.abc import Hashable
+from types import FunctionType
 from typing import final
 
 from framesmith.variables.callables.functions import complete
@@ -16,7 +17,7 @@ from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.attribute_errors import missing_attribute
-from framesmith.variables.objects.descriptors import NATIVE_METHODS, Holder, begin_get
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Holder, begin_get
 from framesmith.variables.objects.identity import note_hashed, tell_apart
 from framesmith.variables.objects.lookup import Found, find, peek
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
@@ -35,6 +36,12 @@ def is_native(found: Found) -> bool:
 def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
     """Whether the user's exception is an instance of one of the builtin exceptions."""
     return issubclass(error.exception.python_type, kinds)
+
+
+def overrides_iteration(instance: Tracker) -> bool:
+    """Whether a dict subclass has its own `__iter__`: C code then copies it by its methods (`dict_merge`)."""
+    kind = instance.python_type
+    return issubclass(kind, dict) and type(peek(kind, "__iter__")) is FunctionType
 
 
 def native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
@@ -58,8 +65,10 @@ class SpecialMethods(Holder):
     payload: Tracker | None = None
 
     def storage(self) -> Tracker:
-        """The builtin part, if there is one."""
-        return self if self.payload is None else self.payload
+        """The builtin part, if there is one. The content of a builtin base that is not modelled is unknown."""
+        if self.payload is not None:
+            return self.payload
+        return self.unsupported("use of its content") if issubclass(self.python_type, STORING) else self
 
     # -- asking ------------------------------------------------------------------------------------
     def special(self, tx: TraceContext, name: str) -> Found | None:
@@ -236,6 +245,8 @@ class SpecialMethods(Holder):
             return None
         if is_native(found):
             part = self.builtin_part(f"operator {symbol}")
+            if overrides_iteration(self):
+                return self.unsupported(f"operator {symbol} with an __iter__ of its own")
             return native_binary(tx, symbol, part, other.storage())
         return self._operate(tx, found, other)
 
