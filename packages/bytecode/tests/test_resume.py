@@ -1,6 +1,7 @@
 """Continuations: from every operation of many functions, compared with the run that was not interrupted."""
 
 import sys
+import traceback
 import types
 from pathlib import Path
 
@@ -8,12 +9,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from programs import GENERATORS, PROGRAMS
+from programs import GENERATORS, PROGRAMS, cells, current
 
-from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.errors import ResumeError
+from framesmith.bytecode.meaning import NULL_FIRST, Kind, read
 from framesmith.bytecode.reference import Paused, Returned, SavedException, SavedOffset, execute, frame_of
 from framesmith.bytecode.reference_operations import NULL
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.bytecode.verify import verify
 
 _KNOWN = {}
 RAISING = {
@@ -96,6 +99,7 @@ def continuation(function, frame, index, raises=None):
     made = _KNOWN.get(key)
     if made is None:
         made = _KNOWN[key] = resume_function(code, index, layout)
+        assert verify(made) == []
     closure = [frame.free[name] for name in code.co_freevars]
     for name in code.co_cellvars:
         value = frame.slots.get(name)
@@ -355,3 +359,93 @@ def test_an_exception_can_be_raised_at_every_step(function, args):
             continue
         assert outcome(natively) == expected, at
         assert repr(log) == repr(expected_log), at
+
+
+def divide(a, b):
+    c = a + b
+    return c // b
+
+
+def index_of(function, kind, nth=0):
+    return [i for i, one in enumerate(read(function.__code__).operations) if one.kind is kind][nth]
+
+
+def resumed_function(function, index, stack=(), names=(), raises=False):
+    code = resume_function(function.__code__, index, ResumeLayout(tuple(stack), tuple(names), raises))
+    return types.FunctionType(code, function.__globals__)
+
+
+def test_a_traceback_shows_the_users_function_and_line():
+    resumed = resumed_function(divide, index_of(divide, Kind.BINARY, 1), [Slot.VALUE, Slot.VALUE], ["a", "b"])
+    with pytest.raises(ZeroDivisionError) as caught:
+        resumed(1, 0, 1, 0)
+    entry = traceback.extract_tb(caught.value.__traceback__)[-1]
+    first = divide.__code__.co_firstlineno
+    assert (entry.name, entry.lineno, entry.filename) == ("divide", first + 2, divide.__code__.co_filename)
+    assert resumed.__code__.co_qualname == "divide" and resumed.__code__.co_firstlineno == first
+
+
+def test_arguments_for_the_stack_are_no_locals_afterwards():
+    def function(f, a):
+        return f(a, locals())
+
+    index = index_of(function, Kind.LOAD_LOCAL, 1)
+    depth = len(stack_of(function, index))
+    resumed = resumed_function(function, index, stack_of(function, index), ["f", "a"])
+    values = [lambda a, found: found] if depth == 2 else [lambda a, found: found]
+    assert set(resumed(*values, None, 5)) == {"f", "a"}
+
+
+def stack_of(function, index):
+    """Slots before the argument of the only call: the callable and its NULL."""
+    return [Slot.NULL, Slot.VALUE] if NULL_FIRST else [Slot.VALUE, Slot.NULL]
+
+
+def test_the_callers_exception_is_current_again_afterwards():
+    def function(log):
+        try:
+            raise KeyError("inner")
+        except KeyError:
+            log.append(current())
+        log.append(current())
+
+    index = index_of(function, Kind.LOAD_LOCAL)
+    resumed = resumed_function(function, index, [Slot.HANDLED], ["log"])
+    log, error = [], KeyError("given")
+    try:
+        raise OSError("outer")
+    except OSError:
+        resumed(error, log)
+    assert log == [("KeyError", "'given'"), ("OSError", "outer")]
+    assert error.__context__ is None and error.__traceback__ is None
+
+
+def test_wrong_layouts_are_refused_with_the_line():
+    index = index_of(divide, Kind.BINARY)
+    with pytest.raises(
+        ResumeError, match=r"\(binary, line \d+\) of divide has 2 stack slots, the layout gives 1"
+    ):
+        resume_function(divide.__code__, index, ResumeLayout((Slot.VALUE,), ()))
+    with pytest.raises(ResumeError, match="divide has no local named z"):
+        resume_function(divide.__code__, index, ResumeLayout((Slot.VALUE, Slot.VALUE), ("z",)))
+    with pytest.raises(ResumeError, match="no number 999"):
+        resume_function(divide.__code__, 999, ResumeLayout((), ()))
+    with pytest.raises(ResumeError, match="body of a class or a module"):
+        resume_function(compile("x = 1", "m.py", "exec"), 1, ResumeLayout((), ()))
+
+
+def test_a_place_before_the_start_is_refused():
+    with pytest.raises(ResumeError, match="before its start"):
+        resume_function(cells.__code__, 0, ResumeLayout((), ()))
+
+
+def test_more_than_sixteen_slots_on_the_stack():
+    source = "def f(" + ", ".join(f"a{i}" for i in range(20)) + "):\n    return g("
+    source += ", ".join(f"a{i}" for i in range(20)) + ")\n"
+    scope = {"g": lambda *values: values}
+    exec(source, scope)
+    function = scope["f"]
+    index = index_of(function, Kind.CALL)
+    slots = [Slot.NULL, Slot.VALUE] if NULL_FIRST else [Slot.VALUE, Slot.NULL]
+    resumed = resumed_function(function, index, [*slots, *[Slot.VALUE] * 20], function.__code__.co_varnames)
+    assert resumed(scope["g"], *range(20), *range(20)) == tuple(range(20))

@@ -86,8 +86,8 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     those of `code`, then its cells.
     """
     reading = read(code)
-    _check(reading, operation_index, layout)
     parts = disassemble(code)
+    _check(reading, parts, operation_index, layout)
     body, regions = parts.instructions, parts.regions
     parts.instructions, parts.regions = [], []
     stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not Slot.NULL)
@@ -109,12 +109,15 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     return assemble(parts)
 
 
-def _check(reading: Reading, index: int, layout: ResumeLayout) -> None:
+def _check(reading: Reading, parts: CodeParts, index: int, layout: ResumeLayout) -> None:
     code = reading.code
     if not code.co_flags & inspect.CO_OPTIMIZED:
         raise ResumeError(f"{code.co_qualname} is the body of a class or a module, it cannot be continued")
     if not 0 <= index < len(reading.operations):
         raise ResumeError(f"{code.co_qualname} has {len(reading.operations)} operations, no number {index}")
+    starts = next((n for n, one in enumerate(parts.instructions) if one.name == "RESUME"), 0)
+    if reading.operations[index].instruction < starts:
+        raise ResumeError(f"operation {index} of {code.co_qualname} stands before its start; call it anew")
     depth = stack_depths(reading)[index]
     given = sum(_SIZES[slot] for slot in layout.stack)
     if depth != given:
