@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from framesmith.graph import Recorder
 from framesmith.guards import GuardSet, Scope, Source, first_failure
 from framesmith.guards.sources import Local
+from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import (
     AmbientState,
     Constant,
@@ -205,8 +206,6 @@ def same_methods(value: object, steps: Sequence[tuple[str, tuple[object, ...]]],
             assert expected[0] == "value", (name, args, expected)
             results.append(found)
             wanted.append(expected[1])
-        from framesmith.variables.builtin_types.tuples import TupleTracker
-
         everything = TupleTracker([tracker, *results])
         state, *found_values = trace.finish(everything)
         assert trace.failure(x=copy.deepcopy(value)) is None

@@ -17,10 +17,10 @@ from framesmith.variables.core.pure import register_pure_type
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.operations.index import index_of
 
-UNARY: Final[dict[str, Callable[[object], object]]] = {
-    "-": operator.neg,  # type: ignore[dict-item]  # any operand: its error is the user's
-    "+": operator.pos,  # type: ignore[dict-item]
-    "~": operator.invert,  # type: ignore[dict-item]
+UNARY: Final[dict[str, Callable[..., object]]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
     "not": operator.not_,
 }
 

@@ -26,7 +26,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
 CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, deque, tuple, bytearray)
@@ -59,7 +59,7 @@ class ExistingIterator(IteratorTracker):
             self.exhausted = True
             return None
         tx.guard(self, IteratorHasAtLeast(self.taken + 1))
-        item = tx.wrap(peek(self.value, self.taken), IteratorPeek(self.source, self.taken))
+        item = lazy(tx, peek(self.value, self.taken), IteratorPeek(self.source, self.taken))
         tx.mutations.note(self)
         self.taken += 1
         return item
@@ -86,7 +86,9 @@ class ExistingIterator(IteratorTracker):
     def replay(self, writer: Writer) -> None:
         """Move the real iterator."""
         place = writer.load(self.source)
-        if self.taken:
+        if self.taken == 1:
+            writer.statement(f"{writer.constant(next, 'next')}({place})")
+        elif self.taken:
             writer.statement(f"{writer.constant(step_on, 'step_on')}({place}, {self.taken})")
         if self.exhausted:
             writer.statement(f"{writer.constant(next, 'next')}({place}, None)")

@@ -1,7 +1,8 @@
 """`list`: the tracker. Its methods stand in `list_methods`."""
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import final
+import operator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import LengthIs, TypeIs
@@ -21,6 +22,8 @@ from framesmith.variables.core.builtin_methods import builtin_attribute, defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
+STORE: Final[Callable[..., None]] = operator.setitem
 
 
 @final
@@ -103,7 +106,7 @@ class ListTracker(Tracker):
         value = value.realize()
         if not (defines(value.python_type, "__iter__") or defines(value.python_type, "__getitem__")):
             with user_errors():  # the real list words it, differently in each Python version
-                list(self.items)[place] = 0  # type: ignore[call-overload]
+                STORE(list(self.items), place, 0)
         values = unpack(tx, value)
         tx.mutations.note(self)
         with user_errors():

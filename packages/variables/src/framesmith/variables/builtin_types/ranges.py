@@ -1,7 +1,7 @@
 """`range` and its iterator."""
 
-from collections.abc import Hashable
-from typing import final
+from collections.abc import Callable, Hashable
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
@@ -17,6 +17,9 @@ from framesmith.variables.core.folding import register_builder
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.operations.index import index_of
+
+INDEX: Final[Callable[..., int]] = range.index
+COUNT: Final[Callable[..., int]] = range.count
 
 
 @final
@@ -163,13 +166,13 @@ def range_index(tx: TraceContext, self: RangeTracker, value: Tracker, /) -> Trac
     """`self.index(value)`."""
     known = _known(value)
     with user_errors():
-        return Constant(self.value.index(known))  # type: ignore[arg-type]  # its own error is the user's
+        return Constant(INDEX(self.value, known))
 
 
 @CALLABLES.row(range.count)
 def range_count(tx: TraceContext, self: RangeTracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
-    return Constant(self.value.count(_known(value)))  # type: ignore[arg-type]  # any value is counted
+    return Constant(COUNT(self.value, _known(value)))
 
 
 @CALLABLES.row(range.__reversed__)

@@ -208,8 +208,10 @@ class SetTracker(Tracker):
 
     # -- slots -------------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
-        """Whether all members are known and it was read whole."""
-        if self._visiting or not self.is_complete:
+        """Whether all members are known, it was read whole, and a copy gives them in the same order."""
+        if self._visiting or not self.is_complete or not self.order_known:
+            return False
+        if self.kind is set and [*self.content.copy()] != [*self.content]:
             return False
         self._visiting = True
         try:
@@ -219,8 +221,9 @@ class SetTracker(Tracker):
 
     def as_python_constant(self) -> object:
         """A fresh set of the values."""
-        values = [self.members[name].as_python_constant() for name in self.content]
-        return frozenset(values) if issubclass(self.kind, frozenset) else set(values)
+        if issubclass(self.kind, frozenset):
+            return frozenset([self.members[name].as_python_constant() for name in self.content])
+        return set(self.content) if self.kind is set else self.unsupported("a constant")
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods."""

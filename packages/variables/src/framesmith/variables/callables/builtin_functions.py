@@ -2,6 +2,7 @@
 break the graph. Constructors stand in `constructors`, reductions and sorting in `reductions`."""
 
 import builtins
+from types import GeneratorType
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
@@ -10,6 +11,7 @@ from framesmith.variables.callables.sentinels import CallIterator
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import binary
@@ -36,6 +38,10 @@ def call_next(tx: TraceContext, iterator: Tracker, default: Tracker | None = Non
     """`next(iterator[, default])`."""
     if not defines(iterator.python_type, "__next__"):
         raise_observed(TypeError, f"'{iterator.python_type.__name__}' object is not an iterator")
+    if (
+        default is None and iterator.python_type is GeneratorType
+    ):  # its StopIteration carries what it returned
+        return iterator.attribute(tx, "__next__").call(tx, [], {})
     found = iterator.advance(tx)
     if found is not None:
         return found
@@ -91,10 +97,7 @@ def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE)
     operands = (base, exp, mod)
     if not all(isinstance(operand, Constant) for operand in operands):
         return base.unsupported("pow() with a modulus")
-    try:
-        return Constant(pow(*[operand.as_python_constant() for operand in operands]))  # type: ignore[call-overload]
-    except (TypeError, ValueError, ZeroDivisionError) as error:
-        return raise_observed(type(error), *error.args)
+    return fold(tx, pow, operands)
 
 
 @CALLABLES.row(hash)

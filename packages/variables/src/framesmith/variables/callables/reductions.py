@@ -1,6 +1,7 @@
 """Rows for the builtins that run over an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from framesmith.variables.builtin_types.iterator_chains import is_none
 from framesmith.variables.builtin_types.iterators import unpack
@@ -13,6 +14,8 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare, known_truth
+
+SUM: Final[Callable[..., object]] = sum
 
 
 @CALLABLES.row(sum)
@@ -28,7 +31,7 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
         known += 1
     if known and isinstance(total, Constant):
         values = [item.as_python_constant() for item in items[:known]]
-        total = fold(tx, lambda first: sum(values, first), [total])  # type: ignore[arg-type]  # any values
+        total = fold(tx, lambda first: SUM(values, first), [total])
         items = items[known:]
     for item in items:
         total = binary(tx, "+", total, item)

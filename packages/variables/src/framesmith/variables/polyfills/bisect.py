@@ -1,12 +1,21 @@
 """Python forms of the C functions of `bisect`; they are traced in place of the originals."""
 
-from collections.abc import Callable
-from typing import Any
-
-Key = Callable[[Any], Any]
+from collections.abc import Callable, MutableSequence
+from typing import Protocol
 
 
-def bisect_right(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> int:
+class Ordered(Protocol):
+    """Anything that defines `<`."""
+
+    def __lt__(self, other: object, /) -> object: ...
+
+
+Key = Callable[[Ordered], Ordered]
+
+
+def bisect_right(
+    a: MutableSequence[Ordered], x: Ordered, lo: int = 0, hi: int | None = None, *, key: Key | None = None
+) -> int:
     """`bisect.bisect_right`."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
@@ -21,7 +30,9 @@ def bisect_right(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key
     return lo
 
 
-def bisect_left(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> int:
+def bisect_left(
+    a: MutableSequence[Ordered], x: Ordered, lo: int = 0, hi: int | None = None, *, key: Key | None = None
+) -> int:
     """`bisect.bisect_left`."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
@@ -36,11 +47,15 @@ def bisect_left(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key 
     return lo
 
 
-def insort_right(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> None:
+def insort_right(
+    a: MutableSequence[Ordered], x: Ordered, lo: int = 0, hi: int | None = None, *, key: Key | None = None
+) -> None:
     """`bisect.insort_right`."""
     a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
 
 
-def insort_left(a: Any, x: Any, lo: int = 0, hi: int | None = None, *, key: Key | None = None) -> None:
+def insort_left(
+    a: MutableSequence[Ordered], x: Ordered, lo: int = 0, hi: int | None = None, *, key: Key | None = None
+) -> None:
     """`bisect.insort_left`."""
     a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)

@@ -4,9 +4,16 @@ The algorithm is the textbook binary heap in the order of comparisons of CPython
 is taken out is replaced by the last one, which sinks to a leaf and rises again.
 """
 
-from typing import Any
+from typing import Protocol
 
-Heap = list[Any]  # items of any type that defines `<`
+
+class Ordered(Protocol):
+    """Anything that defines `<`."""
+
+    def __lt__(self, other: object, /) -> object: ...
+
+
+Heap = list[Ordered]
 
 
 def rise(heap: Heap, first: int, place: int) -> None:
@@ -36,7 +43,7 @@ def sink(heap: Heap, place: int) -> None:
     rise(heap, first, place)
 
 
-def heappush(heap: Heap, item: object, /) -> None:
+def heappush(heap: Heap, item: Ordered, /) -> None:
     """`heapq.heappush`."""
     heap.append(item)
     rise(heap, 0, len(heap) - 1)
@@ -52,7 +59,7 @@ def heappop(heap: Heap, /) -> object:
     return smallest
 
 
-def heapreplace(heap: Heap, item: object, /) -> object:
+def heapreplace(heap: Heap, item: Ordered, /) -> object:
     """`heapq.heapreplace`."""
     smallest = heap[0]
     heap[0] = item
@@ -60,7 +67,7 @@ def heapreplace(heap: Heap, item: object, /) -> object:
     return smallest
 
 
-def heappushpop(heap: Heap, item: Any, /) -> object:
+def heappushpop(heap: Heap, item: Ordered, /) -> object:
     """`heapq.heappushpop`."""
     if heap and heap[0] < item:
         item, heap[0] = heap[0], item
