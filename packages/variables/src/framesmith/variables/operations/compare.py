@@ -10,13 +10,13 @@ from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.operations.truth import truth_of
 
-FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
-    "<": operator.lt,  # type: ignore[dict-item]  # any operand: the error is the user's
-    "<=": operator.le,  # type: ignore[dict-item]
+FUNCTIONS: Final[dict[str, Callable[..., object]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
     "==": operator.eq,
     "!=": operator.ne,
-    ">": operator.gt,  # type: ignore[dict-item]
-    ">=": operator.ge,  # type: ignore[dict-item]
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 METHODS: Final[dict[str, str]] = {
     "<": "__lt__",
