@@ -224,3 +224,20 @@ def test_cond_with_a_branch_that_returns_its_operand_breaks():
                 torch.cond, trace.p, trace.wrap(torch.relu_), trace.wrap(torch.cos), TupleTracker([trace.x])
             )
         assert trace.nodes == []
+
+
+@pytest.mark.parametrize(("name", "keyword"), [("addcdiv", "value"), ("addcmul_", "value")])
+def test_a_tensor_stands_for_a_number(name, keyword):
+    expected = getattr(X.clone(), name)(X + 5, X + 6, **{keyword: 0.5})
+    with Trace(x=X.clone(), a=X + 5, b=X + 6, v=torch.tensor(0.5)) as trace:
+        result = trace.method(trace.x, name, trace.a, trace.b, **{keyword: trace.v})
+        found = trace.run(result)[0]
+    assert torch.allclose(found, expected)
+
+
+@pytest.mark.parametrize("function", [torch.add, torch.sub])
+def test_alpha_may_be_a_tensor(function):
+    with Trace(x=X, v=torch.tensor(0.5)) as trace:
+        result = trace.call(function, trace.x, trace.x, alpha=trace.v)
+        found = trace.run(result)[0]
+    assert torch.allclose(found, function(X, X, alpha=0.5))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
+
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register, unify
 from framesmith.graph.break_kinds import CALL_SIGNATURE
-
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker

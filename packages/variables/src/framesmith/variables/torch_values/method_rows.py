@@ -14,9 +14,13 @@ from framesmith.graph.break_kinds import (
     TENSOR_ITEM,
 )
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.torch_values import recipes
 from framesmith.variables.torch_values.class_attributes import class_attribute
 from framesmith.variables.torch_values.graph_calls import graph_call, register_graph_function
 from framesmith.variables.torch_values.tensors import TensorTracker
+
+BEFORE: Final = (recipes,)
+"""Modules whose rows stand before the general rule at the end of this one."""
 
 # Answered by the fake itself. All of their operands are numbers, names or memory formats.
 METADATA: Final = (

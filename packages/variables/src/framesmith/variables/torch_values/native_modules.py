@@ -1,0 +1,48 @@
+"""`torch._VF`: a module object that finds torch's C functions by `__getattr__`."""
+
+from typing import final
+
+import torch
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+from framesmith.guards.sources import Attribute
+from framesmith.variables.core import TraceContext, Tracker, Writer
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+
+@final
+class FunctionModule(Tracker):
+    """The module. Invariant: guarded by identity."""
+
+    def __init__(self, value: object, source: Source) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """A subclass of the type of modules."""
+        return type(self.value)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A function; its row is found by the object."""
+        found = getattr(self.value, name, None)
+        if not callable(found):
+            return self.unsupported(f"reading attribute {name!r}")
+        assert self.source is not None
+        return tx.wrap(found, Attribute(self.source, name))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A module is true."""
+        return True
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The module."""
+        return writer.constant(self.value, "module")
+
+
+@WRAP_RULES.when(65, lambda value: value is torch._VF)
+def wrap_function_module(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """By identity."""
+    tx.guard(source, Identical(value))
+    return FunctionModule(value, source)
