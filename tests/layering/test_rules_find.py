@@ -125,6 +125,11 @@ def test_a_string_that_mentions_an_ignore_comment_is_no_ignore_comment() -> None
     assert budget.count(source("x = '# type: ignore'\n")).ignores == 0
 
 
+def test_a_reason_is_taken_from_the_comments_beside_it() -> None:
+    text = "x = g()  # type: ignore[attr-defined]  # torch leaves it out\ny: Any = 1  # rows differ\nz: Any = 2\n"
+    assert budget.written_reason(source(text)) == "torch leaves it out; rows differ"
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     """A package folder as it should be."""

@@ -1,7 +1,8 @@
 """The budget of `Any` and of ignore comments: a number per file, each with its reason, that can only shrink.
 
 The table is `tests/layering/budget.toml`. `python -m tools.layering.budget` writes it anew from the files and keeps the
-reasons it knows; a new row gets an empty reason, which the test refuses until a person fills it in.
+reasons it knows; a new row gets the comments beside its ignores and mentions, and where there are none an empty
+reason, which the test refuses until a person fills it in.
 """
 
 import ast
@@ -56,6 +57,22 @@ def check(source: Source, row: Row) -> list[Problem]:
     return problems
 
 
+def written_reason(source: Source) -> str:
+    """What the file itself says: the comments beside its ignores, and those on lines that mention `Any`."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(source.text).readline))
+    mentions = {token.start[0] for token in tokens if token.type == tokenize.NAME and token.string == "Any"}
+    found = []
+    for token in tokens:
+        if token.type != tokenize.COMMENT:
+            continue
+        _, mark, beside = token.string[1:].partition("#")
+        if IGNORE.search(token.string):
+            found.append(beside if mark else "")
+        elif token.start[0] in mentions:
+            found.append(token.string[1:])
+    return "; ".join(dict.fromkeys(text.strip() for text in found if text.strip()))
+
+
 def read(path: Path = TABLE) -> dict[str, Row]:
     """The table: path of a file -> its row."""
     if not path.exists():
@@ -72,7 +89,8 @@ def write(path: Path = TABLE) -> None:
     for source in everything():
         used = count(source)
         if used.any or used.ignores:
-            reason = json.dumps(known.get(source.path, Row()).reason, ensure_ascii=False)
+            text = known.get(source.path, Row()).reason or written_reason(source)
+            reason = json.dumps(text, ensure_ascii=False)
             lines += [
                 "",
                 f'["{source.path}"]',

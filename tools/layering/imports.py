@@ -60,10 +60,12 @@ def inside_functions(source: Source) -> list[Problem]:
         if isinstance(node, IMPORTS)
     }
     late = {node for node in ast.walk(source.tree) if is_late_import(node)}
-    found |= {node for node in late if source.path not in LATE or names_ours(node)}
-    return [
-        source.problem(node, "an import inside a function; move it to the top of the file") for node in found
-    ]
+    hidden = {node for node in late if source.path not in LATE or names_ours(node)}
+    texts = {
+        "an import inside a function; move it to the top of the file": found,
+        "an import that no contract sees; write it as one, on top of the file": hidden,
+    }
+    return [source.problem(node, text) for text, nodes in texts.items() for node in nodes]
 
 
 def relative(source: Source) -> list[Problem]:
