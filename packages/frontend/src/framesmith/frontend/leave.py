@@ -5,12 +5,12 @@ from typing import Protocol, final
 
 from framesmith.bytecode.resume import Slot
 from framesmith.variables.core import Null, Tracker
+from framesmith.variables.objects.tracebacks import Passage
 
 from framesmith.frontend.continuations import Point, state_of
 from framesmith.frontend.layout import FrameLayout, layout_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
-from framesmith.frontend.tracebacks import Passage
 from framesmith.frontend.user_stack import location
 from framesmith.frontend.writer import EntryWriter
 
@@ -123,7 +123,7 @@ class Exit:
             depth -= 1
         left = frames[max(depth - 1, 1) :] if not depth else frames[depth - 1 :]
         places = tuple((frame.code, location(frame)[1]) for frame in reversed(left))
-        passed = f"{self._writer.constant(Passage(places), 'passage')}({RAISED})"
+        passed = f"{self._writer.constant(Passage(places, native=True), 'passage')}({RAISED})"
         if not depth:
             return [passed, f"raise {RAISED}"]
         below = [layout_of(outer, outer.index) for outer in frames[: depth - 1]]

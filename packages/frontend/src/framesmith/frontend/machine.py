@@ -206,5 +206,5 @@ class Machine:
     def reraised(self, exception: Tracker) -> ObservedException:
         """An exception on its way on: raised before, so its context stays as it is."""
         error = ObservedException(exception)
-        error.chained = True
+        error.chained = error.again = True
         return error

@@ -322,7 +322,7 @@ class PointOrigin:
         place = self._session.continuation(point, namespaces)
         function = writer.constant(place.dispatcher.function, "continuation")
         listed = "".join(f"{value}, " for value in values)
-        return f"return {writer.constant(Leave, 'Leave')}({function}, ({listed}))"
+        return f"return {writer.constant(Leave, 'Leave')}(({function}, ({listed})))"
 
     @property
     def go_natively(self) -> GoOn:

@@ -12,11 +12,13 @@ from framesmith.graph.break_kinds import NONDETERMINISTIC, RECURSION, UNSUPPORTE
 from framesmith.graph.errors import FakeFailure
 from framesmith.variables.callables.generators import Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, PendingCall, TraceContext, Tracker
+from framesmith.variables.objects.exceptions import ExceptionTracker
 
 from framesmith.frontend.machine import Frame, Machine, frame_of
 from framesmith.frontend.opcodes import catalog
 from framesmith.variables import catalog as tracker_catalog
 from framesmith.frontend.opcodes.table import step_of
+from framesmith.frontend.user_stack import location
 
 assert catalog.FAMILIES and tracker_catalog.FAMILIES
 
@@ -135,6 +137,7 @@ class Translator:
         self._settle_context(error)
         while True:
             frame = machine.frames[-1]
+            self._note_passage(error, frame)
             handler = frame.reading.handlers[frame.current]
             if handler is not None:
                 del frame.stack[handler.depth :]
@@ -146,6 +149,13 @@ class Translator:
             machine.frames.pop()
             if frame.barrier:
                 raise error
+
+    def _note_passage(self, error: ObservedException, frame: Frame) -> None:
+        """The traceback names each frame that the exception comes through, except where it is only raised again."""
+        exception = error.exception.realize()
+        if not error.again and isinstance(exception, ExceptionTracker):
+            exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
+        error.again = False
 
     def _settle_context(self, error: ObservedException) -> None:
         """Implicit chaining: what is being handled becomes the context, once."""
@@ -165,7 +175,7 @@ class Translator:
         machine = self.machine
         if raised is not None:
             error = ObservedException(raised)
-            error.chained = True
+            error.chained = error.again = True
             if not self._is_caught():
                 return Stopped(None, True)
             self._unwind(error)

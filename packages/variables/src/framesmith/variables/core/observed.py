@@ -10,10 +10,11 @@ class ObservedException(Exception):
     """Carries the tracker of the exception that the user's program raises at this point.
 
     It unwinds the tracing stack exactly as the real exception would unwind the user's frames. `chained`
-    says that its `__context__` has been settled.
+    says that its `__context__` has been settled, `again` that its traceback has an entry of the present frame already.
     """
 
     chained: bool = False
+    again: bool = False
 
     def __init__(self, exception: Tracker) -> None:
         super().__init__(exception)

@@ -5,7 +5,7 @@ Raising from a handler goes through `core.raising`, whose maker is registered he
 
 import builtins
 from collections.abc import Iterator, Sequence
-from types import GetSetDescriptorType, MemberDescriptorType, TracebackType
+from types import CodeType, GetSetDescriptorType, MemberDescriptorType, TracebackType
 from typing import Final, NoReturn, final
 
 from framesmith.guards import Source
@@ -25,6 +25,7 @@ from framesmith.variables.objects.descriptors import FieldDescriptor
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import is_heap_type, peek
+from framesmith.variables.objects.tracebacks import Passage, Place
 
 NONE: Final = Constant(None)
 _CHAIN: Final = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
@@ -51,6 +52,7 @@ class ExceptionTracker(InstanceTracker):
         super().__init__(kind, value, source)
         self.fields: dict[str, Tracker] = {}
         self.changed: dict[str, None] = {}
+        self.passed: list[Place] = []
         if value is None:
             self.fields["args"] = TupleTracker(args)
 
@@ -72,8 +74,15 @@ class ExceptionTracker(InstanceTracker):
         tx.mutations.note(self)
         self.fields[name] = value
         self.changed[name] = None
+        if name == "__traceback__":
+            self.passed.clear()
         if name == "__cause__":
             self.set_field(tx, "__suppress_context__", Constant(True))
+
+    def note_passage(self, tx: TraceContext, code: CodeType, line: int) -> None:
+        """The exception comes through a frame that is traced: its traceback will name it."""
+        tx.mutations.note(self)
+        self.passed.append((code, line))
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """C-level fields of the builtin exception classes."""
@@ -138,6 +147,7 @@ class ExceptionTracker(InstanceTracker):
             writer.statement(f"{start}({name}{values})")
         self._write_fields(name, writer, [key for key in self.fields if key != "args"])
         write_attributes(self, name, writer)
+        self._write_passage(name, writer)
         return name
 
     def replay(self, writer: Writer) -> None:
@@ -145,6 +155,11 @@ class ExceptionTracker(InstanceTracker):
         assert self.source is not None
         self._write_fields(writer.load(self.source), writer, list(self.changed))
         replay_instance(self, writer)
+        self._write_passage(writer.load(self.source), writer)
+
+    def _write_passage(self, place: str, writer: Writer) -> None:
+        if self.passed:
+            writer.statement(f"{writer.constant(Passage(tuple(self.passed)), 'passage')}({place})")
 
     def _write_fields(self, place: str, writer: Writer, names: list[str]) -> None:
         ordered = sorted(names, key=lambda name: (name == "__suppress_context__", name == "__context__"))

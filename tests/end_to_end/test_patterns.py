@@ -1,0 +1,104 @@
+"""`match` statements."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from tests.end_to_end.support import check
+
+X = torch.tensor([-1.5, 0.25, 2.0])
+
+
+@dataclasses.dataclass
+class Point:
+    a: object
+    b: object = 0
+
+
+class Slotted:
+    __match_args__ = ("u",)
+
+    def __init__(self, u):
+        self.u = u
+
+
+def classify(x, value):
+    match value:
+        case None | True:
+            return x, "singleton"
+        case 0 | 1:
+            return x, "small"
+        case int(n) if n > 100:
+            return x * n, "big"
+        case int():
+            return x, "int"
+        case "a" | "b" as letter:
+            return x, letter
+        case []:
+            return x, "empty"
+        case [one]:
+            return x, ("one", one)
+        case [first, *middle, Point(a=last)]:
+            return x, (first, middle, last)
+        case (1, [y, z]):
+            return x + y, z
+        case {"k": v, "m": {"n": w}, **rest}:
+            return x * v, w, rest
+        case {"k": v}:
+            return x * v, "k"
+        case Point(a, b=0):
+            return x, ("point", a)
+        case Point(a=Point(a=deep)):
+            return x, ("deep", deep)
+        case Slotted(u):
+            return x, u
+        case float(f) | str(f):
+            return x, f
+        case torch.Tensor():
+            return x + value
+        case _:
+            return x, "other"
+
+
+VALUES = [None, True, 0, 1, 500, 7, "a", "zz", [], [3], (1, 2, Point(9)), (1, [2, 3]), {"k": 2, "m": {"n": 5}, "q": 1}, {"k": 3},
+          {}, Point(4), Point(Point(6), 1), Point(1, 2), Slotted(8), 2.5, X, {1, 2}, range(1), object]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: str(v)[:20].partition(" object")[0])
+def test_match(value):
+    check(classify, X, value)
+
+
+def test_match_falls_through():
+    def f(x, v):
+        match v:
+            case 5:
+                x = x + 1
+        return x
+
+    check(f, X, 4, breaks=0)
+
+
+def test_match_in_a_loop_with_capture():
+    def f(x, items):
+        for item in items:
+            match item:
+                case ("add", n):
+                    x = x + n
+                case ("mul", n):
+                    x = x * n
+                case _:
+                    break
+        return x
+
+    check(f, X, [("add", 1), ("mul", 3), "stop", ("add", 9)])
+
+
+def test_too_many_positional_patterns_raise_like_eager():
+    def f(x, v):
+        match v:
+            case Point(1, 2, 3):
+                return x
+
+    check(f, X, Point(1))
