@@ -416,7 +416,7 @@ class Recorder:
                 after.restore()
                 _let_go(used)
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call),
+            call=finishing.returns_tuple(call, module),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys(outputs)),
             positions=positions,

@@ -8,6 +8,7 @@ iterator is built that stands at the same place, inner iterators (of `zip`, `enu
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from itertools import islice
+from operator import length_hint
 from typing import cast
 
 _DONE = object()
@@ -44,14 +45,14 @@ def can_clone(iterator: object) -> bool:
 
 def peek(iterator: object, ahead: int = 0) -> object:
     """The item that comes after `ahead` others; IndexError when there are fewer."""
-    item = next(islice(clone(iterator), ahead, None), _DONE)
-    if item is _DONE:
-        raise IndexError(f"the iterator has no item {ahead} ahead")
-    return item
+    look = _LOOKS.get(type(iterator))
+    return look(iterator, ahead) if look is not None else _look_slowly(iterator, ahead)
 
 
 def has_at_least(iterator: object, count: int) -> bool:
     """Whether `count` more items will come."""
+    if type(iterator) in _LOOKS:
+        return length_hint(iterator) >= count
     return count <= 0 or next(islice(clone(iterator), count - 1, None), _DONE) is not _DONE
 
 
@@ -137,5 +138,33 @@ _CLONERS: dict[type, Callable[[object], Iterator[object]]] = {
     enumerate: _clone_enumerate,
     zip: _clone_zip,
 }
+
+
+
+def _look_into_sequence(iterator: object, ahead: int) -> object:
+    """The quick way for lists, tuples and ranges: container and position are in `__reduce__`."""
+    reduced = iterator.__reduce__()
+    container = reduced[1][0]  # type: ignore[index]  # a tuple, as pickle demands
+    if type(container) not in _PLAIN_SEQUENCES:
+        return _look_slowly(iterator, ahead)
+    position = reduced[2] if len(reduced) > 2 else None
+    return container[ahead if position is None else position + ahead]
+
+
+_PLAIN_SEQUENCES: frozenset[type] = frozenset({list, tuple, range})
+
+
+def _look_slowly(iterator: object, ahead: int) -> object:
+    """Over a clone."""
+    item = next(islice(clone(iterator), ahead, None), _DONE)
+    if item is _DONE:
+        raise IndexError(f"the iterator has no item {ahead} ahead")
+    return item
+
+
+# Iterators over sequences: they know how many items are left, and where they stand.
+_LOOKS: dict[type, Callable[[object, int], object]] = dict.fromkeys(
+    _types_of(iter([]), iter(()), iter(range(0))), _look_into_sequence
+)
 
 _DESCRIBED = frozenset({*_CLONERS, map, filter})
