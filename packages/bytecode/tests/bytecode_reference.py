@@ -1,8 +1,8 @@
 """A slow interpreter of operations: the definition of every `Kind`, in Python that runs.
 
-For tests (ours and those of programs that read `meaning`) and for reading. A frame can be stopped before any
-operation and its state looked at, which is how continuations are tested. Nothing else in the package uses it. What
-each operation does is in `reference_operations`.
+For tests and for reading. A frame can be stopped before any
+operation and its state looked at, which is how continuations are tested. What
+each operation does is in `bytecode_reference_rows`.
 """
 
 import builtins
@@ -11,8 +11,9 @@ from collections.abc import Callable, Generator
 from types import CellType, FunctionType
 from typing import final
 
+from bytecode_reference_rows import OPERATIONS, Frame, SavedException, SavedOffset
+
 from framesmith.bytecode.meaning import Kind, Operation, Reading, read
-from framesmith.bytecode.reference_operations import OPERATIONS, Frame, SavedException, SavedOffset
 
 Stop = Callable[[Frame, int], bool]
 Yields = Generator[object, object, "Returned | Paused"]

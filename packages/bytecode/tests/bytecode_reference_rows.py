@@ -1,7 +1,7 @@
 """What each operation does to a frame, one small function each, and the table of them.
 
 A function takes the frame and the operation's argument and returns True where the jump is taken. YIELD and
-RETURN leave the frame: they are in `reference`.
+RETURN leave the frame: they are in `bytecode_reference`.
 """
 
 import builtins

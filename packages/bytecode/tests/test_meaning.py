@@ -4,12 +4,12 @@ import opcode
 import types
 
 import pytest
+from bytecode_reference_rows import OPERATIONS
 
 from framesmith.bytecode.errors import UnknownOpcode
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, read, stack_depths
 from framesmith.bytecode.opcodes import NUMBERS
 from framesmith.bytecode.operation_tables import FIXED, PASSED, RULES
-from framesmith.bytecode.reference_operations import OPERATIONS
 
 
 def kinds(function):

@@ -1,20 +1,15 @@
 """Continuations: from every operation of many functions, compared with the run that was not interrupted."""
 
-import sys
 import traceback
 import types
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from programs import GENERATORS, PROGRAMS, cells, current
+from bytecode_programs import GENERATORS, PROGRAMS, cells, current
+from bytecode_reference import Paused, Returned, SavedException, SavedOffset, execute, frame_of
+from bytecode_reference_rows import NULL
 
 from framesmith.bytecode.errors import ResumeError
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, read
-from framesmith.bytecode.reference import Paused, Returned, SavedException, SavedOffset, execute, frame_of
-from framesmith.bytecode.reference_operations import NULL
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
 from framesmith.bytecode.verify import verify
 
@@ -343,7 +338,7 @@ def test_an_exception_can_be_raised_at_every_step(function, args):
                 return None
             if handler is None:
                 raise OSError("injected")
-            from framesmith.bytecode.reference import _unwind
+            from bytecode_reference import _unwind
 
             return drain(execute(frame, _unwind(frame, index, OSError("injected")))).value
 

@@ -46,7 +46,7 @@ def assemble(parts: CodeParts) -> CodeType:
         parts.posonlyargcount,
         parts.kwonlyargcount,
         len(parts.varnames),
-        max(1, parts.stacksize, stack_depth.highest(parts)),
+        max(parts.stacksize, stack_depth.highest(parts)),
         parts.flags,
         _bytes(parts, numbers, starts),
         tuple(constants.values),

@@ -11,13 +11,14 @@ from typing import Final
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, NUMBERS, ArgumentKind
+from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, NUMBERS, VERSION, ArgumentKind
 
 _FIXED: Final = {
     "PRECALL": 0,  # counted as the whole call in 3.11; it moves nothing
     "LOAD_CONST": 1,  # its argument is any value, which stack_effect() takes for a number
     "RETURN_GENERATOR": 1,  # the generator is resumed with a value on its stack
 }
+_RETURN_CONST_SLOT: Final = int(VERSION >= (3, 13))
 _FLAGGED: Final = frozenset(
     name for name, kind in KINDS.items() if kind in (ArgumentKind.NAME_FLAG1, ArgumentKind.NAME_FLAG2)
 )
@@ -97,7 +98,9 @@ def highest(parts: CodeParts) -> int:
         if depth is None:
             continue
         instruction = parts.instructions[index]
-        top = max(top, depth, depth + effect(instruction, False))
+        # 3.13 gives RETURN_CONST, which pushes nothing, the slot of the LOAD_CONST it is made of.
+        extra = _RETURN_CONST_SLOT if instruction.name == "RETURN_CONST" else 0
+        top = max(top, depth + extra, depth + effect(instruction, False))
         if instruction.target is not None:
             top = max(top, depth + effect(instruction, True))
     return top
