@@ -188,7 +188,9 @@ text in words, "a" in words, "ell" in text, 3 in d, 5 in s, 5 in r, 2 in t, "z" 
 list(enumerate(words)), list(enumerate(words, 5)), list(zip(xs, words)), list(map(double, xs)), list(filter(odd, xs)), list(filter(None, [0, 1, ""]))
 list(zip(xs, words, strict=True))
 list(zip(words, xs, strict=True))
-list(reversed(xs)), list(reversed(t))
+list(reversed(xs)), list(reversed(t)), list(reversed(text)), list(reversed(b"ab"))
+a = reversed(text); next(a), a
+a = itertools.compress(xs, [1, 0, 1, 1]); next(a), a
 list(reversed(d)), list(reversed(r)), list(reversed(q)), list(reversed(d.items()))
 next(iter(xs)), next(iter([]), 5)
 next(iter([]))

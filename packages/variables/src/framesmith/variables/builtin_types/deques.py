@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -378,3 +378,6 @@ def not_in_deque(value: Tracker) -> str:
 def deque_reversed(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`reversed(self)`."""
     return DequeIterator(self, backwards=True)
+
+
+register_storage(deque, DequeTracker)

@@ -17,7 +17,7 @@ from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -445,3 +445,6 @@ def build_dict(value: object) -> DictTracker:
 
 register_builder(dict, build_dict)
 register_builder(OrderedDict, build_dict)
+register_storage(dict, DictTracker)
+register_storage(OrderedDict, DictTracker)
+register_storage(defaultdict, DictTracker)

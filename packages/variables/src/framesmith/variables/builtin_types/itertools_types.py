@@ -301,6 +301,39 @@ class StarMapIterator(IteratorTracker):
 
 
 @final
+class CompressIterator(IteratorTracker):
+    """`compress(data, selectors)`."""
+
+    def __init__(self, data: Tracker, selectors: Tracker) -> None:
+        self.data = data
+        self.selectors = selectors
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.compress`."""
+        return itertools.compress
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item whose selector is true."""
+        while (item := self.data.advance(tx)) is not None:
+            selector = self.selectors.advance(tx)
+            if selector is None:
+                return None
+            if known_truth(tx, selector):
+                return item
+        return None
+
+    def children(self) -> Iterator[Tracker]:
+        """Both iterators."""
+        return iter((self.data, self.selectors))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left."""
+        make = writer.constant(itertools.compress, "compress")
+        return f"{make}({writer.value(self.data)}, {writer.value(self.selectors)})"
+
+
+@final
 class PairwiseIterator(IteratorTracker):
     """`pairwise(iterator)`; `before` is the item that the next pair begins with."""
 

@@ -18,7 +18,7 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
@@ -222,3 +222,4 @@ def new_list(value: object) -> ListTracker:
 
 
 register_builder(list, new_list)
+register_storage(list, ListTracker)

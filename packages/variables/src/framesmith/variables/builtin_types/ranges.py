@@ -11,7 +11,7 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import IteratorTracker, found_by_iteration
 from framesmith.variables.builtin_types.sequences import position, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import register_builder
 from framesmith.variables.core.table import CALLABLES
@@ -186,3 +186,6 @@ def _known(value: Tracker) -> object:
     if not isinstance(value, Constant):
         raise GraphBreak(UNSUPPORTED_VALUE, f"searching a range for {value.describe()}")
     return value.value
+
+
+register_storage(range, RangeTracker)

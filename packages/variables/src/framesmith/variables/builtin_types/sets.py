@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -432,3 +432,7 @@ def in_order(value: object) -> object:
 
 def _iterate(value: "set[object] | frozenset[object]") -> Iterator[object]:
     return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
+
+
+register_storage(set, SetTracker)
+register_storage(frozenset, SetTracker, Constant)

@@ -9,7 +9,7 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.sequences import compare_items, user_errors
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -137,3 +137,6 @@ def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> T
     with user_errors():
         found = slice(*values).indices(size)
     return TupleTracker([Constant(number) for number in found])
+
+
+register_storage(slice, SliceTracker)

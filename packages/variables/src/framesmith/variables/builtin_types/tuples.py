@@ -26,7 +26,7 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -331,3 +331,6 @@ def items_of(tracker: Tracker) -> tuple[Tracker, ...]:
 def reversed_tuple(tracker: TupleTracker) -> Tracker:
     """`reversed(self)` of a tuple."""
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
+
+
+register_storage(tuple, TupleTracker, Constant)

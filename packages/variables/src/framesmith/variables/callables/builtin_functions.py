@@ -6,8 +6,9 @@ from types import GeneratorType
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
+from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
-from framesmith.variables.callables.sentinels import CallIterator
+from framesmith.variables.callables.sentinels import CallIterator, SubscriptReversed
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
@@ -15,6 +16,7 @@ from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import binary
+from framesmith.variables.operations.index import index_of
 
 NONE = Constant(None)
 
@@ -58,7 +60,10 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
         return sequence.attribute(tx, "__reversed__").call(tx, [], {})
     if not defines(kind, "__getitem__") or not defines(kind, "__len__"):
         raise_observed(TypeError, f"'{kind.__name__}' object is not reversible")
-    return sequence.unsupported("reversing it")
+    if isinstance(sequence, Constant):
+        characters = sequence.iterate(tx)
+        return ReversedIterator(sequence, unpack(tx, characters), TUPLE_REVERSED)
+    return SubscriptReversed(sequence, index_of(tx, sequence.length(tx)) - 1)
 
 
 @CALLABLES.row(abs)

@@ -9,6 +9,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.itertools_types import (
     AccumulateIterator,
     ChainIterator,
+    CompressIterator,
     CountIterator,
     CycleIterator,
     LongestIterator,
@@ -25,7 +26,7 @@ from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.operations.index import index_of, known_truth
+from framesmith.variables.operations.index import index_of
 
 NONE = Constant(None)
 ZERO = Constant(0)
@@ -130,10 +131,8 @@ def call_zip_longest(tx: TraceContext, *iterables: Tracker, fillvalue: Tracker =
 
 @CALLABLES.row(itertools.compress)
 def call_compress(tx: TraceContext, data: Tracker, selectors: Tracker) -> Tracker:
-    """`compress(data, selectors)`, taken out at once; only when both have an end."""
-    items, tests = unpack(tx, data), unpack(tx, selectors)
-    chosen = [item for item, test in zip(items, tests, strict=False) if known_truth(tx, test)]
-    return iterator_of(tx, TupleTracker(chosen))
+    """`compress(data, selectors)`."""
+    return CompressIterator(*iterators(tx, [data, selectors]))
 
 
 @CALLABLES.row(itertools.product)

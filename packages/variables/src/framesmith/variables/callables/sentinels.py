@@ -1,10 +1,12 @@
-"""`iter(function, sentinel)`."""
+"""`iter(function, sentinel)`, and `reversed` of an object that has a length and subscripts only."""
 
 from collections.abc import Iterator
 from typing import final
 
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.operations.index import known_equal
 
 
@@ -43,6 +45,48 @@ class CallIterator(IteratorTracker):
             none = writer.constant(_nothing, "nothing")
             return f"{make}({none}, None)"
         return f"{make}({writer.value(self.function)}, {writer.value(self.sentinel)})"
+
+
+@final
+class SubscriptReversed(IteratorTracker):
+    """`reversed(sequence)` by the sequence protocol; `index` is -1 once exhausted."""
+
+    def __init__(self, sequence: Tracker, index: int) -> None:
+        self.sequence = sequence
+        self.index = index
+
+    @property
+    def python_type(self) -> type:
+        """`reversed`."""
+        return reversed
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """`sequence[index]`; IndexError and StopIteration end it."""
+        if self.index < 0:
+            return None
+        tx.mutations.note(self)
+        try:
+            item = self.sequence.subscript(tx, Constant(self.index))
+        except ObservedException as error:
+            if not issubclass(error.exception.python_type, IndexError | StopIteration):
+                raise
+            self.index = -1
+            return None
+        self.index -= 1
+        return item
+
+    def children(self) -> Iterator[Tracker]:
+        """The sequence."""
+        yield self.sequence
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `reversed`, moved to the index."""
+        make = writer.constant(reversed, "reversed")
+        if self.index < 0:
+            return f"{make}(())"
+        name = writer.define(self, f"{make}({writer.value(self.sequence)})", "iterator")
+        writer.statement(f"{name}.__setstate__({self.index})")
+        return name
 
 
 def _nothing() -> None:

@@ -30,9 +30,15 @@ from framesmith.variables.core.table import CALLABLES, callable_name
 
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
 _binders: list[Binder] = []
+_storages: dict[type, tuple[type[Tracker], ...]] = {}
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
+
+
+def register_storage(kind: type, *trackers: type[Tracker]) -> None:
+    """Say which trackers the methods of a builtin type work on; any other receiver breaks the graph."""
+    _storages[kind] = trackers
 
 
 def register_binder(binder: Binder) -> Binder:
@@ -68,7 +74,13 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
     receiver = args[0]
     if not issubclass(receiver.python_type, function.__objclass__):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    return [receiver.storage(), *args[1:]] if function.__objclass__ is not object else args
+    expected = _storages.get(function.__objclass__)
+    if function.__objclass__ is object:
+        return args
+    storage = receiver.storage()
+    if expected is not None and not isinstance(storage, expected):
+        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
+    return [storage, *args[1:]]
 
 
 def builtin_attribute(tx: TraceContext, tracker: Tracker, name: str) -> Tracker:

@@ -51,6 +51,8 @@ def heappush(heap: Heap, item: Ordered, /) -> None:
 
 def heappop(heap: Heap, /) -> object:
     """`heapq.heappop`."""
+    if not heap:
+        raise IndexError("index out of range")
     last = heap.pop()
     if not heap:
         return last
@@ -61,6 +63,8 @@ def heappop(heap: Heap, /) -> object:
 
 def heapreplace(heap: Heap, item: Ordered, /) -> object:
     """`heapq.heapreplace`."""
+    if not heap:
+        raise IndexError("index out of range")
     smallest = heap[0]
     heap[0] = item
     sink(heap, 0)
