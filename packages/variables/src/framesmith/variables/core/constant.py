@@ -3,7 +3,7 @@
 import enum
 import math
 from collections.abc import Hashable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Protocol, final
 
 import torch
@@ -151,6 +151,8 @@ class Constant(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
+        if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
+            self.unsupported("hashing it (its class defines __eq__ or __hash__)")
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -164,6 +166,12 @@ class Constant(Tracker):
     def describe(self) -> str:
         """The value for people."""
         return f"{type(self.value).__name__} {self.value!r}"
+
+
+def _hashes_itself(kind: type) -> bool:
+    """Whether an enum class has Python code for hash or equality other than that of the module `enum`."""
+    methods = (getattr(kind, name) for name in ("__hash__", "__eq__"))
+    return any(isinstance(method, FunctionType) and method.__module__ != "enum" for method in methods)
 
 
 def constant_key(value: object) -> Hashable:

@@ -42,6 +42,10 @@ class Lazy(Tracker):
             self._tracker = self._wrap(self._value, self.source)
         return self._tracker
 
+    def storage(self) -> Tracker:
+        """Asks the wrapped value."""
+        return self.realize().storage()
+
     def is_python_constant(self) -> bool:
         """Asks the wrapped value."""
         return self.realize().is_python_constant()
