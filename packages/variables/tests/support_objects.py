@@ -175,6 +175,9 @@ class Frame:
         value = self.pop().realize()
         function = {"": str, "s": str, "r": repr, "a": ascii}[conversion]
         self.push(core.CALLABLES.find(function).begin(self.tx, [value], {}))
+    def op_convert_value(self, o):
+        function = {"s": str, "r": repr, "a": ascii}[o.argument]
+        self.push(core.CALLABLES.find(function).begin(self.tx, [self.pop().realize()], {}))
     def op_list_append(self, o):
         value = self.pop()
         self.stack[-o.argument].items.append(value)

@@ -480,6 +480,10 @@ def slotted_child(s):
     return s.fill(), s
 
 
+def delete_unset_slot(s):
+    del s.b
+
+
 def counted():
     Counted.total = 0
     a = Counted()
@@ -551,6 +555,7 @@ def reorder(p):
         (private, lambda: (Private(),)),
         (slotted_child, lambda: (SlottedChild(1),)),
         (counted, tuple),
+        (delete_unset_slot, lambda: (Slotted(1),)),
         (reflected_order, tuple),
         (proxy, lambda: (Proxy(Point(1)),)),
         (iterating, lambda: (Iterating(3),)),

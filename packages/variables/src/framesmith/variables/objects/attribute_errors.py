@@ -15,6 +15,21 @@ class _Probe:
     entry = None
 
 
+class _SlotProbe:
+    """An object with a slot that is not set."""
+
+    __slots__ = ("absent",)
+
+
+def _names_modules() -> bool:
+    """Whether reading an unset slot names the class with its module (CPython 3.13)."""
+    try:
+        getattr(_SlotProbe(), "absent")  # noqa: B009  # read for its error
+    except AttributeError as error:
+        return __name__ in str(error)
+    raise AssertionError("an unset slot has a value")
+
+
 def _learn(name: str) -> str:
     try:
         setattr(_Probe(), name, None)
@@ -26,6 +41,7 @@ def _learn(name: str) -> str:
 _READING: Final = "'{kind}' object has no attribute '{name}'"
 _STORING: Final = _learn("absent")
 _READ_ONLY: Final = _learn("entry")
+_SLOTS_NAME_MODULES: Final = _names_modules()
 
 
 def missing_attribute(
@@ -34,6 +50,19 @@ def missing_attribute(
     """Raise the AttributeError for `receiver.name`."""
     template = _READING if not storing else _READ_ONLY if read_only else _STORING
     error = new_exception(AttributeError, template.format(kind=receiver.python_type.__name__, name=name))
+    attach(error, "name", Constant(name))
+    attach(error, "obj", receiver)
+    raise ObservedException(error)
+
+
+def missing_slot(receiver: Tracker, name: str) -> NoReturn:
+    """Raise the AttributeError for a slot of `receiver` that is not set."""
+    kind = receiver.python_type
+    shown = kind.__name__
+    if _SLOTS_NAME_MODULES:
+        module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
+        shown = f"{module}{kind.__qualname__}"
+    error = new_exception(AttributeError, _READING.format(kind=shown, name=name))
     attach(error, "name", Constant(name))
     attach(error, "obj", receiver)
     raise ObservedException(error)

@@ -19,8 +19,9 @@ from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
-from framesmith.variables.objects.attribute_errors import missing_attribute
+from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import (
     NATIVE_METHODS,
@@ -261,13 +262,13 @@ class InstanceTracker(SpecialMethods):
         """A slot, or a field that every object has."""
         if descriptor in self.slots or descriptor in self._read_slots:
             held = self.slots.get(descriptor, self._read_slots.get(descriptor))
-            return missing_attribute(self, descriptor.__name__) if held is None else held
+            return missing_slot(self, descriptor.__name__) if held is None else held
         if isinstance(descriptor, GetSetDescriptorType) or descriptor.__name__ == "__dict__":
             return self.read_computed(tx, descriptor)
         if self.source is None:
             if not is_heap_type(descriptor.__objclass__):
                 return self.unsupported(f"reading attribute {descriptor.__name__!r}")
-            return missing_attribute(self, descriptor.__name__)
+            return missing_slot(self, descriptor.__name__)
         return self._read_slot(tx, descriptor)
 
     def _read_slot(self, tx: TraceContext, descriptor: MemberDescriptorType) -> Tracker:
@@ -277,7 +278,7 @@ class InstanceTracker(SpecialMethods):
         except AttributeError:
             probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
             tx.guard(CallResult(self.source, probe), EqualTo(False))
-            return missing_attribute(self, descriptor.__name__)
+            return missing_slot(self, descriptor.__name__)
         if self._is_plain() and peek(self.kind, descriptor.__name__) is descriptor:
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
@@ -304,7 +305,10 @@ class InstanceTracker(SpecialMethods):
         if isinstance(descriptor, GetSetDescriptorType) or not is_heap_type(descriptor.__objclass__):
             self.unsupported(f"storing attribute {descriptor.__name__!r}")
         if value is None:
-            self.read_field(tx, descriptor)
+            try:
+                self.read_field(tx, descriptor)
+            except ObservedException:
+                raise_observed(AttributeError, descriptor.__name__)
         tx.mutations.note(self)
         self.slots[descriptor] = value
 
