@@ -39,7 +39,8 @@ class Ambient:
 
     def restore(self) -> None:
         """Turn the switches back to this state."""
-        torch._C._set_grad_enabled(self.grad)
+        if torch.is_grad_enabled() != self.grad:  # a torch-function mode sees the setter
+            torch._C._set_grad_enabled(self.grad)
         for device, enabled, dtype in self.autocast:
             if torch.is_autocast_enabled(device) != enabled:
                 torch.set_autocast_enabled(device, enabled)

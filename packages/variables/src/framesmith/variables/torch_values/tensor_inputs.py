@@ -5,7 +5,6 @@ from typing import final
 
 import torch
 from torch import fx
-from torch.autograd import forward_ad
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import Dim, GraphBreak, Recorder
@@ -16,7 +15,7 @@ from framesmith.guards.kinds import Identical, TensorIs
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.graph_values import GraphValue
-from framesmith.variables.torch_values.results import known_objects
+from framesmith.variables.torch_values.results import check_modes, known_objects
 from framesmith.variables.torch_values.tensors import TensorTracker
 
 
@@ -26,8 +25,6 @@ def _problem(value: torch.Tensor) -> str | None:
         return f"a tensor of layout {value.layout}"
     if torch._C._functorch.is_functorch_wrapped_tensor(value):
         return "a tensor that a functorch transform has wrapped"
-    if forward_ad._current_level >= 0:
-        return "a tensor while forward-mode differentiation is on"
     return None
 
 
@@ -35,6 +32,7 @@ def _problem(value: torch.Tensor) -> str | None:
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An input of the graph. Everything that its fake can tell is guarded by one claim."""
     assert isinstance(value, torch.Tensor)
+    check_modes()  # before anything is asked of the tensor, which a mode would see
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
