@@ -18,6 +18,7 @@ from framesmith.variables.core import NULL, Tracker
 from framesmith.variables.core.base import TraceContext
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.objects.namespaces import namespace_of
+from framesmith.variables.objects.tracebacks import Passage
 
 from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
@@ -49,7 +50,7 @@ class Point:
 
 def local_name(name: str, depth: int) -> str:
     """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
-    text = name if name.isidentifier() else f"hidden_{name.strip('.')}"
+    text = name if name.isidentifier() else f"hidden_{name.encode().hex()}"
     return text if depth == 0 and not text.startswith(("stack_", "cell_", "result_", "raised")) else f"local_{depth}_{text}"
 
 
@@ -125,6 +126,7 @@ class NativeContinuation:
         self._point = point
         self._namespaces = namespaces
         self._codes: dict[tuple[int, bool], CodeType] = {}
+        self._passages: dict[int, Passage] = {}
 
     def __call__(self, *values: object) -> object:
         """Run to the end of the outermost frame."""
@@ -145,6 +147,8 @@ class NativeContinuation:
                 raised = None
             except BaseException as error:
                 raised = without_our_frames(error)
+                if depth:
+                    self._passage(depth - 1)(raised)
         if raised is not None:
             raise raised
         return result
@@ -169,6 +173,15 @@ class NativeContinuation:
         extra = () if raised is None else (raised,)
         returned = function(*stack, *bound, *extra)
         return rest[len(layout.cells)] if layout.replaced else returned
+
+    def _passage(self, depth: int) -> Passage:
+        """What names a frame in the traceback of an exception that comes to it from a call."""
+        if depth not in self._passages:
+            layout = self._point.frames[depth]
+            position = reading_of(layout.code).operations[layout.current].position
+            line = position.line if position is not None else None
+            self._passages[depth] = Passage(((layout.code, line or layout.code.co_firstlineno),))
+        return self._passages[depth]
 
     def _code(self, layout: FrameLayout, slots: tuple[Slot, ...], raises: bool) -> CodeType:
         index = layout.current if raises else layout.index

@@ -16,10 +16,11 @@ from typing import Protocol, final
 
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
 from framesmith.guards import Guard, GuardSet, Reason, Source
-from framesmith.guards.kinds import DistinctObjects, GlobalState
+from framesmith.guards.kinds import GlobalState
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
+from framesmith.frontend.aliasing import distinct_objects, distinct_storages
 from framesmith.frontend.dispatch import Entry
 from framesmith.frontend.leave import Exit, GoOn
 from framesmith.frontend.machine import Machine
@@ -140,7 +141,8 @@ def _attempt(
         return run_natively(origin, reason, place, stack, began)
     guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
     guards.update(trace.tx.guards)
-    guards.update(distinctness(trace))
+    guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))
+    guards.update(distinct_storages(graph, trace.wrapper, options.backend))
     guards.update(Guard.relation(claim, Reason("a relation of sizes", None)) for claim in shape_guards)
     entry = assemble_entry(origin, trace.writer, graph, lines, guards)
     return Converted(entry, graph, reason, place, stack, time.perf_counter() - began)
@@ -155,22 +157,6 @@ def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: Stop 
     wrapper.attach(tx)
     machine = translator.attach(tx)
     return Trace(tx, machine, translator, recorder, wrapper, EntryWriter(code.co_firstlineno))
-
-
-def distinctness(trace: Trace) -> list[Guard]:
-    """Guards that a changed object is not, under another name, one that the trace took for a different one."""
-    changed = {id(tracker): tracker for tracker in trace.tx.mutations.changed()}
-    kinds = {tracker.python_type for tracker in changed.values()}
-    sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
-    for _, tracker in trace.wrapper.wrapped():
-        if tracker.source is not None and tracker.python_type in sources:
-            sources[tracker.python_type].append(tracker.source)
-    reason = Reason("one of them is changed", None)
-    return [
-        Guard.relation(DistinctObjects(tuple(dict.fromkeys(found))), reason)
-        for found in sources.values()
-        if len(set(found)) > 1
-    ]
 
 
 def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:

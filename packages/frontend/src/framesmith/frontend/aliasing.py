@@ -1,0 +1,51 @@
+"""Guards that objects which the trace took for different ones are different on later calls too.
+
+Only where it matters: an object is changed. Which objects are one is guarded when they are wrapped.
+"""
+
+import torch
+from framesmith.graph import CompiledSubgraph
+from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.kinds import DistinctObjects, DistinctStorages, SameStorage
+from framesmith.guards.kinds.aliasing import storage_of
+from framesmith.variables.core import MutationLog
+from framesmith.variables.wrapping.wrap import Wrapper
+
+_CHANGED = Reason("one of them is changed", None)
+_WRITTEN = Reason("the graph writes to one of them", None)
+
+
+def distinct_objects(mutations: MutationLog, wrapper: Wrapper) -> list[Guard]:
+    """A changed object is not, under another name, one that the trace took for a different one."""
+    kinds = {tracker.python_type for tracker in mutations.changed()}
+    sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
+    for _, tracker in wrapper.wrapped():
+        if tracker.source is not None and tracker.python_type in sources:
+            sources[tracker.python_type].append(tracker.source)
+    return [
+        Guard.relation(DistinctObjects(tuple(dict.fromkeys(found))), _CHANGED)
+        for found in sources.values()
+        if len(set(found)) > 1
+    ]
+
+
+def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object) -> list[Guard]:
+    """Inputs of a graph that writes to some of them share memory exactly as they did in the example.
+
+    A backend may move reads and writes as far as the example's aliasing allows. The eager backend does not.
+    """
+    if not graph.mutated or backend == "eager":
+        return []
+    values = {tracker.source: value for value, tracker in wrapper.wrapped() if isinstance(value, torch.Tensor)}
+    groups: dict[int, list[Source]] = {}
+    for source in graph.inputs:
+        value = values.get(source)
+        if value is not None and value.layout is torch.strided:
+            groups.setdefault(storage_of(value), []).append(source)
+    guards = [
+        Guard.relation(SameStorage(group[0], other), _WRITTEN) for group in groups.values() for other in group[1:]
+    ]
+    if len(groups) > 1:
+        leaders = tuple(group[0] for group in groups.values())
+        guards.append(Guard.relation(DistinctStorages(leaders), _WRITTEN))
+    return guards
