@@ -1,5 +1,6 @@
 """Continuations: from every operation of many functions, compared with the run that was not interrupted."""
 
+import asyncio
 import traceback
 import types
 
@@ -444,3 +445,17 @@ def test_more_than_sixteen_slots_on_the_stack():
     slots = [Slot.NULL, Slot.VALUE] if NULL_FIRST else [Slot.VALUE, Slot.NULL]
     resumed = resumed_function(function, index, [*slots, *[Slot.VALUE] * 20], function.__code__.co_varnames)
     assert resumed(scope["g"], *range(20), *range(20)) == tuple(range(20))
+
+
+def test_a_coroutine_goes_on_between_two_awaits():
+    async def function(wait, n):
+        m = await wait(n)
+        return m + await wait(m * 10)
+
+    async def wait(n):
+        await asyncio.sleep(0)
+        return n + 1
+
+    index = index_of(function, Kind.LOAD_LOCAL, 2)
+    resumed = resumed_function(function, index, names=["wait", "m"])
+    assert asyncio.run(resumed(wait, 5)) == 5 + 51
