@@ -10,7 +10,10 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
-from framesmith.variables.callables.functions import FunctionTracker, PythonCallable
+from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.attribute_functions import attribute_or_none
+from framesmith.variables.callables.functions import FunctionTracker, NestedFunction, PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import LITERAL_TYPES, Constant
 from framesmith.variables.core.raising import raise_observed
@@ -39,6 +42,69 @@ def reduce(
 def cmp_to_key(tx: TraceContext, mycmp: Tracker) -> Tracker | PendingCall:
     """`functools.cmp_to_key`."""
     return _traced(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
+
+
+@CALLABLES.row(functools.update_wrapper)
+def update_wrapper(
+    tx: TraceContext,
+    wrapper: Tracker,
+    wrapped: Tracker,
+    assigned: Tracker | None = None,
+    updated: Tracker | None = None,
+) -> Tracker | PendingCall:
+    """`functools.update_wrapper` for a function made in the trace; other wrappers run the library's code."""
+    names = _names(assigned, functools.WRAPPER_ASSIGNMENTS)
+    if not isinstance(wrapper, NestedFunction) or names is None:
+        given = [operand for operand in (assigned, updated) if operand is not None]
+        return _traced(functools.update_wrapper).bind(tx, (wrapper, wrapped, *given), {})
+    if _names(updated, functools.WRAPPER_UPDATES) != functools.WRAPPER_UPDATES:
+        return wrapper.unsupported("functools.update_wrapper with `updated`")
+    for name in names:
+        value = _metadata(tx, wrapped, name)
+        if value is not None:
+            wrapper.set_attribute(tx, name, value)
+    for name, value in _own_attributes(tx, wrapped).items():
+        wrapper.set_attribute(tx, name, value)
+    wrapper.set_attribute(tx, "__wrapped__", wrapped)
+    return wrapper
+
+
+def _names(given: Tracker | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The names in an argument; None when they are not known."""
+    if given is None:
+        return default
+    value = given.as_python_constant() if given.is_python_constant() else None
+    return value if isinstance(value, tuple) else None
+
+
+def _metadata(tx: TraceContext, function: Tracker, name: str) -> Tracker | None:
+    """`__name__`, `__annotations__` and the like; None when the wrapped object has none."""
+    if isinstance(function, NestedFunction) and name not in function.attributes:
+        if name == "__type_params__":
+            return TupleTracker(())
+        if name == "__annotations__":
+            function.set_attribute(tx, name, _annotations(function))
+    return attribute_or_none(tx, function, name)
+
+
+def _annotations(function: NestedFunction) -> Tracker:
+    """The dictionary of a function's annotations; the compiler gives a flat tuple of names and values."""
+    given = function.annotations
+    if given is None:
+        return new_dict([])
+    if not isinstance(given, TupleTracker):
+        return given
+    return new_dict(list(zip(given.items[::2], given.items[1::2], strict=True)))
+
+
+def _own_attributes(tx: TraceContext, function: Tracker) -> dict[str, Tracker]:
+    """What `function.__dict__` holds."""
+    if isinstance(function, FunctionTracker):
+        return {name: function.attribute(tx, name) for name in vars(function.value)}
+    if isinstance(function, NestedFunction):
+        special = {*functools.WRAPPER_ASSIGNMENTS, "__annotations__", "__type_params__"}
+        return {name: value for name, value in function.attributes.items() if name not in special}
+    return function.unsupported("functools.update_wrapper from it")
 
 
 @final

@@ -62,7 +62,7 @@ class ExceptionTracker(InstanceTracker):
         if name in self.fields:
             return self.fields[name].realize()
         if name == "__traceback__":
-            return TracebackTracker(self)
+            return TracebackTracker(self, len(self.passed))
         if self.source is None:
             return Constant(False) if name == "__suppress_context__" else NONE
         descriptor = BaseException.__dict__[name]
@@ -72,10 +72,13 @@ class ExceptionTracker(InstanceTracker):
     def set_field(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a field; a cause also suppresses the context, as `PyException_SetCause` does."""
         tx.mutations.note(self)
+        if name == "__traceback__":
+            if isinstance(value, TracebackTracker) and value.exception is self:
+                del self.passed[value.length :]
+                return
+            self.passed.clear()
         self.fields[name] = value
         self.changed[name] = None
-        if name == "__traceback__":
-            self.passed.clear()
         if name == "__cause__":
             self.set_field(tx, "__suppress_context__", Constant(True))
 
@@ -165,8 +168,6 @@ class ExceptionTracker(InstanceTracker):
         ordered = sorted(names, key=lambda name: (name == "__suppress_context__", name == "__context__"))
         for name in ordered:
             value = self.fields[name]
-            if isinstance(value, TracebackTracker) and value.exception is self:
-                continue
             descriptor = self._descriptor(name)
             store = writer.constant(descriptor.__set__, f"set_{name.strip('_')}")
             writer.statement(f"{store}({place}, {writer.value(value)})")
@@ -181,10 +182,11 @@ class ExceptionTracker(InstanceTracker):
 
 @final
 class TracebackTracker(Tracker):
-    """The traceback that an exception has at run time. It can be handed on, not looked into."""
+    """The traceback that an exception had here, with `length` traced frames. It can be handed on, not looked into."""
 
-    def __init__(self, exception: ExceptionTracker) -> None:
+    def __init__(self, exception: ExceptionTracker, length: int) -> None:
         self.exception = exception
+        self.length = length
 
     @property
     def python_type(self) -> type:
