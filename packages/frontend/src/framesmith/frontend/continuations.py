@@ -17,7 +17,7 @@ from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.core import NULL, Tracker
 from framesmith.variables.core.base import TraceContext
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.objects.namespaces import namespace_of
+from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.objects.tracebacks import Passage
 
 from framesmith.frontend.layout import FrameLayout
