@@ -10,7 +10,7 @@ from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.core import NULL, Null, ObservedException, PendingCall, TraceContext, Tracker, raise_observed
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
-from framesmith.variables.objects.namespaces import NamespaceTracker
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 
 _READINGS: dict[CodeType, Reading] = {}
 

@@ -18,7 +18,7 @@ from framesmith.guards.sources import FunctionClosure, Local, Pinned
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.objects.namespaces import namespace_of
+from framesmith.variables.builtin_types.namespaces import namespace_of
 
 from framesmith.frontend import events
 from framesmith.frontend.continuations import (

@@ -1,16 +1,104 @@
-"""All rows: importing this module fills the tables. A table of contents, no logic."""
+"""All rows and wrapping rules: importing this module fills the tables. A table of contents, no logic."""
 
-import importlib
-import pkgutil
 from typing import Final
 
-import framesmith.variables as package
+import framesmith.variables.builtin_types.cells
+import framesmith.variables.builtin_types.constants
+import framesmith.variables.builtin_types.deques
+import framesmith.variables.builtin_types.dict_entries
+import framesmith.variables.builtin_types.dict_iterators
+import framesmith.variables.builtin_types.dict_methods
+import framesmith.variables.builtin_types.dict_views
+import framesmith.variables.builtin_types.dicts
+import framesmith.variables.builtin_types.existing_iterators
+import framesmith.variables.builtin_types.grouping
+import framesmith.variables.builtin_types.iterator_chains
+import framesmith.variables.builtin_types.iterators
+import framesmith.variables.builtin_types.itertools_types
+import framesmith.variables.builtin_types.list_methods
+import framesmith.variables.builtin_types.lists
+import framesmith.variables.builtin_types.namespaces
+import framesmith.variables.builtin_types.ranges
+import framesmith.variables.builtin_types.sequences
+import framesmith.variables.builtin_types.set_methods
+import framesmith.variables.builtin_types.sets
+import framesmith.variables.builtin_types.slices
+import framesmith.variables.builtin_types.tuples
+import framesmith.variables.callables.attribute_functions
+import framesmith.variables.callables.builtin_functions
+import framesmith.variables.callables.builtin_methods
+import framesmith.variables.callables.constructors
+import framesmith.variables.callables.functions
+import framesmith.variables.callables.functools_rows
+import framesmith.variables.callables.generators
+import framesmith.variables.callables.identity_numbers
+import framesmith.variables.callables.itertools_rows
+import framesmith.variables.callables.methods
+import framesmith.variables.callables.operator_objects
+import framesmith.variables.callables.operator_rows
+import framesmith.variables.callables.partials
+import framesmith.variables.callables.polyfill_rows
+import framesmith.variables.callables.pure_rows
+import framesmith.variables.callables.reductions
+import framesmith.variables.callables.sentinels
+import framesmith.variables.callables.slot_rows
+import framesmith.variables.callables.text_rows
+import framesmith.variables.callables.type_functions
+import framesmith.variables.callables.type_texts
+import framesmith.variables.objects.attribute_errors
+import framesmith.variables.objects.builtin_bases
+import framesmith.variables.objects.classes
+import framesmith.variables.objects.construction
+import framesmith.variables.objects.copying
+import framesmith.variables.objects.dataclasses
+import framesmith.variables.objects.descriptors
+import framesmith.variables.objects.enums
+import framesmith.variables.objects.environment_rows
+import framesmith.variables.objects.exceptions
+import framesmith.variables.objects.identity
+import framesmith.variables.objects.instance_writing
+import framesmith.variables.objects.instances
+import framesmith.variables.objects.lookup
+import framesmith.variables.objects.object_methods
+import framesmith.variables.objects.python_modules
+import framesmith.variables.objects.simple_namespaces
+import framesmith.variables.objects.special_methods
+import framesmith.variables.objects.super_objects
+import framesmith.variables.objects.tracebacks
+import framesmith.variables.objects.typing_objects
+import framesmith.variables.objects.weak_references
+import framesmith.variables.polyfills.bisect
+import framesmith.variables.polyfills.collections
+import framesmith.variables.polyfills.functools
+import framesmith.variables.polyfills.heapq
+import framesmith.variables.torch_values.arguments
+import framesmith.variables.torch_values.catalogue
+import framesmith.variables.torch_values.class_attributes
+import framesmith.variables.torch_values.conditionals
+import framesmith.variables.torch_values.folded
+import framesmith.variables.torch_values.functions
+import framesmith.variables.torch_values.graph_calls
+import framesmith.variables.torch_values.graph_values
+import framesmith.variables.torch_values.method_rows
+import framesmith.variables.torch_values.modes
+import framesmith.variables.torch_values.native_contexts
+import framesmith.variables.torch_values.native_enums
+import framesmith.variables.torch_values.native_modules
+import framesmith.variables.torch_values.nn_modules
+import framesmith.variables.torch_values.number_inputs
+import framesmith.variables.torch_values.recipes
+import framesmith.variables.torch_values.results
+import framesmith.variables.torch_values.symbolic
+import framesmith.variables.torch_values.tensor_attributes
+import framesmith.variables.torch_values.tensor_inputs
+import framesmith.variables.torch_values.tensor_methods
+import framesmith.variables.torch_values.tensors
+import framesmith.variables.torch_values.type_questions
 
-FAMILIES: Final = ("builtin_types", "callables", "objects", "torch_values", "polyfills")
-_GENERIC: Final = (".functions", ".method_rows", ".catalogue")  # rows for whole modules come after those for single functions
-
-for _family in FAMILIES:
-    _folder = importlib.import_module(f"{package.__name__}.{_family}")
-    _names = [module.name for module in pkgutil.iter_modules(_folder.__path__, f"{_folder.__name__}.")]
-    for _name in sorted(_names, key=lambda name: name.endswith(_GENERIC)):
-        importlib.import_module(_name)
+FAMILIES: Final = (
+    framesmith.variables.builtin_types,
+    framesmith.variables.callables,
+    framesmith.variables.objects,
+    framesmith.variables.polyfills,
+    framesmith.variables.torch_values,
+)

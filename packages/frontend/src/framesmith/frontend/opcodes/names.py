@@ -3,7 +3,7 @@
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.core import NULL, Lazy, Null, raise_observed
-from framesmith.variables.objects.namespaces import builtins_of
+from framesmith.variables.builtin_types.namespaces import builtins_of
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.guards.sources import Item, Pinned
 

@@ -27,7 +27,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
-from framesmith.variables.objects.namespaces import NamespaceTracker, namespace_of
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 
 __all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
 
