@@ -373,3 +373,17 @@ def test_making_a_class_breaks_the_graph():
 def test_abstract_classes_are_left_to_eager():
     with pytest.raises(GraphBreak):
         Trace().start(lambda: Shape(), {})
+
+
+def test_a_later_registration_with_an_abstract_class_is_noticed():
+    class Later:
+        pass
+
+    class Kind(ABC):
+        pass
+
+    trace = Trace()
+    outcome = trace.start(lambda o: (isinstance(o, Kind), callable(o)), {"o": Later()})
+    assert trace.finish(outcome) == (False, False) and trace.failing_guards() == []
+    Kind.register(Later)
+    assert trace.failing_guards() != []

@@ -8,17 +8,21 @@ import typing
 from abc import ABCMeta
 from types import FunctionType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
+from weakref import WeakKeyDictionary
 
-from framesmith.guards.sources import Pinned
+from framesmith.guards.kinds import ClassAttribute, EqualTo
+from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.truth import truth_of
 
 _MISSING: Final = object()
+_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_asked_classes: WeakKeyDictionary[MutationLog, set[tuple[type, type]]] = WeakKeyDictionary()
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
@@ -48,7 +52,10 @@ def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
 @CALLABLES.row(callable)
 def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`callable(value)`: whether the type has `__call__`."""
-    return Constant(static_lookup(value.python_type, "__call__") is not _MISSING)
+    kind = value.python_type
+    if kind.__flags__ & _HEAP_TYPE:
+        tx.guard(Pinned(kind, kind.__qualname__), ClassAttribute.capture(kind, "__call__"))
+    return Constant(static_lookup(kind, "__call__") is not _MISSING)
 
 
 def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Tracker]:
@@ -95,7 +102,7 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
             value.unsupported("isinstance() with a __class__ of its own")
         return False
     if hook is ABCMeta.__instancecheck__:
-        return _abstract_check(value, expected, kind)
+        return _abstract_check(tx, value, expected, kind)
     return _asked(tx, cls, "__instancecheck__", hook, value)
 
 
@@ -104,7 +111,7 @@ def issubclass_of(kind: type, expected: type) -> bool:
     return bool(type.__subclasscheck__(expected, kind))
 
 
-def _abstract_check(value: Tracker, expected: type, kind: type) -> bool:
+def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type) -> bool:
     """An abstract base class decides by the type; its `__subclasshook__` may run when it is the library's own."""
     hook = static_lookup(expected, "__subclasshook__")
     function = getattr(hook, "__func__", None)
@@ -117,7 +124,25 @@ def _abstract_check(value: Tracker, expected: type, kind: type) -> bool:
             value.unsupported("isinstance() with a user-written __subclasshook__")
     if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
         value.unsupported("isinstance() with a __class__ of its own")
-    return issubclass(kind, expected)
+    answer = issubclass(kind, expected)
+    if expected not in kind.__mro__:
+        _guard_answer(tx, kind, expected, answer)
+    return answer
+
+
+def _guard_answer(tx: TraceContext, kind: type, expected: type, answer: bool) -> None:
+    """Registration and structural checks can change the answer of an abstract class: it is asked again."""
+    known = _asked_classes.setdefault(tx.mutations, set())
+    if (kind, expected) not in known:
+        known.add((kind, expected))
+        pair = Pinned((kind, expected), f"({kind.__name__}, {expected.__name__})")
+        tx.guard(CallResult(pair, is_subclass), EqualTo(answer))
+
+
+def is_subclass(pair: object) -> bool:
+    """`issubclass(*pair)`."""
+    assert isinstance(pair, tuple)
+    return issubclass(*pair)
 
 
 def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tracker) -> bool:
@@ -147,7 +172,7 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
     if hook is type.__subclasscheck__:
         return issubclass_of(kind, expected)
     if hook is ABCMeta.__subclasscheck__:
-        return _abstract_check(value, expected, kind)
+        return _abstract_check(tx, value, expected, kind)
     return _asked(tx, cls, "__subclasscheck__", hook, value)
 
 
