@@ -9,7 +9,6 @@ from types import FunctionType
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
@@ -25,17 +24,21 @@ def graph_call(
     tx: TraceContext, target: Target, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker:
     """Record the call and wrap what it gives. `out=` tensors must keep their sizes."""
+    if "requires_grad" in kwargs and bool(kwargs["requires_grad"].as_python_constant()):
+        raise GraphBreak(BACKEND_LIMIT, f"{target} makes a tensor that requires a gradient")
     outputs = _outputs(kwargs.get("out"))
     sizes = [output.fake.shape for output in outputs]
     marker = tx.graph.marker()
     node = call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     for output, size in zip(outputs, sizes, strict=True):
-        if len(size) != output.fake.dim() or any(
-            a is not b and a != b for a, b in zip(size, output.fake.shape, strict=True)
-        ):
+        if not _same_size(size, output.fake.shape):
             tx.graph.rollback(marker)
             raise GraphBreak(BACKEND_LIMIT, f"{target}: out= is resized")
     return wrap_result(tx, node)
+
+
+def _same_size(one: torch.Size, other: torch.Size) -> bool:
+    return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
 
 
 def _outputs(out: Tracker | None) -> list[TensorTracker]:
@@ -72,7 +75,3 @@ def is_operator(value: object) -> bool:
     """Whether it is an operator of the dispatcher: `torch.ops.aten.add`, `torch.ops.aten.add.Tensor`, a custom one."""
     return isinstance(value, torch._ops.OpOverload | torch._ops.OpOverloadPacket)
 
-
-def has_tensors(example: object) -> bool:
-    """Whether an example value holds a tensor."""
-    return bool(tensors_in(example))

@@ -36,7 +36,7 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
         "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
         "is_shared", "_use_count", "_is_view", "__reduce__", "__reduce_ex__", "_reduce_ex_internal", "__setstate__",
         "__getstate__", "__sizeof__", "__dir__", "__repr__", "__format__", "__deepcopy__", "_view_func",
-        "_view_func_unsafe", "_rev_view_func_unsafe", "_fix_weakref", "is_inference", "is_pinned", "is_coalesced",
+        "_view_func_unsafe", "_rev_view_func_unsafe", "_fix_weakref", "is_pinned", "is_coalesced",
     ),
     BACKEND_LIMIT: (
         "set_", "resize_", "resize_as_", "resize", "resize_as", "resize_as_sparse_", "sparse_resize_",
@@ -85,6 +85,15 @@ def get_device(tx: TraceContext, self: Tracker) -> Tracker:
     """The index of the device, -1 for the CPU."""
     device = receiver(self, "get_device").fake.device
     return Constant(-1 if device.type == "cpu" else device.index)
+
+
+@CALLABLES.row(torch.Tensor.is_inference)
+def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
+    """Of an input: its guard holds the answer."""
+    tensor = receiver(self, "is_inference")
+    if tensor.value is None:
+        raise GraphBreak(INTROSPECTION, "Tensor.is_inference() of a value that was computed")
+    return Constant(tensor.value.is_inference())
 
 
 @CALLABLES.row(torch.Tensor.type)

@@ -7,7 +7,10 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.DisableTorchFunction)
 
@@ -82,6 +85,69 @@ def _switch_row(kind: Callable[[], object]) -> None:
 
 for _kind in _SUBCLASS_SWITCHES:
     _switch_row(_kind)
+
+
+def _native_contexts() -> tuple[type, ...]:
+    """The context managers of torch that are classes of pybind11."""
+    found = [kind for kind in vars(torch._C).values() if isinstance(kind, type) and "__enter__" in vars(kind)]
+    return tuple(kind for kind in found if type(kind).__name__ == "pybind11_type")
+
+
+@final
+class NativeContext(Tracker):
+    """An existing one, such as the mode that `torch.inference_mode` holds: entered and left for real."""
+
+    def __init__(self, value: object, source: Source) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """Its class."""
+        return type(self.value)
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Entering and leaving."""
+        if name not in ("__enter__", "__exit__"):
+            return self.unsupported(f"reading attribute {name!r}")
+        return NativeContextMethod(self, name)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """True, as any object."""
+        return True
+
+
+@final
+class NativeContextMethod(Tracker):
+    """The bound `__enter__` or `__exit__`: a call of it is one graph break."""
+
+    def __init__(self, owner: NativeContext, name: str) -> None:
+        self.owner = owner
+        self.name = name
+
+    @property
+    def python_type(self) -> type:
+        """A bound method."""
+        return type(getattr(self.owner.value, self.name))
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """Not in a graph."""
+        raise GraphBreak(CONTEXT_MANAGER, f"{self.owner.python_type.__name__}.{self.name}()")
+
+    def children(self) -> Iterator[Tracker]:
+        """The context manager."""
+        yield self.owner
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Read it again."""
+        return f"{writer.value(self.owner)}.{self.name}"
+
+
+@WRAP_RULES.exact(*_native_contexts())
+def wrap_native_context(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """By type: nothing of it is looked at."""
+    tx.guard(source, TypeIs(type(value)))
+    return NativeContext(value, source)
 
 
 _ENTER: Final = torch.ops.profiler._record_function_enter_new
