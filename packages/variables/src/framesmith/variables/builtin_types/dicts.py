@@ -25,6 +25,9 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import known_equal
 
 
+_NATIVE_MODULES = ("builtins", "collections")
+
+
 @final
 class DictTracker(Tracker):
     """A dict. Invariant: `entries` holds what is known in the trace, in order once `is_complete`; `dropped`
@@ -279,6 +282,14 @@ class DictTracker(Tracker):
         kind = self.kind if self.kind in (OrderedDict, defaultdict) else dict
         if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
             self.unsupported("copying it")
+        holder = self.kind if self.owner is None else self.owner.python_type
+        if (
+            next(base for base in holder.__mro__ if "__iter__" in base.__dict__).__module__
+            not in _NATIVE_MODULES
+        ):
+            self.unsupported(
+                "copying it by an __iter__ of its own"
+            )  # `dict_merge` asks keys() and __getitem__
         result = DictTracker(None, kind, None, self.factory)
         for name, entry in self.complete(tx).items():
             result.entries[name] = Entry(entry.key, entry.value)
