@@ -5,37 +5,31 @@ import inspect
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import torch
 from framesmith.graph.backend import lookup
+from framesmith.graph.options import Backend
 
 from framesmith.frontend import events
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.session import Session
 
-F = TypeVar("F")
 SESSION_ATTRIBUTE = "__framesmith_session__"
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
-@overload
-def compile(model: None = None, **options: Any) -> Callable[[F], F]: ...  # Any: options are checked below
-@overload
-def compile(model: F, **options: Any) -> F: ...  # Any: options are checked below
-
-
 def compile(
-    model: object = None,
+    model: Any = None,  # Any, also as the result: whatever was given comes back in a compiled form
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., object] = "inductor",
+    backend: str | Backend = "inductor",
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
     disable: bool = False,
-) -> object:
+) -> Any:
     """A compiled form of a function, method, class, callable object or module; without one, a decorator.
 
     Takes what `torch.compile` takes. A function gives a new function with the same signature and metadata;
@@ -63,7 +57,9 @@ def compile_object(model: object, options: CompileOptions) -> object:
         assert callable(compiled)
         return MethodType(compiled, model.__self__)
     if isinstance(model, staticmethod | classmethod):
-        return type(model)(compile_object(model.__func__, options))
+        inner = compile_object(model.__func__, options)
+        assert callable(inner)
+        return type(model)(inner)
     if isinstance(model, type):
         return compile_class(model, options)
     if isinstance(model, functools.partial):
@@ -98,10 +94,16 @@ def compile_function(function: FunctionType, options: CompileOptions) -> Functio
 
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
     """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are."""
-    function = type(module)._call_impl
-    compiled = compile_function(fresh(function), options)
+    compiled = compile_function(fresh(call_implementation(type(module))), options)
     module._compiled_call_impl = MethodType(compiled, module)
     return module
+
+
+def call_implementation(kind: type[torch.nn.Module]) -> FunctionType:
+    """What runs hooks and `forward` when a module is called."""
+    function: object = kind._call_impl
+    assert isinstance(function, FunctionType)
+    return function
 
 
 def fresh(function: FunctionType) -> FunctionType:
@@ -110,7 +112,8 @@ def fresh(function: FunctionType) -> FunctionType:
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     copy.__kwdefaults__ = function.__kwdefaults__
-    return functools.update_wrapper(copy, function)
+    functools.update_wrapper(copy, function)
+    return copy
 
 
 def compile_class(kind: type, options: CompileOptions) -> type:

@@ -125,7 +125,7 @@ class NativeContinuation:
     def __init__(self, point: Point, namespaces: list[dict[str, object]]) -> None:
         self._point = point
         self._namespaces = namespaces
-        self._codes: dict[tuple[int, bool], CodeType] = {}
+        self._codes: dict[tuple[int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
 
     def __call__(self, *values: object) -> object:
@@ -178,14 +178,13 @@ class NativeContinuation:
         """What names a frame in the traceback of an exception that comes to it from a call."""
         if depth not in self._passages:
             layout = self._point.frames[depth]
-            position = reading_of(layout.code).operations[layout.current].position
-            line = position.line if position is not None else None
+            line = reading_of(layout.code).operations[layout.current].position.line
             self._passages[depth] = Passage(((layout.code, line or layout.code.co_firstlineno),))
         return self._passages[depth]
 
     def _code(self, layout: FrameLayout, slots: tuple[Slot, ...], raises: bool) -> CodeType:
         index = layout.current if raises else layout.index
-        key = (id(layout), len(slots) * 2 + raises)
+        key = (id(layout), len(slots), raises)
         if key not in self._codes:
             native = ResumeLayout(slots, layout.locals, raises)
             self._codes[key] = resume_function(layout.code, index, native)

@@ -135,10 +135,10 @@ def _attempt(
             finally:
                 trace.tx.ambient.restore()
         shape_guards = trace.recorder.shape_guards()
-    except GraphBreak as reason:
+    except GraphBreak as unwritable:
         place, stack = where(machine, origin.code)
-        on_break(reason, stack)
-        return run_natively(origin, reason, place, stack, began)
+        on_break(unwritable, stack)
+        return run_natively(origin, unwritable, place, stack, began)
     guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
     guards.update(trace.tx.guards)
     guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))

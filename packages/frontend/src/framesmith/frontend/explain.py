@@ -67,7 +67,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
             return explanation_of([session])
         target = model
         if isinstance(model, torch.nn.Module):
-            target = api.fresh(type(model)._call_impl)
+            target = api.fresh(api.call_implementation(type(model)))
             args = (model, *args)
         compiled = api.compile(target, backend="eager")
         own = api.session_of(compiled)

@@ -1,12 +1,12 @@
 """Configuration: what holds for the process (`config`), and what one call of `compile` chose."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import final
 
 from framesmith.graph.dynamic_dims import DynamicPolicy
-from framesmith.graph.options import GraphOptions
+from framesmith.graph.options import Backend, GraphOptions
 
 
 @final
@@ -50,7 +50,7 @@ config = Config()
 class CompileOptions:
     """What one call of `compile` chose."""
 
-    backend: str | Callable[..., object] = "inductor"
+    backend: str | Backend = "inductor"
     fullgraph: bool = False
     dynamic: bool | None = None
     mode: str | None = None
@@ -68,6 +68,6 @@ class CompileOptions:
             policy=policy,
         )
 
-    def with_backend(self, backend: Callable[..., object]) -> "CompileOptions":
+    def with_backend(self, backend: Backend) -> "CompileOptions":
         """The same options with another backend."""
         return replace(self, backend=backend)

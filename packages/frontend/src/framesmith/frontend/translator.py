@@ -20,7 +20,7 @@ from framesmith.variables import catalog as tracker_catalog
 from framesmith.frontend.opcodes.table import step_of
 from framesmith.frontend.user_stack import location
 
-assert catalog.FAMILIES and tracker_catalog.FAMILIES
+CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 
 MAXIMUM_FRAMES = 250
 MAXIMUM_NESTING = 24

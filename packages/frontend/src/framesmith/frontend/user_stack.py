@@ -8,7 +8,7 @@ from framesmith.frontend.machine import Frame
 def location(frame: Frame) -> tuple[str, int, str]:
     """File, line and function at which a frame stands."""
     position = frame.operation.position
-    line = position.line if position is not None and position.line is not None else frame.code.co_firstlineno
+    line = frame.code.co_firstlineno if position.line is None else position.line
     return frame.code.co_filename, line, frame.code.co_name
 
 

@@ -25,7 +25,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.frontend.opcodes import catalog as opcodes
 from framesmith.frontend.opcodes.table import steps
 
-assert trackers.FAMILIES and opcodes.FAMILIES
+CATALOGS = (*trackers.FAMILIES, *opcodes.FAMILIES)
 
 
 @final
