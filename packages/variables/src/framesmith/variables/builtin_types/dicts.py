@@ -24,7 +24,6 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import known_equal
 
-
 _NATIVE_MODULES = ("builtins", "collections")
 
 

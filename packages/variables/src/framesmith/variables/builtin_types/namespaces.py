@@ -8,10 +8,10 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
-
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+
 
 @final
 class NamespaceTracker(Tracker):

@@ -82,15 +82,13 @@ def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
         raise_observed(KeyError, "pop from an empty set")
     if len(members) > 1 and not all(member.is_python_constant() for member in members):
         self.unsupported("popping an arbitrary item")
-    name = self.change(tx).pop()
-    return self.members.pop(name)
+    return self.pop(tx)
 
 
 @CALLABLES.row(set.clear)
 def set_clear(tx: TraceContext, self: SetTracker, /) -> Tracker:
     """`self.clear()`."""
-    self.change(tx).clear()
-    self.members = {}
+    self.clear(tx)
     return NONE
 
 

@@ -92,6 +92,7 @@ class SetTracker(Tracker):
         self.content: Content = set()
         self.is_complete = value is None
         self.order_known = True
+        self.log: list[tuple[str, list[Tracker], bool]] = []
         self._visiting = False
 
     @property
@@ -159,6 +160,7 @@ class SetTracker(Tracker):
         if name not in self.complete(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
+            self.log.append(("add", [item], False))
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Take an item out; False when it was not there."""
@@ -166,7 +168,7 @@ class SetTracker(Tracker):
         if name not in self.complete(tx):
             return False
         self.change(tx).discard(name)
-        del self.members[name]
+        self.log.append(("discard", [self.members.pop(name)], False))
         return True
 
     def operand(self, tx: TraceContext) -> Operand:
@@ -201,10 +203,26 @@ class SetTracker(Tracker):
         """`self <symbol>= other`, in place."""
         mine = self.operand(tx)
         content = self.change(tx)
-        names = content if other.names is mine.names else other.names
+        names = set(content) if other.names is mine.names else other.names
         getattr(set, UPDATES[symbol])(content, names)
+        operands = [other.trackers[id(name)] for name in names]
+        self.log.append((UPDATES[symbol], operands, not isinstance(names, list)))
         self.members = _members(content, mine, other)
         self.order_known = mine.order_known and other.order_known and self.source is None
+
+    def clear(self, tx: TraceContext) -> None:
+        """Take everything out."""
+        content = self.change(tx)
+        self.log.append(("intersection_update", [], False))
+        content.clear()
+        self.members = {}
+
+    def pop(self, tx: TraceContext) -> Tracker:
+        """Take out the first member."""
+        name = self.change(tx).pop()
+        member = self.members.pop(name)
+        self.log.append(("discard", [member], False))
+        return member
 
     # -- slots -------------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
@@ -300,10 +318,17 @@ class SetTracker(Tracker):
         return f"{kind}({self._display(writer)})"
 
     def replay(self, writer: Writer) -> None:
-        """Take out what is gone, then add what is new."""
+        """The same operations on the real set, so that its order becomes that of eager."""
         assert self.source is not None
         place = writer.load(self.source)
-        writer.statement(f"{writer.constant(put_members, 'put_members')}({place}, {self._display(writer)})")
+        for name, operands, is_set in self.log:
+            method = writer.constant(getattr(set, name), name)
+            items = ", ".join([writer.value(operand) for operand in operands])
+            if name in ("add", "discard"):
+                writer.statement(f"{method}({place}, {items})")
+            else:
+                display = f"{{{items}}}" if is_set and items else f"[{items}]"
+                writer.statement(f"{method}({place}, {display})")
 
     def _display(self, writer: Writer) -> str:
         return f"[{', '.join([writer.value(self.members[name]) for name in self.content])}]"
@@ -356,12 +381,6 @@ class SetIterator(IteratorTracker):
         if self.index:
             writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
         return name
-
-
-def put_members(target: set[object], members: list[object]) -> None:
-    """Make `target` hold just these members, without running code of a subclass."""
-    set.intersection_update(target, members)
-    set.update(target, members)
 
 
 def name_of(tx: TraceContext, item: Tracker) -> Hashable:
