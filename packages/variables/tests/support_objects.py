@@ -95,102 +95,169 @@ class Frame:
         self.stack.append(value)
 
     def op_nop(self, o): ...
-    def op_pop(self, o): self.pop()
-    def op_copy(self, o): self.push(self.stack[-o.argument])
-    def op_swap(self, o): self.stack[-1], self.stack[-o.argument] = self.stack[-o.argument], self.stack[-1]
-    def op_push_null(self, o): self.push(NULL)
+    def op_pop(self, o):
+        self.pop()
+
+    def op_copy(self, o):
+        self.push(self.stack[-o.argument])
+
+    def op_swap(self, o):
+        self.stack[-1], self.stack[-o.argument] = self.stack[-o.argument], self.stack[-1]
+
+    def op_push_null(self, o):
+        self.push(NULL)
+
     def op_load_const(self, o):
         value = o.argument
         self.push(core.from_python(value) if type(value) in (tuple, frozenset) else Constant(value))
+
     def op_load_local(self, o):
         if o.argument not in self.locals:
             raise_observed(UnboundLocalError, o.argument)
         self.push(self.locals[o.argument])
-    def op_store_local(self, o): self.locals[o.argument] = self.pop()
-    def op_delete_local(self, o): del self.locals[o.argument]
-    def op_load_local_and_clear(self, o): self.push(self.locals.pop(o.argument, NULL))
-    def op_make_cell(self, o): self.cells[o.argument] = CellTracker(self.locals.pop(o.argument, None))
-    def op_load_closure(self, o): self.push(self.cells[o.argument])
-    def op_load_cell(self, o): self.push(self.cells[o.argument].contents)
-    def op_store_cell(self, o): self.cells[o.argument].store(self.tx, self.pop())
-    def op_load_global(self, o): self.push(self.pending.namespace.load(self.tx, o.argument))
-    def op_load_assertion_error(self, o): self.push(self.tx.wrap(AssertionError, Pinned(AssertionError, "AssertionError")))
-    def op_store_global(self, o): self.pending.namespace.store(self.tx, o.argument, self.pop())
+
+    def op_store_local(self, o):
+        self.locals[o.argument] = self.pop()
+
+    def op_delete_local(self, o):
+        del self.locals[o.argument]
+
+    def op_load_local_and_clear(self, o):
+        self.push(self.locals.pop(o.argument, NULL))
+
+    def op_make_cell(self, o):
+        self.cells[o.argument] = CellTracker(self.locals.pop(o.argument, None))
+
+    def op_load_closure(self, o):
+        self.push(self.cells[o.argument])
+
+    def op_load_cell(self, o):
+        self.push(self.cells[o.argument].contents)
+
+    def op_store_cell(self, o):
+        self.cells[o.argument].store(self.tx, self.pop())
+
+    def op_load_global(self, o):
+        self.push(self.pending.namespace.load(self.tx, o.argument))
+
+    def op_load_assertion_error(self, o):
+        self.push(self.tx.wrap(AssertionError, Pinned(AssertionError, "AssertionError")))
+
+    def op_store_global(self, o):
+        self.pending.namespace.store(self.tx, o.argument, self.pop())
+
     def op_load_attribute(self, o):
         self.push(complete(self.tx, self.pop().realize().begin_attribute(self.tx, o.argument)))
+
     def op_load_method(self, o):
         bound = complete(self.tx, self.pop().realize().begin_attribute(self.tx, o.argument))
         self.stack += [NULL, bound] if NULL_FIRST else [bound, NULL]
+
     def op_load_super_attribute(self, o):
         name, is_method, _ = o.argument
         _, cls, receiver = self.pop(3)
         bound = make_super(self.tx, cls, receiver).attribute(self.tx, name)
         self.stack += ([NULL, bound] if NULL_FIRST else [bound, NULL]) if is_method else [bound]
+
     def op_store_attribute(self, o):
         value, target = self.pop(2)
         target.realize().set_attribute(self.tx, o.argument, value)
-    def op_delete_attribute(self, o): self.pop().realize().delete_attribute(self.tx, o.argument)
+
+    def op_delete_attribute(self, o):
+        self.pop().realize().delete_attribute(self.tx, o.argument)
+
     def op_binary(self, o):
         left, right = self.pop(2)
         self.push((inplace if o.argument[1] else binary)(self.tx, o.argument[0], left, right))
+
     def op_unary(self, o):
         value = self.pop().realize()
-        self.push(Constant(not truth_of(self.tx, value)) if o.argument == "not" else value.unary(self.tx, o.argument))
+        self.push(
+            Constant(not truth_of(self.tx, value))
+            if o.argument == "not"
+            else value.unary(self.tx, o.argument)
+        )
+
     def op_compare(self, o):
         left, right = self.pop(2)
         self.push(compare(self.tx, o.argument[0], left, right))
+
     def op_is(self, o):
         left, right = self.pop(2)
         self.push(Constant(left.realize().is_same(self.tx, right.realize()) != o.argument))
+
     def op_contains(self, o):
         item, container = self.pop(2)
         found = truth_of(self.tx, container.realize().contains(self.tx, item.realize()))
         self.push(Constant(found != o.argument))
-    def op_to_bool(self, o): self.push(Constant(truth_of(self.tx, self.pop())))
+
+    def op_to_bool(self, o):
+        self.push(Constant(truth_of(self.tx, self.pop())))
+
     def op_subscript(self, o):
         container, key = self.pop(2)
         self.push(container.realize().subscript(self.tx, key.realize()))
+
     def op_store_subscript(self, o):
         value, container, key = self.pop(3)
         container.realize().set_subscript(self.tx, key.realize(), value)
+
     def op_delete_subscript(self, o):
         container, key = self.pop(2)
         container.realize().delete_subscript(self.tx, key.realize())
-    def op_build_tuple(self, o): self.push(TupleTracker(self.pop(o.argument)))
-    def op_build_list(self, o): self.push(ListTracker(self.pop(o.argument)))
+
+    def op_build_tuple(self, o):
+        self.push(TupleTracker(self.pop(o.argument)))
+
+    def op_build_list(self, o):
+        self.push(ListTracker(self.pop(o.argument)))
+
     def op_build_map(self, o):
         items = self.pop(2 * o.argument)
         made = new_dict([])
         for key, value in zip(items[::2], items[1::2], strict=True):
             made.store(self.tx, key, value)
         self.push(made)
+
     def op_build_const_key_map(self, o):
         keys = self.pop()
         self.push(new_dict(list(zip(unpack(self.tx, keys), self.pop(o.argument), strict=True))))
+
     def op_build_string(self, o):
         self.push(Constant("".join(str(part.as_python_constant()) for part in self.pop(o.argument))))
+
     def op_format_value(self, o):
         conversion, has_spec = o.argument
         spec = self.pop() if has_spec else Constant("")
         value = self.pop().realize()
         function = {"": str, "s": str, "r": repr, "a": ascii}[conversion]
         self.push(core.CALLABLES.find(function).begin(self.tx, [value], {}))
+
     def op_convert_value(self, o):
         function = {"s": str, "r": repr, "a": ascii}[o.argument]
         self.push(core.CALLABLES.find(function).begin(self.tx, [self.pop().realize()], {}))
+
     def op_list_append(self, o):
         value = self.pop()
         self.stack[-o.argument].items.append(value)
+
     def op_list_extend(self, o):
         value = self.pop()
         self.stack[-o.argument].extend(self.tx, value)
+
     def op_dict_merge(self, o):
         value = self.pop()
         for key, item in value.realize().storage().items(self.tx):
             self.stack[-o.argument].store(self.tx, key, item)
+
     op_dict_update = op_dict_merge
-    def op_list_to_tuple(self, o): self.push(TupleTracker(self.pop().items))
-    def op_unpack_sequence(self, o): self.stack += reversed(unpack(self.tx, self.pop().realize()))
+
+    def op_list_to_tuple(self, o):
+        self.push(TupleTracker(self.pop().items))
+
+    def op_unpack_sequence(self, o):
+        self.stack += reversed(unpack(self.tx, self.pop().realize()))
+
     def op_call(self, o):
         argc, names = o.argument
         args = self.pop(argc)
@@ -199,10 +266,12 @@ class Frame:
         split = len(args) - len(names)
         positional = ([] if extra is None else [extra]) + args[:split]
         self.invoke(callee, positional, dict(zip(names, args[split:], strict=True)))
+
     def op_call_names_on_stack(self, o):
         names = [item.as_python_constant() for item in unpack(self.tx, self.pop())]
         o = types.SimpleNamespace(argument=(o.argument, names))
         self.op_call(o)
+
     def op_call_extended(self, o):
         keywords = {}
         if o.argument:
@@ -211,6 +280,7 @@ class Frame:
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)
         self.invoke(second if first is NULL else first, args, keywords)
+
     def invoke(self, callee, args, kwargs):
         callee = callee.realize()
         if getattr(callee, "value", None) is super and not args:
@@ -219,6 +289,7 @@ class Frame:
             self.push(make_super(self.tx, self.cells["__class__"].contents, receiver))
             return
         self.push(complete(self.tx, callee.begin_call(self.tx, args, kwargs)))
+
     def op_make_function(self, o):
         code = self.pop().as_python_constant()
         closure = tuple(self.pop().items) if o.argument & 8 else ()
@@ -226,6 +297,7 @@ class Frame:
         keyword_defaults = self.pop() if o.argument & 2 else None
         defaults = tuple(unpack(self.tx, self.pop())) if o.argument & 1 else ()
         self.push(NestedFunction(code, self.pending.namespace, defaults=defaults, closure=closure))
+
     def op_set_function_attribute(self, o):
         value, function = self.pop(2)
         if o.argument == 8:
@@ -233,37 +305,53 @@ class Frame:
         elif o.argument == 1:
             function.defaults = tuple(unpack(self.tx, value))
         self.push(function)
-    def op_jump(self, o): return True
-    def op_pop_jump_if(self, o): return truth_of(self.tx, self.pop()) == o.argument
+
+    def op_jump(self, o):
+        return True
+
+    def op_pop_jump_if(self, o):
+        return truth_of(self.tx, self.pop()) == o.argument
+
     def op_pop_jump_if_none(self, o):
         value = self.pop().realize()
         return (isinstance(value, Constant) and value.value is None) == o.argument
+
     def op_jump_if_or_pop(self, o):
         if truth_of(self.tx, self.stack[-1]) == o.argument:
             return True
         self.pop()
-    def op_get_iter(self, o): self.push(self.pop().realize().iterate(self.tx))
+
+    def op_get_iter(self, o):
+        self.push(self.pop().realize().iterate(self.tx))
+
     def op_for_iter(self, o):
         value = self.stack[-1].advance(self.tx)
         if value is None:
             self.pop()
             return True
         self.push(value)
+
     def op_end_for(self, o): ...
-    def op_return(self, o): return (self.pop(),)
+    def op_return(self, o):
+        return (self.pop(),)
+
     def op_push_exception(self, o):
         error = self.pop()
         self.push(self.handled[-1] if self.handled else Constant(None))
         self.push(error)
         self.handled.append(error)
+
     def op_pop_exception(self, o):
         self.pop()
         self.handled.pop()
+
     def op_check_exception_match(self, o):
         expected = self.pop()
         self.push(Constant(exception_matches(self.tx, self.stack[-1], expected)))
+
     def op_reraise(self, o):
         raise ObservedException(self.pop())
+
     def op_raise(self, o):
         if o.argument == 0:
             raise ObservedException(self.handled[-1])
@@ -273,14 +361,20 @@ class Frame:
             set_cause(self.tx, error, operands[1])
         set_context(self.tx, error, self.handled[-1] if self.handled else None)
         raise ObservedException(error)
+
     def op_before_with(self, o):
         manager = self.pop().realize()
         self.push(manager.special_attribute(self.tx, "__exit__"))
         self.push(manager.special_attribute(self.tx, "__enter__").call(self.tx, (), {}))
+
     def op_with_except_start(self, o):
         error = self.stack[-1]
         leave = self.stack[-4]
-        args = (self.tx.wrap(error.kind, Pinned(error.kind, "kind")), error, error.attribute(self.tx, "__traceback__"))
+        args = (
+            self.tx.wrap(error.kind, Pinned(error.kind, "kind")),
+            error,
+            error.attribute(self.tx, "__traceback__"),
+        )
         self.push(leave.call(self.tx, args, {}))
 
 
@@ -295,7 +389,11 @@ class Writer:
         self.keep: list[object] = []
 
     def fresh(self, hint: str) -> str:
-        return f"{hint.strip('_') or 'x'}_{len(self.names) + len(self.lines)}".replace(".", "_").replace("<", "").replace(">", "")
+        return (
+            f"{hint.strip('_') or 'x'}_{len(self.names) + len(self.lines)}".replace(".", "_")
+            .replace("<", "")
+            .replace(">", "")
+        )
 
     def load(self, source):
         return self.constant(source.read(self.scope), "loaded")
@@ -408,14 +506,24 @@ def show(value, depth=0):
     if isinstance(value, BaseException):
         chain = (again(value.__cause__), again(value.__context__), value.__suppress_context__)
         own = {k: again(v) for k, v in vars(value).items()}
-        return (type(value), again(value.args), str(value) if not isinstance(value, AttributeError) else value.args, chain, own)
+        return (
+            type(value),
+            again(value.args),
+            str(value) if not isinstance(value, AttributeError) else value.args,
+            chain,
+            own,
+        )
     if isinstance(value, types.FunctionType | types.MethodType | type | types.ModuleType):
         return getattr(value, "__qualname__", value)
     content = None
     if isinstance(value, dict):
         content = [(again(k), again(v)) for k, v in dict.items(value)]
     elif isinstance(value, list | tuple):
-        content = [again(v) for v in type(value).__mro__[-2].__iter__(value)] if type(value) not in (list, tuple) else [again(v) for v in value]
+        content = (
+            [again(v) for v in type(value).__mro__[-2].__iter__(value)]
+            if type(value) not in (list, tuple)
+            else [again(v) for v in value]
+        )
     elif isinstance(value, set | frozenset):
         content = sorted(map(repr, value))
     elif isinstance(value, int | str | float | bytes | None):

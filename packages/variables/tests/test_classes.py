@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from support_objects import Trace, check  # noqa: E402
 
 
-
 class Meta(type):
     registry = []
 
@@ -202,7 +201,14 @@ class Box(typing.Generic[T]):
 
 
 def class_attributes():
-    return Base.counter, Derived.extra, Base.helper(3), Derived.__name__, Base.shared is Derived.shared, Base.method
+    return (
+        Base.counter,
+        Derived.extra,
+        Base.helper(3),
+        Derived.__name__,
+        Base.shared is Derived.shared,
+        Base.method,
+    )
 
 
 def class_missing():
@@ -233,7 +239,17 @@ def lists():
     made.append(5)
     made[0] = 9
     made.extend([7])
-    return made, made.last(), len(made), 7 in made, [1] + made, made + [1], made == [9, 2, 10, 7], list(made), made.note
+    return (
+        made,
+        made.last(),
+        len(made),
+        7 in made,
+        [1] + made,
+        made + [1],
+        made == [9, 2, 10, 7],
+        list(made),
+        made.note,
+    )
 
 
 def existing_list(items):
@@ -257,8 +273,23 @@ def dicts(d):
 
 def immutables(t, s, n):
     return (
-        t.second(), t[0], t + (1,), len(t), s.shout(), s + "x", n.half(), n + 1, MyTuple([1, 2]).second(),
-        MyStr("ab").shout(), MyInt(8).half(), MyTuple([3, 4]), MyStr("z"), MyInt(9), t == (1, 2), s == "hey", {s: 1}["hey"],
+        t.second(),
+        t[0],
+        t + (1,),
+        len(t),
+        s.shout(),
+        s + "x",
+        n.half(),
+        n + 1,
+        MyTuple([1, 2]).second(),
+        MyStr("ab").shout(),
+        MyInt(8).half(),
+        MyTuple([3, 4]),
+        MyStr("z"),
+        MyInt(9),
+        t == (1, 2),
+        s == "hey",
+        {s: 1}["hey"],
     )
 
 
@@ -278,9 +309,20 @@ def named():
 def enums():
     members = [c.name for c in Color]
     return (
-        Color(1), Color["GREEN"], members, Color.RED.value, Color.RED.pretty, Color.RED.mixed(Color.GREEN), len(Color),
-        Color.RED is Color(1), Color.RED == Color.GREEN, isinstance(Color.RED, Color), Level.LOW < Level.HIGH, Level.HIGH + 1,
-        {Color.RED: 3}[Color.RED], Color.RED in Color,
+        Color(1),
+        Color["GREEN"],
+        members,
+        Color.RED.value,
+        Color.RED.pretty,
+        Color.RED.mixed(Color.GREEN),
+        len(Color),
+        Color.RED is Color(1),
+        Color.RED == Color.GREEN,
+        isinstance(Color.RED, Color),
+        Level.LOW < Level.HIGH,
+        Level.HIGH + 1,
+        {Color.RED: 3}[Color.RED],
+        Color.RED in Color,
     )
 
 
@@ -306,12 +348,22 @@ def frozen_store():
 
 
 def order():
-    return Ordered(1, 2) < Ordered(1, 3), Ordered(1, 2), sorted([Ordered(2, 1), Ordered(1, 5)], key=lambda o: o.a)[0].b
+    return (
+        Ordered(1, 2) < Ordered(1, 3),
+        Ordered(1, 2),
+        sorted([Ordered(2, 1), Ordered(1, 5)], key=lambda o: o.a)[0].b,
+    )
 
 
 def abstract():
     s = Square(3)
-    return s.area(), isinstance(s, Shape), issubclass(Square, Shape), isinstance(3, Shape), isinstance([], collections.abc.Sequence)
+    return (
+        s.area(),
+        isinstance(s, Shape),
+        issubclass(Square, Shape),
+        isinstance(3, Shape),
+        isinstance([], collections.abc.Sequence),
+    )
 
 
 def generic():
@@ -321,8 +373,17 @@ def generic():
 
 def questions(x):
     return (
-        isinstance(x, Base), isinstance(x, (int, Base)), isinstance(x, int | Base), type(x) is Base, callable(x), callable(Base),
-        issubclass(Derived, Base), issubclass(Derived, (int, str)), x.__class__ is type(x), isinstance(x, object), isinstance(Base, type),
+        isinstance(x, Base),
+        isinstance(x, (int, Base)),
+        isinstance(x, int | Base),
+        type(x) is Base,
+        callable(x),
+        callable(Base),
+        issubclass(Derived, Base),
+        issubclass(Derived, (int, str)),
+        x.__class__ is type(x),
+        isinstance(x, object),
+        isinstance(Base, type),
     )
 
 

@@ -11,7 +11,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from support_objects import Trace, check  # noqa: E402
 
 
-
 class UserError(ValueError):
     def __init__(self, message, code):
         super().__init__(message)
@@ -73,7 +72,14 @@ def notes():
 
 
 def texts():
-    return str(Plain()), str(Plain("a")), str(Plain("a", 1)), str(KeyError("k")), repr(Plain("a")), repr(Plain("a", 2))
+    return (
+        str(Plain()),
+        str(Plain("a")),
+        str(Plain("a", 1)),
+        str(KeyError("k")),
+        repr(Plain("a")),
+        repr(Plain("a", 2)),
+    )
 
 
 def stop_values():

@@ -57,7 +57,11 @@ def partials(p):
 
 
 def reduces():
-    return functools.reduce(lambda a, b: a + b, [1, 2, 3]), functools.reduce(add, [1], 5), functools.reduce(add, [4])
+    return (
+        functools.reduce(lambda a, b: a + b, [1, 2, 3]),
+        functools.reduce(add, [1], 5),
+        functools.reduce(add, [4]),
+    )
 
 
 def reduce_empty():
