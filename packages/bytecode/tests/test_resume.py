@@ -1,6 +1,7 @@
 """Continuations: from every operation of many functions, compared with the run that was not interrupted."""
 
 import asyncio
+import sys
 import traceback
 import types
 
@@ -459,3 +460,30 @@ def test_a_coroutine_goes_on_between_two_awaits():
     index = index_of(function, Kind.LOAD_LOCAL, 2)
     resumed = resumed_function(function, index, names=["wait", "m"])
     assert asyncio.run(resumed(wait, 5)) == 5 + 51
+
+
+def test_a_debugger_may_look_at_the_locals_at_every_step():
+    def function(log, n):
+        x = 5
+        inner = [[lambda: (x, z) for z in range(2)] for x in range(n)]
+        return [f() for row in inner for f in row], (lambda: x)()
+
+    def look(frame, event, argument):
+        frame.f_trace_opcodes = True
+        seen.append(dict(frame.f_locals))
+        return look
+
+    expected = function([], 2)
+    for at in range(4, 400):
+        ended, frame = interrupted(function, ([], 2), at)
+        if isinstance(ended, Returned):
+            break
+        resumed, arguments = continuation(function, frame, ended.index)
+        seen = []
+        before = sys.gettrace()
+        sys.settrace(look)
+        try:
+            assert resumed(*arguments) == expected
+        finally:
+            sys.settrace(before)
+        assert seen

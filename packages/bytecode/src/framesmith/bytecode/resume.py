@@ -91,16 +91,15 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     body, regions = parts.instructions, parts.regions
     parts.instructions, parts.regions = [], []
     stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not Slot.NULL)
-    local_names = _become_function(parts, body, stack_names, layout)
+    doubled = _become_function(parts, body, stack_names, layout)
     operation = reading.operations[operation_index]
     emitter = Emitter(parts)
     emitter.position = operation.position
     _enter(emitter)
     _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
-    for argument, name in local_names:
-        emitter.emit("LOAD_FAST", argument)
-        emitter.emit("DELETE_FAST", argument)
-        emitter.emit("STORE_FAST", name)
+    for name in doubled:
+        emitter.emit("LOAD_FAST", name)
+        emitter.emit("STORE_FAST", f".{name}")
     _go_on(emitter, reading, operation_index, layout, body)
     emitter.finish()
     _append_body(parts, body, regions)
@@ -130,44 +129,49 @@ def _check(reading: Reading, parts: CodeParts, index: int, layout: ResumeLayout)
     unknown = [name for name in layout.locals if name not in known]
     if unknown:
         raise ResumeError(f"{code.co_qualname} has no local named {', '.join(unknown)}")
+    saved = {one.argument for one in parts.instructions if one.name == "LOAD_FAST_AND_CLEAR"}
+    shared = [name for name in layout.locals if name in code.co_cellvars and name not in saved]
+    if shared:
+        raise ResumeError(
+            f"{', '.join(shared)} of {code.co_qualname}: a cell goes into the closure, it is no argument"
+        )
 
 
 def _become_function(
     parts: CodeParts, body: list[Instruction], stack_names: tuple[str, ...], layout: ResumeLayout
-) -> list[tuple[str, str]]:
-    """Give `parts` its new signature; returns the arguments to move to a slot of another name.
+) -> list[str]:
+    """Give `parts` its new signature; returns the cells that are to be copied to a slot of their own.
 
-    A local whose slot may hold a cell is among the free variables of the new code, not its locals: the
-    value that an inlined comprehension keeps there is passed under another name and stored.
+    The cells become free variables. One that an inlined comprehension saves and overwrites (3.12) needs a slot that may
+    hold any value, since whoever looks at the frame's locals takes what is in a free variable's slot for a
+    cell: such a variable `x` lives in the slot `.x`, formally a cell that is never made.
     """
     cells = set(parts.cellvars)
-    arguments = list(stack_names)
-    moves: list[tuple[str, str]] = []
-    for name in layout.locals:
-        arguments.append(f".{name}" if name in cells else name)
-        if name in cells:
-            moves.append((f".{name}", name))
+    doubled = {
+        str(one.argument) for one in body if one.name == "LOAD_FAST_AND_CLEAR" and one.argument in cells
+    }
+    old, old_free = parts.slot_names(), len(parts.freevars)
+    arguments = [*stack_names, *(f".{name}" if name in doubled else name for name in layout.locals)]
     if layout.raises:
         arguments.append(".raise")
-    old = parts.slot_names()
     own = [name for name in parts.varnames if name not in cells]
     parts.varnames = [*arguments, *(name for name in own if name not in set(arguments))]
-    local_slots = {name: parts.varnames.index(name) for name in own}
     parts.freevars = [*parts.freevars, *parts.cellvars]
-    parts.cellvars = []
-    first_free = len(parts.varnames)
-    free_slots = {name: first_free + index for index, name in enumerate(parts.freevars)}
-    free_count = len(parts.freevars) - len(cells)
-    renumber(
-        body,
-        [
-            local_slots[name] if name in local_slots and index < len(old) - free_count else free_slots[name]
-            for index, name in enumerate(old)
-        ],
-    )
+    parts.cellvars = [f".{name}" for name in sorted(doubled)]
+    slots = parts.slot_names()
+    first_free = len(slots) - len(parts.freevars)
+    first = {name: number for number, name in reversed(list(enumerate(slots)))}
+    free = {name: first_free + number for number, name in enumerate(parts.freevars)}
+    found: list[int] = []
+    for index, name in enumerate(old):
+        if index >= len(old) - old_free or (name in cells and name not in doubled):
+            found.append(free[name])
+        else:
+            found.append(first[f".{name}" if name in doubled else name])
+    renumber(body, found, slots)
     parts.argcount, parts.posonlyargcount, parts.kwonlyargcount = len(arguments), 0, 0
     parts.flags &= ~_STAR_FLAGS
-    return moves
+    return sorted(doubled.difference(layout.locals))
 
 
 def _enter(emitter: Emitter) -> None:

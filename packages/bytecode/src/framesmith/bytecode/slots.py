@@ -16,19 +16,21 @@ _HALVES: Final = {
 }
 
 
-def renumber(instructions: Iterable[Instruction], new_slots: Sequence[int]) -> None:
-    """Let each instruction that names a slot name `new_slots[old slot]`.
+def renumber(instructions: Iterable[Instruction], new_slots: Sequence[int], names: Sequence[str]) -> None:
+    """Let each instruction that names a slot name `new_slots[old slot]`, whose name is in `names`.
 
-    The names stay; the number decides where one name has two slots (a free variable and the variable of
-    an inlined comprehension).
+    The number decides where one name has two slots (a free variable and the variable of an inlined
+    comprehension).
     """
     for instruction in instructions:
         kind = KINDS[instruction.name]
         if kind in _ONE:
             instruction.hint = new_slots[instruction.hint]
+            instruction.argument = names[instruction.hint]
         elif kind is ArgumentKind.LOCAL_PAIR:
             first = new_slots[instruction.hint >> _PAIR_BITS]
             second = new_slots[instruction.hint & (1 << _PAIR_BITS) - 1]
+            instruction.argument = names[first], names[second]
             # A second number that does not fit is seen, and mended, by split_wide_pairs.
             instruction.hint = first << _PAIR_BITS | second if second >> _PAIR_BITS == 0 else -1
 
