@@ -1,7 +1,9 @@
 """Tensors: operators, methods, attributes, indexing, identity, recorded and compared with eager."""
 
+import gc
 import operator
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKWARD_CALL, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
-from framesmith.variables.core import Constant, ObservedException, from_python
+from framesmith.guards.sources import Local
+from framesmith.variables.core import Constant, Lazy, ObservedException, from_python
 from framesmith.variables.operations.binary import binary, inplace
 from framesmith.variables.operations.compare import compare
 
@@ -277,3 +280,15 @@ def test_autograd_goes_through_the_graph():
         result = trace.run(trace.method(binary(trace.tx, "*", trace.x, Constant(3)), "sum"))[0]
     result.backward()
     assert same(x.grad, torch.full((3,), 3.0))
+
+
+def test_a_trace_keeps_no_input_alive():
+    x = torch.randn(3)
+    with Trace(x=x) as trace:
+        value = binary(trace.tx, "+", trace.x, Constant(1))
+        value.set_attribute(trace.tx, "tag", Lazy(x, Local("x"), trace.tx.wrap))
+        binary(trace.tx, "*", value, value)
+    held = weakref.ref(x)
+    del x, trace, value
+    gc.collect()
+    assert held() is None

@@ -5,7 +5,7 @@ The trackers themselves register a rule for their kind of example value; this mo
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import torch
 from torch import fx
@@ -43,7 +43,8 @@ MODE_ACTIVE = register(
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
 _rules: dict[type, ResultRule] = {}
-_memos: "WeakKeyDictionary[Recorder, dict[int, tuple[object, Tracker]]]" = WeakKeyDictionary()
+# Weak both ways: a tracker holds its fake, so an id is valid as long as the entry is there.
+_memos: "WeakKeyDictionary[Recorder, WeakValueDictionary[int, Tracker]]" = WeakKeyDictionary()
 
 
 def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
@@ -56,9 +57,9 @@ def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
     return add
 
 
-def known_objects(tx: TraceContext) -> dict[int, tuple[object, Tracker]]:
-    """Per trace: id of a fake tensor -> (the fake, kept alive; its one tracker)."""
-    return _memos.setdefault(tx.graph, {})
+def known_objects(tx: TraceContext) -> "WeakValueDictionary[int, Tracker]":
+    """Per trace: id of a fake tensor -> its one tracker, as long as somebody holds it."""
+    return _memos.setdefault(tx.graph, WeakValueDictionary())
 
 
 def record(

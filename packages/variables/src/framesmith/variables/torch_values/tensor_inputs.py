@@ -44,7 +44,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
-    known_objects(tx)[id(fake)] = (fake, tracker)
+    known_objects(tx)[id(fake)] = tracker
     return tracker
 
 

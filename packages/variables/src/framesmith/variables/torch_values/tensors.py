@@ -286,10 +286,8 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
     known = known_objects(tx).get(id(value))
-    if known is not None:
-        tracker = known[1]
-        if isinstance(tracker, TensorTracker) and (tracker.source is not None or not tracker.node._erased):
-            return tracker
+    if isinstance(known, TensorTracker) and (known.source is not None or not known.node._erased):
+        return known
     tracker = TensorTracker(node, value)
-    known_objects(tx)[id(value)] = (value, tracker)
+    known_objects(tx)[id(value)] = tracker
     return tracker
