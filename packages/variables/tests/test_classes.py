@@ -3,13 +3,14 @@
 import collections
 import dataclasses
 import enum
+import sys
 import typing
 from abc import ABC, abstractmethod
-from types import SimpleNamespace
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
 from framesmith.graph import GraphBreak
 
 sys.path.insert(0, str(Path(__file__).parent))

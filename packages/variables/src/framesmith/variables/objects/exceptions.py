@@ -74,7 +74,7 @@ class ExceptionTracker(InstanceTracker):
         tx.mutations.note(self)
         if name == "__traceback__":
             if isinstance(value, TracebackTracker) and value.exception is self:
-                del self.passed[value.length :]
+                del self.passed[value.frames :]
                 return
             self.passed.clear()
         self.fields[name] = value
@@ -182,11 +182,11 @@ class ExceptionTracker(InstanceTracker):
 
 @final
 class TracebackTracker(Tracker):
-    """The traceback that an exception had here, with `length` traced frames. It can be handed on, not looked into."""
+    """The traceback that an exception had here, with `frames` traced frames. It can be handed on, not looked into."""
 
-    def __init__(self, exception: ExceptionTracker, length: int) -> None:
+    def __init__(self, exception: ExceptionTracker, frames: int) -> None:
         self.exception = exception
-        self.length = length
+        self.frames = frames
 
     @property
     def python_type(self) -> type:
