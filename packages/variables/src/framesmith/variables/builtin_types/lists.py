@@ -4,10 +4,12 @@ import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, final
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards import Source
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Item
-from framesmith.variables.builtin_types.iterators import LIST_ITERATOR, SequenceIterator, unpack
+from framesmith.variables.builtin_types.iterators import LIST_ITERATOR, MOST_ITEMS, SequenceIterator, unpack
 from framesmith.variables.builtin_types.sequences import (
     compare_items,
     find,
@@ -152,8 +154,11 @@ class ListTracker(Tracker):
             return
         iterator = iterable.iterate(tx)
         tx.mutations.note(self)
+        limit = len(self.items) + MOST_ITEMS
         while (item := iterator.advance(tx)) is not None:
             self.change(tx).append(item)
+            if len(self.items) > limit:
+                raise GraphBreak(UNKNOWN_ITERATOR, f"{iterable.describe()} gave more than {MOST_ITEMS} items")
 
     def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
         times = repeat_count(tx, other)

@@ -205,8 +205,10 @@ class SetTracker(Tracker):
         content = self.change(tx)
         names = set(content) if other.names is mine.names else other.names
         getattr(set, UPDATES[symbol])(content, names)
-        operands = [other.trackers[id(name)] for name in names]
-        self.log.append((UPDATES[symbol], operands, not isinstance(names, list)))
+        # The trackers of a set come in the order of insertion: a set built so again has the same layout.
+        listed = isinstance(names, list)
+        operands = [other.trackers[id(name)] for name in names] if listed else list(other.trackers.values())
+        self.log.append((UPDATES[symbol], operands, not listed))
         self.members = _members(content, mine, other)
         self.order_known = mine.order_known and other.order_known and self.source is None
 
@@ -331,7 +333,7 @@ class SetTracker(Tracker):
                 writer.statement(f"{method}({place}, {display})")
 
     def _display(self, writer: Writer) -> str:
-        return f"[{', '.join([writer.value(self.members[name]) for name in self.content])}]"
+        return f"[{', '.join([writer.value(member) for member in self.members.values()])}]"
 
 
 @final
