@@ -151,29 +151,39 @@ def _deliver(outcome: Yielded | Returned) -> Tracker:
     raise ObservedException(new_exception(StopIteration, *arguments))
 
 
+def born_here(generator: Tracker) -> GeneratorTracker:
+    """The generator if its frame is known; an existing one runs natively."""
+    if isinstance(generator, GeneratorTracker):
+        return generator
+    return generator.unsupported("running it")
+
+
 @CALLABLES.row(GeneratorType.__next__)
-def generator_next(tx: TraceContext, self: GeneratorTracker) -> Tracker:
+def generator_next(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.__next__()`."""
+    self = born_here(self)
     return _deliver(self.step(tx, Constant(None), None))
 
 
 @CALLABLES.row(GeneratorType.__iter__)
-def generator_iter(tx: TraceContext, self: GeneratorTracker) -> Tracker:
+def generator_iter(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.__iter__()`."""
     return self
 
 
 @CALLABLES.row(GeneratorType.send)
-def generator_send(tx: TraceContext, self: GeneratorTracker, value: Tracker) -> Tracker:
+def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> Tracker:
     """`generator.send(value)`."""
+    self = born_here(self)
     if not self.frame.started and not self.finished and not (isinstance(value, Constant) and value.value is None):
         raise_observed(TypeError, "can't send non-None value to a just-started generator")
     return _deliver(self.step(tx, value, None))
 
 
 @CALLABLES.row(GeneratorType.throw)
-def generator_throw(tx: TraceContext, self: GeneratorTracker, kind: Tracker, value: Tracker | None = None, traceback: Tracker | None = None) -> Tracker:
+def generator_throw(tx: TraceContext, self: Tracker, kind: Tracker, value: Tracker | None = None, traceback: Tracker | None = None) -> Tracker:
     """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
+    self = born_here(self)
     exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value
     if exception.python_type is type or issubclass(exception.python_type, type):
         exception = exception.call(tx, (), {})
@@ -181,8 +191,9 @@ def generator_throw(tx: TraceContext, self: GeneratorTracker, kind: Tracker, val
 
 
 @CALLABLES.row(GeneratorType.close)
-def generator_close(tx: TraceContext, self: GeneratorTracker) -> Tracker:
+def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.close()`: GeneratorExit at the `yield`."""
+    self = born_here(self)
     if self.finished or not self.frame.started:
         self.finished = True
         return Constant(None)

@@ -1,0 +1,141 @@
+"""Sizes and numbers that change from call to call."""
+
+import pytest
+import torch
+
+from framesmith import frontend
+from tests.end_to_end.support import check
+
+
+def grow(box):
+    box[0] = torch.arange(float(box[0].numel() + 1))
+
+
+PROGRAMS = {
+    "sum": lambda box: box[0].sum() / box[0].shape[0],
+    "view": lambda box: box[0].view(-1, 1).expand(-1, 2).reshape(-1),
+    "new tensor": lambda box: torch.zeros(box[0].shape[0] * 2) + box[0].size(0),
+    "slice": lambda box: box[0][1 : box[0].shape[0] - 1],
+    "branch": lambda box: box[0] + 1 if box[0].shape[0] > 4 else box[0] - 1,
+    "python value": lambda box: (box[0].shape, box[0].numel() + 1, list(range(box[0].size(0))), f"{box[0].shape[0]}"),
+    "loop": lambda box: [t * 2 for t in box[0]],
+    "cat": lambda box: torch.cat([box[0], box[0][:2]]),
+    "arithmetic": lambda box: (box[0].shape[0] // 2 * 3 % 5, box[0] * box[0].shape[0] ** 2, -box[0].shape[0], box[0].shape[0] / 2),
+    "chunks": lambda box: box[0].chunk(2),
+    "comparison": lambda box: (box[0].shape == (4,), box[0].shape[0] == 5, max(box[0].shape[0], 5), min(3, box[0].numel())),
+    "returned size": lambda box: box[0].shape[0],
+    "dictionary": lambda box: {box[0].shape[0]: box[0]},
+    "two uses": lambda box: torch.ones(box[0].shape[0]) @ box[0],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_growing_tensor(name):
+    check(PROGRAMS[name], [torch.arange(3.0)], calls=6, change=grow)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_growing_tensor_with_everything_dynamic(name):
+    check(PROGRAMS[name], [torch.arange(3.0)], calls=4, change=grow, options={"dynamic": True})
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_growing_tensor_with_nothing_dynamic(name):
+    check(PROGRAMS[name], [torch.arange(3.0)], calls=4, change=grow, options={"dynamic": False})
+
+
+def test_second_graph_serves_all_later_sizes():
+    check(PROGRAMS["sum"], [torch.arange(3.0)], calls=8, change=grow, graphs=2, breaks=0)
+
+
+def test_size_zero_and_one_are_right():
+    def change(box):
+        box[0] = torch.ones({5: 1, 1: 0, 0: 7, 7: 2}[box[0].shape[0]])
+
+    check(lambda box: (box[0] * 2, box[0] + torch.ones(1), box[0].sum()), [torch.ones(5)], calls=5, change=change)
+
+
+def test_two_dimensions_that_are_equal_by_chance():
+    def change(box):
+        box[0], box[1] = torch.ones(box[0].shape[0] + 1), torch.ones(box[1].shape[0] + 2)
+
+    check(lambda box: (box[0].sum() + box[1].sum(), box[0].shape == box[1].shape), [torch.ones(3), torch.ones(3)], calls=5, change=change)
+
+
+def test_sizes_that_have_to_agree():
+    def change(box):
+        n = box[0].shape[0] + 1
+        box[0], box[1] = torch.ones(n), torch.ones(n if n != 6 else 3)
+
+    check(lambda box: box[0] + box[1], [torch.ones(3), torch.ones(3)], calls=5, change=change)
+
+
+def test_integers_become_dynamic():
+    def change(box):
+        box[1] += 3
+
+    report = check(lambda box: box[0] * box[1] + box[1] // 2, [torch.ones(3), 3], calls=8, change=change)
+    assert report.graphs <= 2, report
+
+
+def test_integer_used_by_python_is_right():
+    def change(box):
+        box[1] += 1
+
+    check(lambda box: ([box[0]] * box[1], "a" * box[1], box[1] % 3 == 0, (1, 2, 3, 4, 5, 6, 7, 8)[box[1]], box[0] if box[1] > 4 else -box[0]), [torch.ones(3), 2], calls=5, change=change)
+
+
+def test_integer_sizes():
+    def change(box):
+        box[1] += 1
+
+    check(lambda box: (torch.zeros(box[1]), box[0].repeat(box[1]), torch.arange(box[1])), [torch.ones(3), 2], calls=5, change=change)
+
+
+def test_floats_that_change():
+    def change(box):
+        box[1] *= 1.5
+
+    check(lambda box: (box[0] * box[1], box[1] > 4, box[1] * 2, int(box[1])), [torch.ones(3), 2.5], calls=5, change=change)
+
+
+def test_mark_dynamic_gives_one_graph():
+    graphs = []
+
+    def backend(module, inputs):
+        graphs.append(module)
+        return module
+
+    compiled = frontend.compile(lambda x: x.sin() * x.shape[0], backend=backend)
+    for n in (4, 5, 6):
+        x = torch.ones(n)
+        frontend.mark_dynamic(x, 0)
+        torch.testing.assert_close(compiled(x), x.sin() * n)
+    assert len(graphs) == 1
+
+
+def test_mark_static_specialises():
+    compiled = frontend.compile(lambda x: x * 2, backend="eager")
+    for n in (4, 5, 6):
+        x = torch.ones(n)
+        frontend.mark_static(x)
+        torch.testing.assert_close(compiled(x), x * 2)
+
+
+def test_strides_that_change():
+    def change(box):
+        box[0] = torch.arange(24.0).reshape(4, 6)[:, :: 1 + len(box)][: 2 + len(box)]
+        box.append(None)
+
+    check(lambda box: (box[0] * 2, box[0].stride(), box[0].contiguous().view(-1)), [torch.ones(4, 6)], calls=4, change=change)
+
+
+def test_number_of_dimensions_changes():
+    check(lambda box: box[0].sum(-1), [torch.ones(2)], calls=4, change=lambda box: box.__setitem__(0, box[0][None]))
+
+
+def test_module_with_changing_batch():
+    def change(m, box):
+        box[0] = torch.ones(box[0].shape[0] + 1, 3)
+
+    check(lambda m, box: m(box[0]), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)), [torch.ones(2, 3)], calls=5, change=change, graphs=2)
