@@ -109,6 +109,8 @@ class Comparison:
             self._attributes(eager, compiled, path)
 
     def _items(self, eager: Any, compiled: Any, path: str) -> None:
+        if path.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called")):  # keys are counted per process
+            return self._sequence(eager.values(), compiled.values(), path)
         self._sequence(list(eager), list(compiled), f"list({path})")
         for key, other in zip(eager, compiled, strict=True):
             self.same(dict.__getitem__(eager, key) if isinstance(eager, dict) else eager[key], compiled[other], f"{path}[{key!r}]")

@@ -371,7 +371,7 @@ def test_assume_constant_result():
 
 def test_allow_in_graph():
     def opaque(x):
-        return x * 2 if x.sum() > 100 else x + 1
+        return eval("x + 1")
 
     frontend.allow_in_graph(opaque)
     compiled = eager(lambda x: opaque(x) * 2)

@@ -3,7 +3,7 @@
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 
-__all__ = ["BackendFailed", "FramesmithError", "FullGraphError", "InvalidArgument", "TracingBugWarning", "UnknownBackend"]
+__all__ = ["BackendFailed", "FramesmithError", "FullGraphError", "InvalidArgument", "RecompileError", "TracingBugWarning", "UnknownBackend"]
 
 
 class FramesmithError(Exception):
@@ -24,6 +24,10 @@ class FullGraphError(FramesmithError, RuntimeError):
         self.reason = reason
         self.user_stack = stack
         super().__init__(f"{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
+
+
+class RecompileError(FramesmithError, RuntimeError):
+    """`config.error_on_recompile` is set and no entry fits. Cure: keep what the message names, or mark it dynamic."""
 
 
 class TracingBugWarning(RuntimeWarning):

@@ -1,10 +1,13 @@
 """How an entry ends, as source lines: return a value, or run one operation natively and go on elsewhere."""
 
+import inspect
+import sys
 from collections.abc import Callable, Sequence
-from typing import Protocol, final
+from types import BuiltinFunctionType, FunctionType
+from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.variables.core import Null, Tracker
+from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.objects.tracebacks import Passage
 
 from framesmith.frontend.continuations import Point, state_of
@@ -15,6 +18,9 @@ from framesmith.frontend.user_stack import location
 from framesmith.frontend.writer import EntryWriter
 
 RAISED = "__fs_e"
+FRAME_READERS: Final = frozenset(
+    {locals, vars, dir, eval, exec, globals, sys._getframe, inspect.currentframe, inspect.stack, inspect.trace}
+)
 
 
 class GoOn(Protocol):
@@ -57,6 +63,9 @@ class Exit:
         writer = self._writer
         taken = row.pops(frame.operation)
         operands = frame.pop_many(taken)
+        if any(looks_at_frame(value) for value in operands[:2]):
+            frame.stack += operands
+            return self.to_the_end()
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
         form = row.write(frame.operation, texts, writer.constant)
         lines = self._inside_handler(list(form.statements))
@@ -150,6 +159,15 @@ class Exit:
             f"    {restore}({name}, {kept})",
             *(f"    {line}" for line in lines),
         ]
+
+
+def looks_at_frame(value: Tracker) -> bool:
+    """Whether a value is a function that looks at the frame which calls it; that has to be the user's."""
+    if isinstance(value, Lazy):
+        found = value.peek
+    else:
+        found = value.as_python_constant() if value.is_python_constant() else None
+    return isinstance(found, BuiltinFunctionType | FunctionType) and found in FRAME_READERS
 
 
 def raising_layout(frame: Frame) -> FrameLayout:

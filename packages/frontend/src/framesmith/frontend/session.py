@@ -30,7 +30,7 @@ from framesmith.frontend.continuations import (
 )
 from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert, run_natively
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
-from framesmith.frontend.errors import BackendFailed, FramesmithError, FullGraphError, TracingBugWarning
+from framesmith.frontend.errors import BackendFailed, FramesmithError, FullGraphError, RecompileError, TracingBugWarning
 from framesmith.frontend.leave import GoOn
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.options import CompileOptions, config
@@ -169,6 +169,9 @@ class Place:
                 return entry
             self._note_recompile(failure.text)
             self.policy.learn(entry.guards, scope)
+        if entries and config.error_on_recompile:
+            recent = "\n  ".join(self.session.history.recompiles[-len(entries) :])
+            raise RecompileError(f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}")
         converted = self._convert(values)
         self.session.record(converted, self)
         self.dispatcher.add(converted.entry)

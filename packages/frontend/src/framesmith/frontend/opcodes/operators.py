@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.operations.binary import binary, inplace
@@ -37,8 +39,15 @@ def unary_operator(machine: Machine, operation: Operation) -> None:
 
 def negation(machine: Machine, operand: Tracker) -> Tracker:
     """`not operand`."""
+    return Constant(not known_truth(machine, operand))
+
+
+def known_truth(machine: Machine, operand: Tracker) -> bool:
+    """`bool(operand)` where nothing but a bool will do."""
     truth = truth_of(machine.tx, operand)
-    return Constant(not truth) if isinstance(truth, bool) else truth.unary(machine.tx, "not")
+    if not isinstance(truth, bool):
+        raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the truth of {truth.describe()}, known only at run time")
+    return truth
 
 
 @opcode(Kind.COMPARE)
@@ -75,7 +84,7 @@ def membership(machine: Machine, operation: Operation) -> None:
     """`a in b`."""
     item, container = machine.frame.pop_many(2)
     result = container.realize().contains(machine.tx, item.realize())
-    machine.frame.push(negation(machine, result) if operation.argument else boolean(machine, result))
+    machine.frame.push(Constant(known_truth(machine, result) != operation.argument))
 
 
 @opcode(Kind.SUBSCRIPT)

@@ -8,6 +8,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import final
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
@@ -401,6 +403,8 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
 def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing dict, nothing of it looked at yet."""
     assert isinstance(value, dict)
+    if "__builtins__" in value:  # what is stored here is what functions read as their global variables
+        raise GraphBreak(UNSUPPORTED_VALUE, "the globals of a module as a dict")
     tx.guard(source, TypeIs(type(value)))
     return dict_storage(tx, value, source, type(value))
 
