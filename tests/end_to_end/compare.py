@@ -16,7 +16,15 @@ from typing import Any
 import torch
 
 ATOMS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented))
-BY_IDENTITY = (type, types.ModuleType, types.BuiltinFunctionType, torch.dtype, torch.device, torch.layout, enum.Enum)
+BY_IDENTITY = (
+    type,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    enum.Enum,
+)
 FREE = (tuple, frozenset, range, slice, types.MethodType, types.CodeType, torch.Size, property)
 UNSEEN = {"_compiled_call_impl", "__framesmith_session__", "__wrapped__"}
 OURS = ("/framesmith/", "/tests/end_to_end/support.py", "/tests/end_to_end/observe.py")
@@ -109,11 +117,17 @@ class Comparison:
             self._attributes(eager, compiled, path)
 
     def _items(self, eager: Any, compiled: Any, path: str) -> None:
-        if path.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called")):  # keys are counted per process
+        if path.endswith(
+            ("_hooks", "_hooks_with_kwargs", "_hooks_always_called")
+        ):  # keys are counted per process
             return self._sequence(eager.values(), compiled.values(), path)
         self._sequence(list(eager), list(compiled), f"list({path})")
         for key, other in zip(eager, compiled, strict=True):
-            self.same(dict.__getitem__(eager, key) if isinstance(eager, dict) else eager[key], compiled[other], f"{path}[{key!r}]")
+            self.same(
+                dict.__getitem__(eager, key) if isinstance(eager, dict) else eager[key],
+                compiled[other],
+                f"{path}[{key!r}]",
+            )
 
     def _sequence(self, eager: Iterable[Any], compiled: Iterable[Any], path: str) -> None:
         left, right = list(eager), list(compiled)
@@ -132,7 +146,14 @@ class Comparison:
     def _function(self, eager: types.FunctionType, compiled: types.FunctionType, path: str) -> None:
         if eager.__code__.co_qualname.startswith("__fs"):
             raise Difference(f"{path}: a function of ours leaked: {eager!r}")
-        for name in ("__name__", "__qualname__", "__defaults__", "__kwdefaults__", "__closure__", "__annotations__"):
+        for name in (
+            "__name__",
+            "__qualname__",
+            "__defaults__",
+            "__kwdefaults__",
+            "__closure__",
+            "__annotations__",
+        ):
             self.same(getattr(eager, name), getattr(compiled, name), f"{path}.{name}")
         if "__framesmith_session__" not in compiled.__dict__:
             self.same(eager.__code__.co_firstlineno, compiled.__code__.co_firstlineno, f"{path}.__code__")
@@ -172,7 +193,10 @@ class Comparison:
 
     def _storage(self, eager: torch.Tensor, compiled: torch.Tensor, path: str) -> None:
         left, right = (one.untyped_storage()._cdata for one in (eager, compiled))
-        if self._storages.setdefault(left, right) != right or self._storages_back.setdefault(right, left) != left:
+        if (
+            self._storages.setdefault(left, right) != right
+            or self._storages_back.setdefault(right, left) != left
+        ):
             raise Difference(f"{path}: memory is shared with another tensor than eagerly (aliasing)")
 
     def _exception(self, eager: BaseException, compiled: BaseException, path: str) -> None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from framesmith import frontend
-from framesmith.frontend import api
-
 from tests.end_to_end.compare import Comparison
 from tests.end_to_end.observe import float_tensors, observe
 from tests.end_to_end.worlds import World, load, twin
+
+from framesmith import frontend
+from framesmith.frontend import api
 
 Change = Callable[..., None]
 
@@ -152,7 +152,9 @@ def same_gradients(eager: list[Any], compiled: list[Any], name: str, tolerance: 
         tensors = [tensor for tensor in float_tensors(side[2]) if tensor.grad_fn is not None]
         if tensors:
             torch.stack([tensor.sum().double() for tensor in tensors]).sum().backward()
-    Comparison(max(tolerance, 1e-6), max(tolerance, 1e-6)).same(eager[:2], compiled[:2], f"{name}: after backward")
+    Comparison(max(tolerance, 1e-6), max(tolerance, 1e-6)).same(
+        eager[:2], compiled[:2], f"{name}: after backward"
+    )
 
 
 def closure(function: Callable[..., Any]) -> list[Any]:
@@ -168,7 +170,9 @@ def same_globals(comparison: Comparison, eager: Any, compiled: Any, name: str) -
         return
     assert left.keys() == right.keys(), f"{name}: globals {left.keys() ^ right.keys()}"
     for key, value in left.items():
-        if isinstance(value, list | dict | set | int | float | str | torch.Tensor) and not key.startswith("__"):
+        if isinstance(value, list | dict | set | int | float | str | torch.Tensor) and not key.startswith(
+            "__"
+        ):
             comparison.same(value, right[key], f"{name}: global {key}")
 
 

@@ -52,13 +52,20 @@ def entries(model):
 
 def test_a_compiled_function_looks_like_the_original():
     compiled = eager(double)
-    assert (compiled.__name__, compiled.__doc__, compiled.__defaults__, compiled.__kwdefaults__) == ("double", "Doc.", (2,), {"plus": 0})
+    assert (compiled.__name__, compiled.__doc__, compiled.__defaults__, compiled.__kwdefaults__) == (
+        "double",
+        "Doc.",
+        (2,),
+        {"plus": 0},
+    )
     assert compiled.__wrapped__ is double and compiled.__module__ == __name__
     assert torch.equal(compiled(X, 3, plus=1), X * 3 + 1) and entries(compiled) == 1
 
 
 def test_wrong_arguments_raise_the_usual_error():
-    with pytest.raises(TypeError, match=r"double\(\) takes from 1 to 2 positional arguments but 3 were given"):
+    with pytest.raises(
+        TypeError, match=r"double\(\) takes from 1 to 2 positional arguments but 3 were given"
+    ):
         eager(double)(X, 1, 2)
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         eager(double)()
@@ -201,11 +208,15 @@ def test_backend_sees_graph_and_inputs():
 
     assert torch.equal(frontend.compile(double, backend=backend)(X), X * 2)
     module, inputs = seen[0]
-    assert isinstance(module, torch.fx.GraphModule) and len(inputs) == 1 and isinstance(inputs[0], torch.Tensor)
+    assert (
+        isinstance(module, torch.fx.GraphModule) and len(inputs) == 1 and isinstance(inputs[0], torch.Tensor)
+    )
 
 
 def test_backend_may_return_a_list():
-    assert torch.equal(frontend.compile(double, backend=lambda module, inputs: lambda *a: list(module(*a)))(X), X * 2)
+    assert torch.equal(
+        frontend.compile(double, backend=lambda module, inputs: lambda *a: list(module(*a)))(X), X * 2
+    )
 
 
 @pytest.mark.inductor
@@ -285,7 +296,9 @@ def test_graph_break_is_reported_once():
 
     compiled = eager(f)
     compiled(X)
-    assert [record.kind for record in api.session_of(compiled).history.breaks] == ["explicit-break"] or len(api.session_of(compiled).history.breaks) == 1
+    assert [record.kind for record in api.session_of(compiled).history.breaks] == ["explicit-break"] or len(
+        api.session_of(compiled).history.breaks
+    ) == 1
 
 
 def test_reset_forgets_entries():
@@ -384,7 +397,9 @@ def test_backends_are_listed_and_registered():
     def mine(module, inputs):
         return module
 
-    frontend.register_backend("mine_for_this_test", mine) if _takes_name() else frontend.register_backend(mine, name="mine_for_this_test")
+    frontend.register_backend("mine_for_this_test", mine) if _takes_name() else frontend.register_backend(
+        mine, name="mine_for_this_test"
+    )
     assert torch.equal(frontend.compile(double, backend="mine_for_this_test")(X), X * 2)
 
 

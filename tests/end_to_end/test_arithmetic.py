@@ -5,7 +5,6 @@ import operator
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -14,7 +13,13 @@ BINARY = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
     "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "matmul": operator.matmul,
 }  # fmt: skip
-BITS = {"and": operator.and_, "or": operator.or_, "xor": operator.xor, "lshift": operator.lshift, "rshift": operator.rshift}
+BITS = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "lshift": operator.lshift,
+    "rshift": operator.rshift,
+}
 COMPARE = {name: getattr(operator, name) for name in ("lt", "le", "eq", "ne", "gt", "ge")}
 
 
@@ -112,15 +117,47 @@ def test_complex_numbers():
 
 
 def test_math_functions_on_numbers():
-    check(lambda x, n: x * math.sqrt(n) + math.floor(2.7) + math.pi + math.gcd(12, n) + math.prod([1, 2, 3]), X, 16, breaks=0)
+    check(
+        lambda x, n: x * math.sqrt(n) + math.floor(2.7) + math.pi + math.gcd(12, n) + math.prod([1, 2, 3]),
+        X,
+        16,
+        breaks=0,
+    )
 
 
 def test_number_methods():
-    check(lambda x, n, f: (x, n.bit_length(), f.is_integer(), (0.5).as_integer_ratio(), f.hex(), round(f, 1), divmod(n, 4)), X, 9, 2.25)
+    check(
+        lambda x, n, f: (
+            x,
+            n.bit_length(),
+            f.is_integer(),
+            (0.5).as_integer_ratio(),
+            f.hex(),
+            round(f, 1),
+            divmod(n, 4),
+        ),
+        X,
+        9,
+        2.25,
+    )
 
 
 def test_int_and_float_constructors():
-    check(lambda x, n: (x, int("12"), int("ff", 16), float("2.5"), int(2.9), bool(n), str(n), int(True), complex(1, 2)), X, 3)
+    check(
+        lambda x, n: (
+            x,
+            int("12"),
+            int("ff", 16),
+            float("2.5"),
+            int(2.9),
+            bool(n),
+            str(n),
+            int(True),
+            complex(1, 2),
+        ),
+        X,
+        3,
+    )
 
 
 def test_invalid_literal_raises_like_eager():
@@ -132,7 +169,13 @@ def test_tensor_power_of_number():
 
 
 def test_type_promotion():
-    check(lambda x, i: (x + i, i / 2, i * 2.5, i // 2, x.double() + x, i.bool() & True, x + True), X, I, graphs=1, breaks=0)
+    check(
+        lambda x, i: (x + i, i / 2, i * 2.5, i // 2, x.double() + x, i.bool() & True, x + True),
+        X,
+        I,
+        graphs=1,
+        breaks=0,
+    )
 
 
 def test_numbers_that_change_give_right_results():
@@ -145,7 +188,13 @@ def test_numbers_that_change_give_right_results():
 
 def test_matrix_products():
     a, b = torch.randn(2, 3), torch.randn(3, 4)
-    check(lambda a, b: (a @ b, torch.mm(a, b), a.matmul(b), torch.einsum("ij,jk->ik", a, b)), a, b, graphs=1, breaks=0)
+    check(
+        lambda a, b: (a @ b, torch.mm(a, b), a.matmul(b), torch.einsum("ij,jk->ik", a, b)),
+        a,
+        b,
+        graphs=1,
+        breaks=0,
+    )
 
 
 def test_unsupported_operand_raises_like_eager():

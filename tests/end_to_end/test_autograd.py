@@ -1,7 +1,6 @@
 """Gradients: after the graph, inside it, switched off, through in-place changes and views."""
 
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -80,7 +79,11 @@ def test_gradient_is_cleared_and_set():
 
 
 def test_gradient_presence_is_guarded():
-    check(lambda x: x * 2 if x.grad is None else x * x.grad, G, change=lambda x: setattr(x, "grad", torch.ones(3)))
+    check(
+        lambda x: x * 2 if x.grad is None else x * x.grad,
+        G,
+        change=lambda x: setattr(x, "grad", torch.ones(3)),
+    )
 
 
 def test_no_grad_result_has_no_gradient():

@@ -4,7 +4,6 @@ import functools
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -52,7 +51,13 @@ def test_wrong_call_raises_like_eager(name):
 
 
 def test_own_star_arguments():
-    check(lambda *xs, **named: (sum(xs), list(named), named["k"] * 2, len(xs)), X, X + 1, kwargs={"k": X, "b": 3}, breaks=0)
+    check(
+        lambda *xs, **named: (sum(xs), list(named), named["k"] * 2, len(xs)),
+        X,
+        X + 1,
+        kwargs={"k": X, "b": 3},
+        breaks=0,
+    )
 
 
 def test_number_of_star_arguments_may_change():
@@ -201,6 +206,14 @@ def test_inspect_of_function_parts():
     def f(x):
         def g(a, b: int = 3, *, c=4) -> float: ...
 
-        return x, g.__name__, g.__qualname__, g.__defaults__, g.__kwdefaults__, g.__annotations__, g.__module__
+        return (
+            x,
+            g.__name__,
+            g.__qualname__,
+            g.__defaults__,
+            g.__kwdefaults__,
+            g.__annotations__,
+            g.__module__,
+        )
 
     check(f, X)

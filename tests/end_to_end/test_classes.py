@@ -7,7 +7,6 @@ import functools
 import typing
 
 import torch
-
 from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -242,7 +241,13 @@ def test_argument_instance_is_guarded():
 
 
 def test_attribute_of_instance_shadows_class_attribute():
-    check(lambda x, obj: (x * obj.shared, obj.kind), X, Base(2), change=lambda x, obj: setattr(obj, "shared", 9), breaks=0)
+    check(
+        lambda x, obj: (x * obj.shared, obj.kind),
+        X,
+        Base(2),
+        change=lambda x, obj: setattr(obj, "shared", 9),
+        breaks=0,
+    )
 
 
 def test_attribute_is_deleted():
@@ -281,7 +286,9 @@ def test_property_without_setter_raises_like_eager():
 
 
 def test_class_and_static_methods():
-    check(lambda x, c: (Base.make(2).n * x, c.make(3).n, Child.plus(x, 1), c.plus(x, 2)), X, Child(1), breaks=0)
+    check(
+        lambda x, c: (Base.make(2).n * x, c.make(3).n, Child.plus(x, 1), c.plus(x, 2)), X, Child(1), breaks=0
+    )
 
 
 def test_bound_method_as_a_value():
@@ -365,7 +372,11 @@ def test_container_methods():
 
 
 def test_comparison_methods():
-    check(lambda x, v: (v == Vector(1, 2), v != Vector(), v < Vector(1, 2, 3), v > Vector(), hash(v), x), X, Vector(1, 2))
+    check(
+        lambda x, v: (v == Vector(1, 2), v != Vector(), v < Vector(1, 2, 3), v > Vector(), hash(v), x),
+        X,
+        Vector(1, 2),
+    )
 
 
 def test_user_hash_in_a_dict():
@@ -500,7 +511,8 @@ def args(): return torch.ones(3), A()
 
 
 def test_method_replaced_between_calls_is_noticed():
-    check_source("""
+    check_source(
+        """
 import torch
 class A:
     def go(self, x): return x * 2
@@ -509,11 +521,18 @@ def f(x, a): return a.go(x)
 def swap(x, a):
     type(a).go = lambda self, x: x - 7
 def args(): return torch.ones(3), A()
-""", change=lambda x, a: setattr(type(a), "go", lambda self, y: y - 7))
+""",
+        change=lambda x, a: setattr(type(a), "go", lambda self, y: y - 7),
+    )
 
 
 def test_class_of_an_instance_changed_between_calls_is_noticed():
-    check(lambda x, a: a.scale(x), X, Base(2), change=lambda x, a: (setattr(a, "m", 5), setattr(a, "__class__", Child)))
+    check(
+        lambda x, a: a.scale(x),
+        X,
+        Base(2),
+        change=lambda x, a: (setattr(a, "m", 5), setattr(a, "__class__", Child)),
+    )
 
 
 def test_dataclass():
@@ -527,7 +546,15 @@ def test_dataclass():
 
 
 def test_dataclass_equality_and_order():
-    check(lambda x: (Frozen(1) == Frozen(1), Frozen(1) < Frozen(2), hash(Frozen(1)) == hash(Frozen(1)), x + Frozen(3).b), X)
+    check(
+        lambda x: (
+            Frozen(1) == Frozen(1),
+            Frozen(1) < Frozen(2),
+            hash(Frozen(1)) == hash(Frozen(1)),
+            x + Frozen(3).b,
+        ),
+        X,
+    )
 
 
 def test_frozen_dataclass_raises_like_eager():
@@ -547,17 +574,41 @@ def test_dataclass_repr():
 
 def test_enum_members():
     def f(x, c):
-        return x * c.value + c.weight(), c is Color.RED, c.name, Color(2) is Color.BLUE, Color["RED"], len(Color), list(Color)
+        return (
+            x * c.value + c.weight(),
+            c is Color.RED,
+            c.name,
+            Color(2) is Color.BLUE,
+            Color["RED"],
+            len(Color),
+            list(Color),
+        )
 
     check(f, X, Color.RED)
 
 
 def test_enum_argument_is_guarded():
-    check(lambda x, box: x + 1 if box[0] is Color.RED else x - 1, X, [Color.RED], change=lambda x, b: b.__setitem__(0, Color.BLUE))
+    check(
+        lambda x, box: x + 1 if box[0] is Color.RED else x - 1,
+        X,
+        [Color.RED],
+        change=lambda x, b: b.__setitem__(0, Color.BLUE),
+    )
 
 
 def test_flags_and_int_enums():
-    check(lambda x, f: (f | Flags.B, Flags.A in f, x * Level.HIGH, Level.LOW < Level.HIGH, Level.HIGH + 1, bool(f & Flags.B)), X, Flags.A)
+    check(
+        lambda x, f: (
+            f | Flags.B,
+            Flags.A in f,
+            x * Level.HIGH,
+            Level.LOW < Level.HIGH,
+            Level.HIGH + 1,
+            bool(f & Flags.B),
+        ),
+        X,
+        Flags.A,
+    )
 
 
 def test_unknown_enum_member_raises_like_eager():
@@ -578,7 +629,21 @@ def test_typed_namedtuple():
 
 
 def test_isinstance_and_issubclass():
-    check(lambda x, c: (isinstance(c, Base), isinstance(c, (int, Child)), isinstance(c, int | Base), issubclass(Child, Base), type(c) is Child, isinstance(x, torch.Tensor), isinstance(3, float), x), X, Child(1), breaks=0)
+    check(
+        lambda x, c: (
+            isinstance(c, Base),
+            isinstance(c, (int, Child)),
+            isinstance(c, int | Base),
+            issubclass(Child, Base),
+            type(c) is Child,
+            isinstance(x, torch.Tensor),
+            isinstance(3, float),
+            x,
+        ),
+        X,
+        Child(1),
+        breaks=0,
+    )
 
 
 def test_instance_check_override():

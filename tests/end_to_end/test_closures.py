@@ -1,7 +1,6 @@
 """Cells: read, written, shared, deleted, made in the trace and handed out."""
 
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])

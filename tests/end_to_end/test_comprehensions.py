@@ -1,7 +1,6 @@
 """Comprehensions and generator expressions."""
 
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -12,7 +11,12 @@ def test_list_comprehension():
 
 
 def test_dict_and_set_comprehensions():
-    check(lambda x: ({k: x * v for k, v in {"a": 1, "b": 2}.items()}, {n % 3 for n in range(7)}), X, graphs=1, breaks=0)
+    check(
+        lambda x: ({k: x * v for k, v in {"a": 1, "b": 2}.items()}, {n % 3 for n in range(7)}),
+        X,
+        graphs=1,
+        breaks=0,
+    )
 
 
 def test_nested_comprehension():
@@ -52,7 +56,17 @@ def test_comprehension_over_a_tensor():
 
 
 def test_generator_expression_in_functions():
-    check(lambda x: (sum(x * i for i in range(3)), tuple(i for i in (1, 2)), any(i > 1 for i in range(3)), max(i for i in (3, 1)), ",".join(str(i) for i in range(3))), X, breaks=0)
+    check(
+        lambda x: (
+            sum(x * i for i in range(3)),
+            tuple(i for i in (1, 2)),
+            any(i > 1 for i in range(3)),
+            max(i for i in (3, 1)),
+            ",".join(str(i) for i in range(3)),
+        ),
+        X,
+        breaks=0,
+    )
 
 
 def test_generator_expression_is_lazy():

@@ -6,7 +6,6 @@ import types
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -43,7 +42,16 @@ def dict_methods(x, table):
     removed = table.pop("a"), table.pop("zz", None)
     table |= {"e": 5}
     last = table.popitem()
-    return list(table), list(table.values()), dict(table.items()), removed, last, table.get("b"), "c" in table, {**table, "f": 1}
+    return (
+        list(table),
+        list(table.values()),
+        dict(table.items()),
+        removed,
+        last,
+        table.get("b"),
+        "c" in table,
+        {**table, "f": 1},
+    )
 
 
 def dict_deletion_and_order(x, table):
@@ -56,7 +64,14 @@ def dict_deletion_and_order(x, table):
 def dict_views(x, table):
     keys = table.keys()
     table["later"] = x
-    return list(keys), len(keys), keys & {"a", "zz"}, sorted(keys | {"q"}), "later" in keys, [k + str(type(v)) for k, v in table.items()]
+    return (
+        list(keys),
+        len(keys),
+        keys & {"a", "zz"},
+        sorted(keys | {"q"}),
+        "later" in keys,
+        [k + str(type(v)) for k, v in table.items()],
+    )
 
 
 def dict_of_dicts(x, table):
@@ -77,7 +92,17 @@ def set_methods(x, items):
 def tuples(x, pair):
     a, *rest = (*pair, x, 3)
     first, (second, third) = 1, (x, 2)
-    return (a, rest, first + third, (1, 2) < (1, 3), (1,) + (2,), (x,) * 2, pair.index(1), pair.count(1), pair[::-1])
+    return (
+        a,
+        rest,
+        first + third,
+        (1, 2) < (1, 3),
+        (1,) + (2,),
+        (x,) * 2,
+        pair.index(1),
+        pair.count(1),
+        pair[::-1],
+    )
 
 
 def deques(x, queue):
@@ -125,7 +150,19 @@ def namespaces(x, space):
 def slices_and_ranges(x):
     r = range(2, 20, 3)
     s = slice(1, None, 2)
-    return r[1], r[1:3], len(r), 5 in r, list(reversed(r)), r.index(8), s.start, [1, 2, 3, 4][s], x[s], r == range(2, 20, 3), s.indices(5)
+    return (
+        r[1],
+        r[1:3],
+        len(r),
+        5 in r,
+        list(reversed(r)),
+        r.index(8),
+        s.start,
+        [1, 2, 3, 4][s],
+        x[s],
+        r == range(2, 20, 3),
+        s.indices(5),
+    )
 
 
 def unpacking(x):
@@ -155,7 +192,14 @@ def copies(x, items):
 
 
 def comparison(x, items):
-    return items == [1, 2], items != [1, [2]], [1, 2] < [1, 3], {"a": 1} == {"a": 1.0}, (1, x)[0] == 1, {1, 2} == {2, 1}
+    return (
+        items == [1, 2],
+        items != [1, [2]],
+        [1, 2] < [1, 3],
+        {"a": 1} == {"a": 1.0},
+        (1, x)[0] == 1,
+        {1, 2} == {2, 1},
+    )
 
 
 PROGRAMS = {
@@ -221,11 +265,23 @@ def test_list_argument_length_is_guarded():
 
 
 def test_list_argument_items_are_guarded():
-    check(lambda x, items: x * items[0], X, [1.5], calls=4, change=lambda x, items: items.__setitem__(0, items[0] + 1))
+    check(
+        lambda x, items: x * items[0],
+        X,
+        [1.5],
+        calls=4,
+        change=lambda x, items: items.__setitem__(0, items[0] + 1),
+    )
 
 
 def test_dict_keys_are_guarded():
-    check(lambda x, t: [x * v for v in t.values()], X, {"a": 1}, calls=4, change=lambda x, t: t.update({len(t): 2}))
+    check(
+        lambda x, t: [x * v for v in t.values()],
+        X,
+        {"a": 1},
+        calls=4,
+        change=lambda x, t: t.update({len(t): 2}),
+    )
 
 
 def test_presence_of_a_key_is_guarded():
@@ -320,7 +376,12 @@ def test_subclasses_of_containers():
 
 
 def test_user_dict_and_list():
-    check(lambda x, d, l: (d["a"] * x, l[0], len(d), d.data), X, collections.UserDict(a=1), collections.UserList([1]))
+    check(
+        lambda x, d, l: (d["a"] * x, l[0], len(d), d.data),
+        X,
+        collections.UserDict(a=1),
+        collections.UserList([1]),
+    )
 
 
 def test_mapping_proxy():

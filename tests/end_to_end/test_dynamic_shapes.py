@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from tests.end_to_end.support import check
 
 from framesmith import frontend
-from tests.end_to_end.support import check
 
 
 def grow(box):
@@ -17,12 +17,27 @@ PROGRAMS = {
     "new tensor": lambda box: torch.zeros(box[0].shape[0] * 2) + box[0].size(0),
     "slice": lambda box: box[0][1 : box[0].shape[0] - 1],
     "branch": lambda box: box[0] + 1 if box[0].shape[0] > 4 else box[0] - 1,
-    "python value": lambda box: (box[0].shape, box[0].numel() + 1, list(range(box[0].size(0))), f"{box[0].shape[0]}"),
+    "python value": lambda box: (
+        box[0].shape,
+        box[0].numel() + 1,
+        list(range(box[0].size(0))),
+        f"{box[0].shape[0]}",
+    ),
     "loop": lambda box: [t * 2 for t in box[0]],
     "cat": lambda box: torch.cat([box[0], box[0][:2]]),
-    "arithmetic": lambda box: (box[0].shape[0] // 2 * 3 % 5, box[0] * box[0].shape[0] ** 2, -box[0].shape[0], box[0].shape[0] / 2),
+    "arithmetic": lambda box: (
+        box[0].shape[0] // 2 * 3 % 5,
+        box[0] * box[0].shape[0] ** 2,
+        -box[0].shape[0],
+        box[0].shape[0] / 2,
+    ),
     "chunks": lambda box: box[0].chunk(2),
-    "comparison": lambda box: (box[0].shape == (4,), box[0].shape[0] == 5, max(box[0].shape[0], 5), min(3, box[0].numel())),
+    "comparison": lambda box: (
+        box[0].shape == (4,),
+        box[0].shape[0] == 5,
+        max(box[0].shape[0], 5),
+        min(3, box[0].numel()),
+    ),
     "returned size": lambda box: box[0].shape[0],
     "dictionary": lambda box: {box[0].shape[0]: box[0]},
     "two uses": lambda box: torch.ones(box[0].shape[0]) @ box[0],
@@ -52,14 +67,24 @@ def test_size_zero_and_one_are_right():
     def change(box):
         box[0] = torch.ones({5: 1, 1: 0, 0: 7, 7: 2}[box[0].shape[0]])
 
-    check(lambda box: (box[0] * 2, box[0] + torch.ones(1), box[0].sum()), [torch.ones(5)], calls=5, change=change)
+    check(
+        lambda box: (box[0] * 2, box[0] + torch.ones(1), box[0].sum()),
+        [torch.ones(5)],
+        calls=5,
+        change=change,
+    )
 
 
 def test_two_dimensions_that_are_equal_by_chance():
     def change(box):
         box[0], box[1] = torch.ones(box[0].shape[0] + 1), torch.ones(box[1].shape[0] + 2)
 
-    check(lambda box: (box[0].sum() + box[1].sum(), box[0].shape == box[1].shape), [torch.ones(3), torch.ones(3)], calls=5, change=change)
+    check(
+        lambda box: (box[0].sum() + box[1].sum(), box[0].shape == box[1].shape),
+        [torch.ones(3), torch.ones(3)],
+        calls=5,
+        change=change,
+    )
 
 
 def test_sizes_that_have_to_agree():
@@ -82,21 +107,42 @@ def test_integer_used_by_python_is_right():
     def change(box):
         box[1] += 1
 
-    check(lambda box: ([box[0]] * box[1], "a" * box[1], box[1] % 3 == 0, (1, 2, 3, 4, 5, 6, 7, 8)[box[1]], box[0] if box[1] > 4 else -box[0]), [torch.ones(3), 2], calls=5, change=change)
+    check(
+        lambda box: (
+            [box[0]] * box[1],
+            "a" * box[1],
+            box[1] % 3 == 0,
+            (1, 2, 3, 4, 5, 6, 7, 8)[box[1]],
+            box[0] if box[1] > 4 else -box[0],
+        ),
+        [torch.ones(3), 2],
+        calls=5,
+        change=change,
+    )
 
 
 def test_integer_sizes():
     def change(box):
         box[1] += 1
 
-    check(lambda box: (torch.zeros(box[1]), box[0].repeat(box[1]), torch.arange(box[1])), [torch.ones(3), 2], calls=5, change=change)
+    check(
+        lambda box: (torch.zeros(box[1]), box[0].repeat(box[1]), torch.arange(box[1])),
+        [torch.ones(3), 2],
+        calls=5,
+        change=change,
+    )
 
 
 def test_floats_that_change():
     def change(box):
         box[1] *= 1.5
 
-    check(lambda box: (box[0] * box[1], box[1] > 4, box[1] * 2, int(box[1])), [torch.ones(3), 2.5], calls=5, change=change)
+    check(
+        lambda box: (box[0] * box[1], box[1] > 4, box[1] * 2, int(box[1])),
+        [torch.ones(3), 2.5],
+        calls=5,
+        change=change,
+    )
 
 
 def test_mark_dynamic_gives_one_graph():
@@ -127,15 +173,32 @@ def test_strides_that_change():
         box[0] = torch.arange(24.0).reshape(4, 6)[:, :: 1 + len(box)][: 2 + len(box)]
         box.append(None)
 
-    check(lambda box: (box[0] * 2, box[0].stride(), box[0].contiguous().view(-1)), [torch.ones(4, 6)], calls=4, change=change)
+    check(
+        lambda box: (box[0] * 2, box[0].stride(), box[0].contiguous().view(-1)),
+        [torch.ones(4, 6)],
+        calls=4,
+        change=change,
+    )
 
 
 def test_number_of_dimensions_changes():
-    check(lambda box: box[0].sum(-1), [torch.ones(2)], calls=4, change=lambda box: box.__setitem__(0, box[0][None]))
+    check(
+        lambda box: box[0].sum(-1),
+        [torch.ones(2)],
+        calls=4,
+        change=lambda box: box.__setitem__(0, box[0][None]),
+    )
 
 
 def test_module_with_changing_batch():
     def change(m, box):
         box[0] = torch.ones(box[0].shape[0] + 1, 3)
 
-    check(lambda m, box: m(box[0]), torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)), [torch.ones(2, 3)], calls=5, change=change, graphs=2)
+    check(
+        lambda m, box: m(box[0]),
+        torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)),
+        [torch.ones(2, 3)],
+        calls=5,
+        change=change,
+        graphs=2,
+    )

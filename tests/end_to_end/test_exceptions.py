@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -146,7 +145,16 @@ def name_is_deleted(x):
 
 def errors_of_builtins(x):
     out = []
-    for bad in (lambda: [][1], lambda: {}["a"], lambda: 1 // 0, lambda: int("z"), lambda: None.a, lambda: "a" + 1, lambda: next(iter([])), lambda: x.nothing):
+    for bad in (
+        lambda: [][1],
+        lambda: {}["a"],
+        lambda: 1 // 0,
+        lambda: int("z"),
+        lambda: None.a,
+        lambda: "a" + 1,
+        lambda: next(iter([])),
+        lambda: x.nothing,
+    ):
         try:
             bad()
         except Exception as e:
@@ -334,7 +342,9 @@ def uncaught_tensor_error_in_try(x):
 UNCAUGHT = [value for name, value in list(globals().items()) if name.startswith("uncaught")]
 
 
-@pytest.mark.parametrize("function", [f for f in UNCAUGHT if f is not uncaught_after_mutation], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [f for f in UNCAUGHT if f is not uncaught_after_mutation], ids=lambda f: f.__name__
+)
 def test_leaving(function):
     check(function, X)
 

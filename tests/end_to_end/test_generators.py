@@ -3,7 +3,6 @@
 import contextlib
 
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])

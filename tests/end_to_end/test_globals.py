@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check, check_source
 
 PROGRAMS = {

@@ -6,7 +6,6 @@ import operator
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -57,11 +56,18 @@ ITERTOOLS = {
     "permutations": lambda: list(itertools.permutations([1, 2, 3], 2)),
     "combinations": lambda: list(itertools.combinations(range(4), 2)),
     "with replacement": lambda: list(itertools.combinations_with_replacement("ab", 2)),
-    "accumulate": lambda: list(itertools.accumulate([1, 2, 3])) + list(itertools.accumulate([1, 2], operator.mul, initial=5)),
+    "accumulate": lambda: (
+        list(itertools.accumulate([1, 2, 3])) + list(itertools.accumulate([1, 2], operator.mul, initial=5))
+    ),
     "groupby": lambda: [(k, list(g)) for k, g in itertools.groupby([1, 1, 2], lambda n: n % 2)],
     "zip_longest": lambda: list(itertools.zip_longest([1], [2, 3], fillvalue=0)),
-    "takewhile": lambda: list(itertools.takewhile(lambda n: n < 3, range(9))) + list(itertools.dropwhile(lambda n: n < 3, range(5))),
-    "repeat and cycle": lambda: list(itertools.repeat(1, 2)) + [n for n, _ in zip(itertools.cycle([1, 2]), range(5))],
+    "takewhile": lambda: (
+        list(itertools.takewhile(lambda n: n < 3, range(9)))
+        + list(itertools.dropwhile(lambda n: n < 3, range(5)))
+    ),
+    "repeat and cycle": lambda: (
+        list(itertools.repeat(1, 2)) + [n for n, _ in zip(itertools.cycle([1, 2]), range(5))]
+    ),
     "starmap": lambda: list(itertools.starmap(pow, [(2, 3), (3, 2)])),
     "pairwise": lambda: list(itertools.pairwise([1, 2, 3])),
     "tee": lambda: [list(t) for t in itertools.tee([1, 2])],
@@ -91,9 +97,14 @@ def _(value):
 
 
 FUNCTOOLS = {
-    "partial": lambda x: (functools.partial(torch.add, x)(1), functools.partial(lambda a, b=1: a + b, b=3)(x)),
+    "partial": lambda x: (
+        functools.partial(torch.add, x)(1),
+        functools.partial(lambda a, b=1: a + b, b=3)(x),
+    ),
     "nested partial": lambda x: functools.partial(functools.partial(lambda a, b, c: a * b + c, x), c=1)(2),
-    "partial attributes": lambda x: (lambda p: (p.args, p.keywords, p.func is torch.add))(functools.partial(torch.add, x, alpha=2)),
+    "partial attributes": lambda x: (lambda p: (p.args, p.keywords, p.func is torch.add))(
+        functools.partial(torch.add, x, alpha=2)
+    ),
     "returned partial": lambda x: functools.partial(torch.add, x * 2),
     "reduce": lambda x: functools.reduce(operator.add, [x, 1, x], 5),
     "lru_cache": lambda x: x * cached(3) + cached(3),
@@ -101,9 +112,19 @@ FUNCTOOLS = {
     "singledispatch": lambda x: (kind(3), kind(x), kind("a")),
     "wraps": lambda x: functools.wraps(cached)(lambda: 1).__name__,
     "itemgetter": lambda x: (operator.itemgetter(1)([1, x]), operator.itemgetter("a", "b")({"a": 1, "b": x})),
-    "attrgetter": lambda x: (operator.attrgetter("shape")(x), operator.attrgetter("T.shape")(torch.ones(2, 3))),
+    "attrgetter": lambda x: (
+        operator.attrgetter("shape")(x),
+        operator.attrgetter("T.shape")(torch.ones(2, 3)),
+    ),
     "methodcaller": lambda x: operator.methodcaller("sum", dim=0)(x),
-    "operator functions": lambda x: (operator.index(3), operator.contains([1], 1), operator.getitem(x, 0), operator.truth([]), operator.neg(x), operator.iadd([1], [2])),
+    "operator functions": lambda x: (
+        operator.index(3),
+        operator.contains([1], 1),
+        operator.getitem(x, 0),
+        operator.truth([]),
+        operator.neg(x),
+        operator.iadd([1], [2]),
+    ),
 }
 
 
@@ -146,7 +167,14 @@ def test_iterator_argument_is_partly_consumed_by_a_loop():
 
 
 def test_enumerate_zip_and_range_iterators_as_arguments():
-    check(lambda x, a, b, c: (x, next(a), next(b), next(c)), X, enumerate([5, 6, 7, 8]), zip([1, 2, 3, 4], "abcd"), iter(range(9)), calls=3)
+    check(
+        lambda x, a, b, c: (x, next(a), next(b), next(c)),
+        X,
+        enumerate([5, 6, 7, 8]),
+        zip([1, 2, 3, 4], "abcd"),
+        iter(range(9)),
+        calls=3,
+    )
 
 
 def test_iterator_in_mid_course_is_returned():
@@ -187,4 +215,8 @@ def test_long_loop():
 
 
 def test_key_functions_with_tensors():
-    check(lambda x: (max([1, -3], key=abs), sorted(["bb", "a"], key=len), min("abc", key=lambda c: -ord(c)), x), X, breaks=0)
+    check(
+        lambda x: (max([1, -3], key=abs), sorted(["bb", "a"], key=len), min("abc", key=lambda c: -ord(c)), x),
+        X,
+        breaks=0,
+    )

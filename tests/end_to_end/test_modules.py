@@ -6,11 +6,11 @@ import pickle
 import pytest
 import torch
 import torch.nn.functional as F
+from tests.end_to_end.support import check
 from torch import nn
 
 from framesmith import frontend
 from framesmith.frontend import api
-from tests.end_to_end.support import check
 
 torch.manual_seed(0)
 X = torch.randn(4, 3)
@@ -57,7 +57,13 @@ class Containers(nn.Module):
             x = layer(x) + len(name)
         for weight in self.weights:
             x = x * weight + 1
-        return self.pair(x)[:2] + self.table["k"] + self.items[-1](x)[:2] + len(self.items) + self.pair[0].weight.sum()
+        return (
+            self.pair(x)[:2]
+            + self.table["k"]
+            + self.items[-1](x)[:2]
+            + len(self.items)
+            + self.pair[0].weight.sum()
+        )
 
 
 class Shared(nn.Module):
@@ -85,7 +91,9 @@ class Attention(nn.Module):
 class Picture(nn.Module):
     def __init__(self):
         super().__init__()
-        self.body = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 2))
+        self.body = nn.Sequential(
+            nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(18, 2)
+        )
 
     def forward(self, x):
         return self.body(x)
@@ -126,7 +134,13 @@ def test_a_plain_module_is_one_graph():
 
 
 def test_train_and_eval_switch_is_noticed():
-    check(call, nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)), X, calls=4, change=lambda m, x: m.train(not m.training))
+    check(
+        call,
+        nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)),
+        X,
+        calls=4,
+        change=lambda m, x: m.train(not m.training),
+    )
 
 
 def test_parameter_replaced_is_noticed():
@@ -145,7 +159,22 @@ def test_attribute_changed_is_noticed():
 
 
 def test_submodule_replaced_is_noticed():
-    check(call, Mlp(), X, change=lambda m, x: setattr(m, "second", nn.Sequential(nn.Tanh(), nn.Linear(5, 2).requires_grad_(False).apply(lambda l: nn.init.ones_(l.weight) if hasattr(l, "weight") else None))), calls=1)
+    check(
+        call,
+        Mlp(),
+        X,
+        change=lambda m, x: setattr(
+            m,
+            "second",
+            nn.Sequential(
+                nn.Tanh(),
+                nn.Linear(5, 2)
+                .requires_grad_(False)
+                .apply(lambda l: nn.init.ones_(l.weight) if hasattr(l, "weight") else None),
+            ),
+        ),
+        calls=1,
+    )
 
 
 def test_requires_grad_changed_is_noticed():
@@ -186,10 +215,15 @@ HOOKS = {
     "noting": lambda m: m.second.register_forward_hook(note_hook),
     "with kwargs": lambda m: m.register_forward_hook(kwargs_hook, with_kwargs=True),
     "pre with kwargs": lambda m: m.register_forward_pre_hook(kwargs_pre_hook, with_kwargs=True),
-    "prepended": lambda m: (m.register_forward_hook(post_hook), m.register_forward_hook(kwargs_hook, with_kwargs=True, prepend=True)),
+    "prepended": lambda m: (
+        m.register_forward_hook(post_hook),
+        m.register_forward_hook(kwargs_hook, with_kwargs=True, prepend=True),
+    ),
     "always called": lambda m: m.register_forward_hook(note_hook, always_call=True),
     "backward": lambda m: m.second.register_full_backward_hook(grad_hook),
-    "backward pre": lambda m: m.second.register_full_backward_pre_hook(lambda module, g: tuple(t * 3 for t in g)),
+    "backward pre": lambda m: m.second.register_full_backward_pre_hook(
+        lambda module, g: tuple(t * 3 for t in g)
+    ),
 }
 
 
@@ -246,7 +280,13 @@ def test_module_made_inside():
 
 def test_parameters_are_listed():
     def f(m, x):
-        return sum(p.sum() for p in m.parameters()), [n for n, _ in m.named_parameters()], len(list(m.modules())), [n for n, _ in m.named_children()], len(list(m.buffers()))
+        return (
+            sum(p.sum() for p in m.parameters()),
+            [n for n, _ in m.named_parameters()],
+            len(list(m.modules())),
+            [n for n, _ in m.named_children()],
+            len(list(m.buffers())),
+        )
 
     check(f, Mlp(), X)
 
@@ -299,7 +339,11 @@ def test_optimizer_step():
 
 
 def test_functional_call():
-    check(lambda m, x: torch.func.functional_call(m, {k: v * 2 for k, v in m.named_parameters()}, (x,)), Mlp(), X)
+    check(
+        lambda m, x: torch.func.functional_call(m, {k: v * 2 for k, v in m.named_parameters()}, (x,)),
+        Mlp(),
+        X,
+    )
 
 
 def test_weight_norm_parametrization():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])
@@ -144,11 +143,24 @@ def test_set_and_resize():
 
 
 def test_random_numbers_of_torch():
-    check(lambda x: (torch.rand(3), torch.randn_like(x), torch.randint(0, 9, (4,)), F.dropout(x, 0.5), torch.randperm(5), x.bernoulli(0.5)), X)
+    check(
+        lambda x: (
+            torch.rand(3),
+            torch.randn_like(x),
+            torch.randint(0, 9, (4,)),
+            F.dropout(x, 0.5),
+            torch.randperm(5),
+            x.bernoulli(0.5),
+        ),
+        X,
+    )
 
 
 def test_random_numbers_of_python():
-    check(lambda x: (x * random.random(), random.randint(0, 9), random.choice([1, 2, 3]), random.uniform(1, 2)), X)
+    check(
+        lambda x: (x * random.random(), random.randint(0, 9), random.choice([1, 2, 3]), random.uniform(1, 2)),
+        X,
+    )
 
 
 def test_random_numbers_with_a_generator():
@@ -245,15 +257,47 @@ def test_sparse_tensor():
 
 
 def test_tensor_constructors_from_data():
-    check(lambda x, n: (torch.tensor(n), torch.tensor([n, 2.5]), torch.as_tensor(x) is x, torch.tensor([[1, n], [3, 4]]), torch.asarray(3)), X, 4)
+    check(
+        lambda x, n: (
+            torch.tensor(n),
+            torch.tensor([n, 2.5]),
+            torch.as_tensor(x) is x,
+            torch.tensor([[1, n], [3, 4]]),
+            torch.asarray(3),
+        ),
+        X,
+        4,
+    )
 
 
 def test_device_and_dtype_arguments():
-    check(lambda x: (x.to("cpu"), x.to("cpu", torch.float64), torch.device("cpu") == x.device, x.to(device=x.device), torch.float32 is x.dtype, torch.finfo(x.dtype).eps), X)
+    check(
+        lambda x: (
+            x.to("cpu"),
+            x.to("cpu", torch.float64),
+            torch.device("cpu") == x.device,
+            x.to(device=x.device),
+            torch.float32 is x.dtype,
+            torch.finfo(x.dtype).eps,
+        ),
+        X,
+    )
 
 
 def test_torch_size_is_a_tuple():
-    check(lambda m: (m.shape + (1,), m.shape[1:], tuple(m.shape), [*m.shape], m.shape == (3, 4), m.shape.numel(), 3 in m.shape, isinstance(m.shape, tuple)), M)
+    check(
+        lambda m: (
+            m.shape + (1,),
+            m.shape[1:],
+            tuple(m.shape),
+            [*m.shape],
+            m.shape == (3, 4),
+            m.shape.numel(),
+            3 in m.shape,
+            isinstance(m.shape, tuple),
+        ),
+        M,
+    )
 
 
 def test_storage_questions_break_but_are_right():
@@ -261,7 +305,11 @@ def test_storage_questions_break_but_are_right():
 
 
 def test_contiguity_and_layout_of_inputs_are_guarded():
-    check(lambda box: (box[0] * 2, box[0].is_contiguous()), [M], change=lambda box: box.__setitem__(0, box[0].t()))
+    check(
+        lambda box: (box[0] * 2, box[0].is_contiguous()),
+        [M],
+        change=lambda box: box.__setitem__(0, box[0].t()),
+    )
 
 
 def test_dtype_of_inputs_is_guarded():
@@ -269,4 +317,8 @@ def test_dtype_of_inputs_is_guarded():
 
 
 def test_tensor_becomes_something_else():
-    check(lambda box: box[0] * 2, [X], change=lambda box: box.__setitem__(0, 3 if isinstance(box[0], torch.Tensor) else X))
+    check(
+        lambda box: box[0] * 2,
+        [X],
+        change=lambda box: box.__setitem__(0, 3 if isinstance(box[0], torch.Tensor) else X),
+    )

@@ -4,7 +4,6 @@ import contextlib
 
 import pytest
 import torch
-
 from tests.end_to_end.support import check
 
 X = torch.tensor([-1.5, 0.25, 2.0])

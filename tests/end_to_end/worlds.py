@@ -64,7 +64,11 @@ def _copy_function(function: types.FunctionType, memo: dict[int, Any]) -> types.
     new.__defaults__ = copy.deepcopy(function.__defaults__, memo)
     new.__kwdefaults__ = copy.deepcopy(function.__kwdefaults__, memo)
     new.__dict__.update(copy.deepcopy(function.__dict__, memo))
-    new.__qualname__, new.__doc__, new.__module__ = function.__qualname__, function.__doc__, function.__module__
+    new.__qualname__, new.__doc__, new.__module__ = (
+        function.__qualname__,
+        function.__doc__,
+        function.__module__,
+    )
     return new
 
 

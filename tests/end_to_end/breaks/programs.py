@@ -120,12 +120,27 @@ POSITIONS = {
 
 LIVE = {
     "nothing": ("", ""),
-    "aliased lists": ("a = [x]; b = a; c = {'a': a}", "a.append(x); log.append((b is a, c['a'] is b, len(c['a']))); x = x + b[-1]"),
-    "cells": ("n = 1\ndef up():\n    nonlocal n\n    n += 1\n    return n", "log.append(up()); x = x + n * up()"),
-    "iterators": ("it = iter([1, 2, 3]); next(it); z = zip('ab', [1, 2]); next(z)", "x = x + next(it); log.append(next(z))"),
-    "object": ("o = Item(x); p = [o, o]; o.me = o", "o.n = o.n + x; x = x + p[1].n; log.append((p[0] is p[1], o.me is o))"),
+    "aliased lists": (
+        "a = [x]; b = a; c = {'a': a}",
+        "a.append(x); log.append((b is a, c['a'] is b, len(c['a']))); x = x + b[-1]",
+    ),
+    "cells": (
+        "n = 1\ndef up():\n    nonlocal n\n    n += 1\n    return n",
+        "log.append(up()); x = x + n * up()",
+    ),
+    "iterators": (
+        "it = iter([1, 2, 3]); next(it); z = zip('ab', [1, 2]); next(z)",
+        "x = x + next(it); log.append(next(z))",
+    ),
+    "object": (
+        "o = Item(x); p = [o, o]; o.me = o",
+        "o.n = o.n + x; x = x + p[1].n; log.append((p[0] is p[1], o.me is o))",
+    ),
     "tensors": ("y = x * 3; v = x[:2]; w = y.view(3, 1)", "x = x + y.sum() + v.sum() + w.sum()"),
-    "tuple and string": ("s = 'k' + str(len(log)); t = (x, (s, 2), None)", "log.append((s, t[1])); x = x + t[0]"),
+    "tuple and string": (
+        "s = 'k' + str(len(log)); t = (x, (s, 2), None)",
+        "log.append((s, t[1])); x = x + t[0]",
+    ),
     "bound method": ("m = log.append; f = Item(4).__init__; g = functools.partial(max, 1)", "m(g(2)); f(1)"),
     "open manager": ("cm = managed(log); cm.__enter__()", "cm.__exit__(None, None, None)"),
 }

@@ -3,7 +3,6 @@
 import os
 
 import pytest
-
 from tests.end_to_end.breaks.programs import Program, all_programs, default_programs
 from tests.end_to_end.support import Report, check_source
 
@@ -27,7 +26,9 @@ def test_break_is_like_eager(program):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("FRAMESMITH_MATRIX" not in os.environ, reason="the whole matrix runs with FRAMESMITH_MATRIX=1")
+@pytest.mark.skipif(
+    "FRAMESMITH_MATRIX" not in os.environ, reason="the whole matrix runs with FRAMESMITH_MATRIX=1"
+)
 @pytest.mark.parametrize("program", REST, ids=lambda program: program.name)
 def test_break_is_like_eager_in_all_the_rest(program):
     run(program)

@@ -1,7 +1,5 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
-from framesmith.graph.backend import list_backends, register_backend
-
 from framesmith.frontend.api import compile, reset
 from framesmith.frontend.directives import (
     allow_in_graph,
@@ -24,6 +22,7 @@ from framesmith.frontend.errors import (
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
 from framesmith.frontend.options import config
+from framesmith.graph.backend import list_backends, register_backend
 
 __all__ = [
     "BackendFailed",

@@ -4,6 +4,7 @@ Only where it matters: an object is changed. Which objects are one is guarded wh
 """
 
 import torch
+
 from framesmith.graph import CompiledSubgraph
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import DistinctObjects, DistinctStorages, SameStorage
@@ -36,14 +37,18 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     """
     if not graph.mutated or backend == "eager":
         return []
-    values = {tracker.source: value for value, tracker in wrapper.wrapped() if isinstance(value, torch.Tensor)}
+    values = {
+        tracker.source: value for value, tracker in wrapper.wrapped() if isinstance(value, torch.Tensor)
+    }
     groups: dict[int, list[Source]] = {}
     for source in graph.inputs:
         value = values.get(source)
         if value is not None and value.layout is torch.strided:
             groups.setdefault(storage_of(value), []).append(source)
     guards = [
-        Guard.relation(SameStorage(group[0], other), _WRITTEN) for group in groups.values() for other in group[1:]
+        Guard.relation(SameStorage(group[0], other), _WRITTEN)
+        for group in groups.values()
+        for other in group[1:]
     ]
     if len(groups) > 1:
         leaders = tuple(group[0] for group in groups.values())

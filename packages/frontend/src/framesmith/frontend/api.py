@@ -8,13 +8,13 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import torch
-from framesmith.graph.backend import lookup
-from framesmith.graph.options import Backend
 
 from framesmith.frontend import events
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.session import Session
+from framesmith.graph.backend import lookup
+from framesmith.graph.options import Backend
 
 SESSION_ATTRIBUTE = "__framesmith_session__"
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -109,7 +109,11 @@ def call_implementation(kind: type[torch.nn.Module]) -> FunctionType:
 def fresh(function: FunctionType) -> FunctionType:
     """A copy of a function, so that a compiled one has entries of its own."""
     copy = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
     copy.__kwdefaults__ = function.__kwdefaults__
     functools.update_wrapper(copy, function)

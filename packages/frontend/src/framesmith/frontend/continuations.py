@@ -11,17 +11,16 @@ from typing import final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.frontend.layout import FrameLayout
+from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
 from framesmith.guards import Source
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
+from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.core import NULL, Tracker
 from framesmith.variables.core.base import TraceContext
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.objects.tracebacks import Passage
-
-from framesmith.frontend.layout import FrameLayout
-from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
 
 
 @final
@@ -51,7 +50,11 @@ class Point:
 def local_name(name: str, depth: int) -> str:
     """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
     text = name if name.isidentifier() else f"hidden_{name.encode().hex()}"
-    return text if depth == 0 and not text.startswith(("stack_", "cell_", "result_", "raised")) else f"local_{depth}_{text}"
+    return (
+        text
+        if depth == 0 and not text.startswith(("stack_", "cell_", "result_", "raised"))
+        else f"local_{depth}_{text}"
+    )
 
 
 def state_of(point: Point, frames: list[Frame]) -> list[Tracker]:
@@ -68,7 +71,11 @@ def state_of(point: Point, frames: list[Frame]) -> list[Tracker]:
 
 
 def rebuild_frames(
-    tx: TraceContext, machine: Machine, point: Point, namespaces: list[dict[str, object]], values: list[object]
+    tx: TraceContext,
+    machine: Machine,
+    point: Point,
+    namespaces: list[dict[str, object]],
+    values: list[object],
 ) -> Tracker | None:
     """Put the frames of a point into the machine; returns the tracker of the exception to raise, if any."""
     given = iter(zip(point.names, values, strict=True))
@@ -100,7 +107,12 @@ def rebuild_frames(
             assert isinstance(value, CellType)
             cells[name] = wrap_cell(tx, value, source)
         frame = Frame(
-            layout.code, reading_of(layout.code), namespace_of(tx, namespace), local_variables, cells, stack=stack
+            layout.code,
+            reading_of(layout.code),
+            namespace_of(tx, namespace),
+            local_variables,
+            cells,
+            stack=stack,
         )
         frame.index, frame.current = layout.index, layout.current
         if layout.replaced:
@@ -154,7 +166,13 @@ class NativeContinuation:
         return result
 
     def _run(
-        self, depth: int, values: list[object], result: object, raised: BaseException | None, *, has_result: bool
+        self,
+        depth: int,
+        values: list[object],
+        result: object,
+        raised: BaseException | None,
+        *,
+        has_result: bool,
     ) -> object:
         layout = self._point.frames[depth]
         count = sum(slot is not Slot.NULL for slot in layout.stack)
@@ -228,5 +246,3 @@ def drive(result: object) -> object:
         function, arguments = result
         result = function(*arguments)
     return result
-
-

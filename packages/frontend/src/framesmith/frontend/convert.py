@@ -14,22 +14,21 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Protocol, final
 
-from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
-from framesmith.guards import Guard, GuardSet, Reason, Source
-from framesmith.guards.kinds import GlobalState
-from framesmith.variables.core import MutationLog, TraceContext, Tracker
-from framesmith.variables.wrapping.wrap import Wrapper
-
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages
 from framesmith.frontend.dispatch import Entry
+from framesmith.frontend.generated import PREFIX, Identity, generated_function
 from framesmith.frontend.leave import Exit, GoOn
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.policy import Policy
 from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
 from framesmith.frontend.user_stack import location, stack_text
-from framesmith.frontend.generated import PREFIX, Identity, generated_function
 from framesmith.frontend.writer import EntryWriter
+from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
+from framesmith.guards import Guard, GuardSet, Reason, Source
+from framesmith.guards.kinds import GlobalState
+from framesmith.variables.core import MutationLog, TraceContext, Tracker
+from framesmith.variables.wrapping.wrap import Wrapper
 
 
 class Origin(Protocol):
@@ -91,7 +90,12 @@ class Trace:
 
 
 def convert(
-    origin: Origin, values: Sequence[object], options: CompileOptions, policy: Policy, *, on_break: Callable[[GraphBreak, str], None]
+    origin: Origin,
+    values: Sequence[object],
+    options: CompileOptions,
+    policy: Policy,
+    *,
+    on_break: Callable[[GraphBreak, str], None],
 ) -> Converted:
     """Make an entry for the given arguments.
 

@@ -10,14 +10,14 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import torch
+
+from framesmith.frontend.policy import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, FunctionTracker
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
 from framesmith.variables.torch_values.graph_calls import graph_call
-
-from framesmith.frontend.policy import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
 
@@ -46,7 +46,11 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
 
 def _break_row(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`graph_break()`: always."""
-    shown = [argument.as_python_constant() for argument in (*args, *kwargs.values()) if argument.is_python_constant()]
+    shown = [
+        argument.as_python_constant()
+        for argument in (*args, *kwargs.values())
+        if argument.is_python_constant()
+    ]
     raise GraphBreak(EXPLICIT, " ".join(str(value) for value in shown if value is not None))
 
 
@@ -80,7 +84,9 @@ def assume_constant_result(fn: F) -> F:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = (*args, *kwargs.values())
         if not all(operand.is_python_constant() for operand in operands):
-            raise GraphBreak(CALL_SIGNATURE, f"{fn.__name__} is assumed constant but gets a value that is not")
+            raise GraphBreak(
+                CALL_SIGNATURE, f"{fn.__name__} is assumed constant but gets a value that is not"
+            )
         with tx.graph.paused():
             result = fn(
                 *[argument.as_python_constant() for argument in args],

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Protocol, final
 
-from framesmith.guards import GuardSet, Source, compile_guards
-
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
 from framesmith.frontend.writer import Constants
+from framesmith.guards import GuardSet, Source, compile_guards
 
 
 @final

@@ -3,7 +3,15 @@
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 
-__all__ = ["BackendFailed", "FramesmithError", "FullGraphError", "InvalidArgument", "RecompileError", "TracingBugWarning", "UnknownBackend"]
+__all__ = [
+    "BackendFailed",
+    "FramesmithError",
+    "FullGraphError",
+    "InvalidArgument",
+    "RecompileError",
+    "TracingBugWarning",
+    "UnknownBackend",
+]
 
 
 class FramesmithError(Exception):

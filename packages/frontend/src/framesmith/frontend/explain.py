@@ -42,7 +42,10 @@ class Explanation:
             f"{len(self.guards)} guards"
         ]
         for number, record in enumerate(self.breaks, 1):
-            lines += [f"break {number} at {record.file}:{record.line} in {record.function}:", f"  {record.text}"]
+            lines += [
+                f"break {number} at {record.file}:{record.line} in {record.function}:",
+                f"  {record.text}",
+            ]
             lines.append(record.user_stack.rstrip())
         if self.recompiles:
             lines += ["recompiled because:", *(f"  {reason}" for reason in self.recompiles)]
@@ -72,7 +75,9 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         compiled = api.compile(target, backend="eager")
         own = api.session_of(compiled)
         if own is None:
-            raise InvalidArgument(f"explain() cannot look into {model!r}: it has no Python code that is compiled")
+            raise InvalidArgument(
+                f"explain() cannot look into {model!r}: it has no Python code that is compiled"
+            )
         compiled(*args, **kwargs)
         return explanation_of([own])
 

@@ -5,14 +5,13 @@ from typing import final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
+from framesmith.frontend.layout import layout_of
+from framesmith.frontend.machine import Frame, Machine
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.callables.generators import Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, Tracker, Writer
-
-from framesmith.frontend.layout import layout_of
-from framesmith.frontend.machine import Frame, Machine
 
 
 @final
@@ -73,7 +72,9 @@ class SymbolicGenerator:
         total = code.co_argcount + code.co_kwonlyargcount
         for position, name in enumerate(names[: total + bool(code.co_flags & 4) + bool(code.co_flags & 8)]):
             cell = self._frame.cells.get(name)
-            value = cell.contents if cell is not None and name in code.co_cellvars else self._frame.locals[name]
+            value = (
+                cell.contents if cell is not None and name in code.co_cellvars else self._frame.locals[name]
+            )
             assert value is not None
             text = writer.value(value)
             if position < code.co_argcount:

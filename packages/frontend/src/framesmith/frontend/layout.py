@@ -6,9 +6,8 @@ from typing import Final, final
 
 from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
-from framesmith.variables.core import Null, Tracker
-
 from framesmith.frontend.machine import Frame, SavedException
+from framesmith.variables.core import Null, Tracker
 
 _LOOKS_AT_LOCALS: Final = frozenset({"locals", "vars", "eval", "exec", "dir"})
 
@@ -81,5 +80,3 @@ def live_names(frame: Frame, index: int) -> frozenset[str]:
 def in_region(reading: Reading, index: int) -> bool:
     """Whether an exception raised at an operation has a handler in the same frame."""
     return reading.handlers[index] is not None
-
-

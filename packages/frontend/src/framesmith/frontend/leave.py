@@ -7,26 +7,38 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.variables.core import Lazy, Null, Tracker
-from framesmith.variables.objects.tracebacks import Passage
-
 from framesmith.frontend.continuations import Point, state_of
 from framesmith.frontend.layout import FrameLayout, layout_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
 from framesmith.frontend.user_stack import location
 from framesmith.frontend.writer import EntryWriter
+from framesmith.variables.core import Lazy, Null, Tracker
+from framesmith.variables.objects.tracebacks import Passage
 
 RAISED = "__fs_e"
 FRAME_READERS: Final = frozenset(
-    {locals, vars, dir, eval, exec, globals, sys._getframe, inspect.currentframe, inspect.stack, inspect.trace}
+    {
+        locals,
+        vars,
+        dir,
+        eval,
+        exec,
+        globals,
+        sys._getframe,
+        inspect.currentframe,
+        inspect.stack,
+        inspect.trace,
+    }
 )
 
 
 class GoOn(Protocol):
     """Gives the statement that goes on at a point: a tail call, or a step of the trampoline."""
 
-    def __call__(self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]) -> str:
+    def __call__(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
         """The statement; `values` are expressions in the order of `point.names`."""
         ...
 

@@ -7,10 +7,18 @@ from typing import Protocol, final
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
 from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
-from framesmith.variables.core import NULL, Null, ObservedException, PendingCall, TraceContext, Tracker, raise_observed
-from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.core import (
+    NULL,
+    Null,
+    ObservedException,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    raise_observed,
+)
+from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 
 _READINGS: dict[CodeType, Reading] = {}
 
@@ -179,7 +187,8 @@ class Machine:
         value = self.frame.locals.get(name)
         if value is None:
             raise_observed(
-                UnboundLocalError, f"cannot access local variable '{name}' where it is not associated with a value"
+                UnboundLocalError,
+                f"cannot access local variable '{name}' where it is not associated with a value",
             )
         return value
 
@@ -189,10 +198,12 @@ class Machine:
         if contents is None:
             if name in self.frame.code.co_freevars:
                 raise_observed(
-                    NameError, f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+                    NameError,
+                    f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
                 )
             raise_observed(
-                UnboundLocalError, f"cannot access local variable '{name}' where it is not associated with a value"
+                UnboundLocalError,
+                f"cannot access local variable '{name}' where it is not associated with a value",
             )
         return contents
 

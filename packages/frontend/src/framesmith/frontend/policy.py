@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import final
 
 import torch
-from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.guards import GuardSet, Scope, Source, all_failures
 
 from framesmith.frontend.options import config
+from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.guards import GuardSet, Scope, Source, all_failures
 
 DYNAMIC_MARK = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK = "_dynamo_weak_dynamic_indices"

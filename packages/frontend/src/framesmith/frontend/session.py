@@ -11,15 +11,6 @@ from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
 from typing import final
 
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTERNAL_ERROR
-from framesmith.guards import GuardSet, Scope, first_failure
-from framesmith.guards.sources import FunctionClosure, Local, Pinned
-from framesmith.variables.builtin_types.cells import wrap_cell
-from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.builtin_types.namespaces import namespace_of
-
 from framesmith.frontend import events
 from framesmith.frontend.continuations import (
     Leave,
@@ -30,12 +21,26 @@ from framesmith.frontend.continuations import (
 )
 from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert, run_natively
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
-from framesmith.frontend.errors import BackendFailed, FramesmithError, FullGraphError, RecompileError, TracingBugWarning
+from framesmith.frontend.errors import (
+    BackendFailed,
+    FramesmithError,
+    FullGraphError,
+    RecompileError,
+    TracingBugWarning,
+)
 from framesmith.frontend.leave import GoOn
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.policy import Policy
 from framesmith.frontend.writer import EntryWriter
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import INTERNAL_ERROR
+from framesmith.guards import GuardSet, Scope, first_failure
+from framesmith.guards.sources import FunctionClosure, Local, Pinned
+from framesmith.variables.builtin_types.cells import wrap_cell
+from framesmith.variables.builtin_types.namespaces import namespace_of
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.wrap_rules import lazy
 
 
 @final
@@ -116,9 +121,7 @@ class Session:
 
     def _record_break(self, reason: GraphBreak, place: tuple[str, int, str], stack: str) -> None:
         file, line, function = place
-        record = events.BreakRecord(
-            reason.kind.id, reason.detail, str(reason), file, line, function, stack
-        )
+        record = events.BreakRecord(reason.kind.id, reason.detail, str(reason), file, line, function, stack)
         if self.history.add_break(record):
             events.count_break(reason)
             events.log("graph_breaks", "%s:%d in %s: %s\n%s", file, line, function, reason, stack)
@@ -171,7 +174,9 @@ class Place:
             self.policy.learn(entry.guards, scope)
         if entries and config.error_on_recompile:
             recent = "\n  ".join(self.session.history.recompiles[-len(entries) :])
-            raise RecompileError(f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}")
+            raise RecompileError(
+                f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}"
+            )
         converted = self._convert(values)
         self.session.record(converted, self)
         self.dispatcher.add(converted.entry)
@@ -247,7 +252,8 @@ class RootOrigin:
         names = Signature.of_function(self.code).names
         arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
         cells = tuple(
-            wrap_cell(tx, cell, FunctionClosure(anchor, index)) for index, cell in enumerate(self.closure or ())
+            wrap_cell(tx, cell, FunctionClosure(anchor, index))
+            for index, cell in enumerate(self.closure or ())
         )
         frame = new_frame(self.code, namespace_of(tx, self.namespace), arguments, cells)
         frame.barrier = True
@@ -261,7 +267,9 @@ class RootOrigin:
         loaded = {name: writer.load(Local(name)) for name in names}
         positional = code.co_argcount
         arguments = [loaded[name] for name in names[:positional]]
-        keywords = [f"{name}={loaded[name]}" for name in names[positional : positional + code.co_kwonlyargcount]]
+        keywords = [
+            f"{name}={loaded[name]}" for name in names[positional : positional + code.co_kwonlyargcount]
+        ]
         rest = names[positional + code.co_kwonlyargcount :]
         if code.co_flags & inspect.CO_VARARGS:
             arguments.append(f"*{loaded[rest.pop(0)]}")

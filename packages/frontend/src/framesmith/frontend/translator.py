@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import final
 
+from framesmith.frontend.machine import Frame, Machine, frame_of
+from framesmith.frontend.opcodes import catalog
+from framesmith.frontend.opcodes.table import step_of
+from framesmith.frontend.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
+from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, PendingCall, TraceContext, Tracker
 from framesmith.variables.objects.exceptions import ExceptionTracker
-
-from framesmith.frontend.machine import Frame, Machine, frame_of
-from framesmith.frontend.opcodes import catalog
-from framesmith.variables import catalog as tracker_catalog
-from framesmith.frontend.opcodes.table import step_of
-from framesmith.frontend.user_stack import location
 
 CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 
@@ -229,6 +228,7 @@ class Translator:
         frame.current = frame.index
         if frame.code is not stop.code or frame.index != stop.operation:
             raise GraphBreak(
-                NONDETERMINISTIC, f"the second trace of {stop.code.co_qualname} went another way than the first"
+                NONDETERMINISTIC,
+                f"the second trace of {stop.code.co_qualname} went another way than the first",
             )
         return stop.end

@@ -7,11 +7,11 @@ import keyword
 import re
 from typing import final
 
-from framesmith.guards import Source
-from framesmith.variables.core import Constant, Lazy, Tracker
 from torch import fx
 
 from framesmith.frontend.generated import PREFIX
+from framesmith.guards import Source
+from framesmith.variables.core import Constant, Lazy, Tracker
 
 _UNFIT = re.compile(r"\W")
 

@@ -140,7 +140,6 @@ _CLONERS: dict[type, Callable[[object], Iterator[object]]] = {
 }
 
 
-
 def _look_into_sequence(iterator: object, ahead: int) -> object:
     """The quick way for lists, tuples and ranges: container and position are in `__reduce__`."""
     reduced = iterator.__reduce__()

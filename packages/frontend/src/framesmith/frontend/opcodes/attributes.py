@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 
-from framesmith.bytecode.meaning import Kind, NULL_FIRST, Operation
-from framesmith.variables.core import Constant, Lazy, PendingCall, Tracker
-from framesmith.variables.objects.super_objects import make_super
-
+from framesmith.bytecode.meaning import NULL_FIRST, Kind, Operation
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.operators import expression, statement
 from framesmith.frontend.opcodes.stack import name_of
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.variables.objects.super_objects import make_super
 
 Bind = Callable[[object, str], str]
 

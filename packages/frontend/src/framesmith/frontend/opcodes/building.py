@@ -4,19 +4,18 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.stack import count
+from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import CALLABLES, Constant, Lazy, Tracker, fold, raise_observed
 from framesmith.variables.callables.functions import complete
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
-
-from framesmith.frontend.machine import Machine
-from framesmith.frontend.opcodes.stack import count
-from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.variables.core import CALLABLES, Constant, Lazy, Tracker, fold, raise_observed
 
 Bind = Callable[[object, str], str]
 T = TypeVar("T", bound=Tracker)
@@ -289,7 +288,9 @@ def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) 
 
 def _container_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-        return NativeForm((f"__fs_r = {open_}{', '.join(str(o) for o in operands)}{close}",), (Outcome(("__fs_r",)),))
+        return NativeForm(
+            (f"__fs_r = {open_}{', '.join(str(o) for o in operands)}{close}",), (Outcome(("__fs_r",)),)
+        )
 
     return write
 

@@ -1,20 +1,21 @@
 """Calls."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from typing import cast
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE
-from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import Constant, Tracker
-from framesmith.variables.objects.classes import ClassTracker
-
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.building import mapping_items
 from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import Builtin
+from framesmith.variables.objects.classes import ClassTracker
 
 Bind = Callable[[object, str], str]
 
@@ -42,9 +43,32 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     args = (*receiver, *values[:positional])
     kwargs = dict(zip(names, values[positional:], strict=True))
     callee = callee.realize()
-    if not args and not kwargs and isinstance(callee, ClassTracker) and callee.value is super:
-        args = super_arguments(machine)
+    if not args and not kwargs:
+        if isinstance(callee, ClassTracker) and callee.value is super:
+            args = super_arguments(machine)
+        elif (
+            isinstance(callee, Builtin) and callee.value in HANDLED_QUESTIONS and machine.handled is not None
+        ):
+            frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
+            return
     machine.deliver(callee.begin_call(machine.tx, args, kwargs))
+
+
+def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:
+    """`sys.exc_info()` inside a handler."""
+    return TupleTracker([handled.attribute(tx, "__class__"), handled, handled.attribute(tx, "__traceback__")])
+
+
+def current_exception(tx: TraceContext, handled: Tracker) -> Tracker:
+    """`sys.exception()` inside a handler."""
+    return handled
+
+
+# Outside of every traced handler the answer is the caller's: then the call runs natively.
+HANDLED_QUESTIONS: Mapping[object, Callable[[TraceContext, Tracker], Tracker]] = {
+    sys.exc_info: exc_info,
+    sys.exception: current_exception,
+}
 
 
 def super_arguments(machine: Machine) -> tuple[Tracker, ...]:

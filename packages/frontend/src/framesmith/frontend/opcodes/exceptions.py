@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.machine import Machine, SavedException
+from framesmith.frontend.opcodes.stack import count
+from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.variables.core import Constant, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
-
-from framesmith.frontend.machine import Machine, SavedException
-from framesmith.frontend.opcodes.stack import count
-from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 
 Bind = Callable[[object, str], str]
 
@@ -50,7 +49,9 @@ def raise_(machine: Machine, operation: Operation) -> None:
     frame, arity = machine.frame, count(operation)
     if arity == 0:
         if machine.handled is None:
-            raise GraphBreak(UNSUPPORTED_OPCODE, "raise without an exception: one may be handled by the caller")
+            raise GraphBreak(
+                UNSUPPORTED_OPCODE, "raise without an exception: one may be handled by the caller"
+            )
         raise machine.reraised(machine.handled)
     cause = frame.pop() if arity == 2 else None
     exception = raised_exception(machine.tx, frame.pop())
@@ -96,7 +97,8 @@ def with_except_start(machine: Machine, operation: Operation) -> None:
 
 def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     return NativeForm(
-        (f"__fs_x, __fs_r = {bind(begin_with, 'begin_with')}({operands[0]})",), (Outcome(("__fs_x", "__fs_r")),)
+        (f"__fs_x, __fs_r = {bind(begin_with, 'begin_with')}({operands[0]})",),
+        (Outcome(("__fs_x", "__fs_r")),),
     )
 
 

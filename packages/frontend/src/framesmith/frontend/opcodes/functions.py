@@ -3,6 +3,10 @@
 from types import CodeType
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.generators import SymbolicGenerator
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.stack import count
+from framesmith.frontend.opcodes.table import opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -11,11 +15,6 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import NestedFunction
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, Tracker, raise_observed
-
-from framesmith.frontend.generators import SymbolicGenerator
-from framesmith.frontend.machine import Machine
-from framesmith.frontend.opcodes.stack import count
-from framesmith.frontend.opcodes.table import opcode
 
 DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE = 1, 2, 4, 8
 
@@ -48,7 +47,9 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
     if flag == ANNOTATIONS:
         function.annotations = value
     elif flag == KEYWORD_DEFAULTS and isinstance(value, DictTracker):
-        function.keyword_defaults = {str(key.as_python_constant()): item for key, item in value.items(machine.tx)}
+        function.keyword_defaults = {
+            str(key.as_python_constant()): item for key, item in value.items(machine.tx)
+        }
     elif flag == DEFAULTS and isinstance(value, TupleTracker):
         function.defaults = tuple(value.items)
     elif flag == CLOSURE and isinstance(value, TupleTracker):

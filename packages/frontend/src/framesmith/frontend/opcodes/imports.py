@@ -6,16 +6,15 @@ from collections.abc import Callable
 from types import ModuleType
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.stack import name_of
+from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, ObservedException, Tracker
-
-from framesmith.frontend.machine import Machine
-from framesmith.frontend.opcodes.stack import name_of
-from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 
 Bind = Callable[[object, str], str]
 
@@ -113,14 +112,20 @@ def class_attributes(
 ) -> Tracker:
     """The tuple of attributes that a class pattern binds (PEP 634), or None when one is missing."""
     assert isinstance(operation.argument, int) and isinstance(keywords, tuple)
-    if operation.argument == 1 and issubclass(target, SELF_MATCHING) and "__match_args__" not in target.__dict__:
+    if (
+        operation.argument == 1
+        and issubclass(target, SELF_MATCHING)
+        and "__match_args__" not in target.__dict__
+    ):
         positional: list[Tracker] = [subject]
         names = list(keywords)
     else:
         positional = []
         match_args = getattr(target, "__match_args__", ())
         if operation.argument > len(match_args):
-            raise GraphBreak(UNSUPPORTED_OPCODE, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns")
+            raise GraphBreak(
+                UNSUPPORTED_OPCODE, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns"
+            )
         names = [*match_args[: operation.argument], *keywords]
     values: list[Tracker] = list(positional)
     for name in names:

@@ -1,15 +1,14 @@
 """Locals, cells, globals and the names of class bodies."""
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.core import NULL, Lazy, Null, raise_observed
-from framesmith.variables.builtin_types.namespaces import builtins_of
-from framesmith.variables.core.wrap_rules import lazy
-from framesmith.guards.sources import Item, Pinned
-
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import name_of
 from framesmith.frontend.opcodes.table import opcode
+from framesmith.guards.sources import Item, Pinned
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.namespaces import builtins_of
+from framesmith.variables.core import NULL, Lazy, Null, raise_observed
+from framesmith.variables.core.wrap_rules import lazy
 
 
 @opcode(Kind.LOAD_LOCAL)
@@ -115,7 +114,9 @@ def load_build_class(machine: Machine, operation: Operation) -> None:
     """Push `__build_class__`; calling it breaks the graph."""
     frame = machine.frame
     scope = builtins_of(frame.namespace.value)
-    builder: Lazy = lazy(machine.tx, scope["__build_class__"], Item(Pinned(scope, "builtins"), "__build_class__"))
+    builder: Lazy = lazy(
+        machine.tx, scope["__build_class__"], Item(Pinned(scope, "builtins"), "__build_class__")
+    )
     frame.push(builder)
 
 

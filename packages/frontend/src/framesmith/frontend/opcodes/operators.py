@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.stack import count
+from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
 from framesmith.variables.builtin_types.slices import SliceTracker
@@ -10,10 +13,6 @@ from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.operations.binary import binary, inplace
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.truth import truth_of
-
-from framesmith.frontend.machine import Machine
-from framesmith.frontend.opcodes.stack import count
-from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 
 Bind = Callable[[object, str], str]
 

@@ -1,10 +1,9 @@
 """Stack shuffling and constants."""
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.variables.core import NULL, from_python
-
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import opcode
+from framesmith.variables.core import NULL, from_python
 
 
 @opcode(Kind.NOP)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import final
 
 from framesmith.bytecode.meaning import Kind, Operation
-
 from framesmith.frontend.machine import Machine
 
 Step = Callable[[Machine, Operation], None]

@@ -1,11 +1,10 @@
 """Operations that are never traced: the graph breaks and the frame goes on natively."""
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
-
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 
 
 @opcode(

@@ -7,7 +7,6 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import CellContents
-
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 

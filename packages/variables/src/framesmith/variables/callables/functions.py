@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED
+from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED, NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import CodeIs, Identical, TypeIs
 from framesmith.guards.sources import (
@@ -18,22 +18,41 @@ from framesmith.guards.sources import (
     InstanceItem,
     Pinned,
 )
-
 from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
-from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 
 __all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: dict[tuple[str, str], Directive] = {}
 """Functions known by module and qualified name, for modules that must not be imported to be recognised."""
+
+NATIVE_MODULES = (
+    "torch._dynamo",
+    "torch._functorch",
+    "torch._inductor",
+    "torch._subclasses",
+    "torch.autograd.forward_ad",
+    "torch.autograd.function",
+    "torch.autograd.functional",
+    "torch.autograd.gradcheck",
+    "torch.autograd.graph",
+    "torch.export",
+    "torch.fx",
+    "torch.jit",
+    "torch.onnx",
+    "torch.testing",
+    "torch.utils.checkpoint",
+    "torch.utils.data",
+)
+"""Modules whose Python code works on the dispatcher, on autograd's state or on other compilers: nothing to trace in there."""
 
 DISABLED_MARK = "__framesmith_disabled__"
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
@@ -164,6 +183,8 @@ class FunctionTracker(PythonCallable):
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
         if any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}")
+        if str(value.__module__).startswith(NATIVE_MODULES):
+            raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
         return self.bind(tx, args, kwargs)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -304,7 +325,9 @@ class NestedFunction(PythonCallable):
             values = "".join(f"{writer.value(value)}, " for value in self.defaults)
             writer.statement(f"{name}.__defaults__ = ({values})")
         if self.keyword_defaults:
-            pairs = ", ".join(f"{key!r}: {writer.value(value)}" for key, value in self.keyword_defaults.items())
+            pairs = ", ".join(
+                f"{key!r}: {writer.value(value)}" for key, value in self.keyword_defaults.items()
+            )
             writer.statement(f"{name}.__kwdefaults__ = {{{pairs}}}")
         if self.annotations is not None:
             make_annotations = writer.constant(set_annotations, "set_annotations")

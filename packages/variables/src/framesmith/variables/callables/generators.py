@@ -130,7 +130,9 @@ class GeneratorMethod(Tracker):
         """The type of a builtin method."""
         return type([].append)
 
-    def call(self, tx: TraceContext, args: "tuple[Tracker, ...] | list[Tracker]", kwargs: "dict[str, Tracker]") -> Tracker:  # type: ignore[override]  # narrower containers are enough here
+    def call(
+        self, tx: TraceContext, args: "tuple[Tracker, ...] | list[Tracker]", kwargs: "dict[str, Tracker]"
+    ) -> Tracker:  # type: ignore[override]  # narrower containers are enough here
         """The row of the method."""
         row = CALLABLES.find(self.descriptor)
         assert row is not None
@@ -140,14 +142,16 @@ class GeneratorMethod(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """The real bound method."""
-        return f"{writer.value(self.generator)}.{getattr(self.descriptor, '__name__')}"
+        return f"{writer.value(self.generator)}.{self.descriptor.__name__}"
 
 
 def _deliver(outcome: Yielded | Returned) -> Tracker:
     """The yielded value, or StopIteration with the returned one."""
     if isinstance(outcome, Yielded):
         return outcome.value
-    arguments = () if isinstance(outcome.value, Constant) and outcome.value.value is None else (outcome.value,)
+    arguments = (
+        () if isinstance(outcome.value, Constant) and outcome.value.value is None else (outcome.value,)
+    )
     raise ObservedException(new_exception(StopIteration, *arguments))
 
 
@@ -175,13 +179,23 @@ def generator_iter(tx: TraceContext, self: Tracker) -> Tracker:
 def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> Tracker:
     """`generator.send(value)`."""
     self = born_here(self)
-    if not self.frame.started and not self.finished and not (isinstance(value, Constant) and value.value is None):
+    if (
+        not self.frame.started
+        and not self.finished
+        and not (isinstance(value, Constant) and value.value is None)
+    ):
         raise_observed(TypeError, "can't send non-None value to a just-started generator")
     return _deliver(self.step(tx, value, None))
 
 
 @CALLABLES.row(GeneratorType.throw)
-def generator_throw(tx: TraceContext, self: Tracker, kind: Tracker, value: Tracker | None = None, traceback: Tracker | None = None) -> Tracker:
+def generator_throw(
+    tx: TraceContext,
+    self: Tracker,
+    kind: Tracker,
+    value: Tracker | None = None,
+    traceback: Tracker | None = None,
+) -> Tracker:
     """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
     self = born_here(self)
     exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value

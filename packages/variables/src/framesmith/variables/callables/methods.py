@@ -7,7 +7,6 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import MethodFunction, MethodSelf
-
 from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import NoReturn, Protocol, final
 
+from torch import fx
+
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, GuardSet, Reason, Source
 from framesmith.guards.kinds import Claim
-from torch import fx
-
 from framesmith.variables.core.ambient import AmbientState
 
 Arguments = Sequence["Tracker"]

@@ -7,12 +7,16 @@ from types import CodeType, FunctionType
 from typing import Protocol, final
 
 import torch
-from framesmith.guards import Source
 
+from framesmith.guards import Source
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 
-LITERAL_TYPES: frozenset[type] = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)})
-TORCH_CONSTANT_TYPES: frozenset[type] = frozenset({torch.dtype, torch.device, torch.layout, torch.memory_format})
+LITERAL_TYPES: frozenset[type] = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)}
+)
+TORCH_CONSTANT_TYPES: frozenset[type] = frozenset(
+    {torch.dtype, torch.device, torch.layout, torch.memory_format}
+)
 _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 
 

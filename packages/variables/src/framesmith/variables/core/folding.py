@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.raising import raise_observed

@@ -3,7 +3,6 @@
 from typing import final
 
 from framesmith.guards import Source
-
 from framesmith.variables.core.base import Tracker, Wrap
 
 

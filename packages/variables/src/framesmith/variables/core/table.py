@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_CALL
-
+from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 
 Handler = Callable[..., "Tracker | PendingCall"]
@@ -32,7 +31,7 @@ class Row:
         try:
             self.signature.bind(*positional, **keywords)
         except TypeError as error:
-            raise GraphBreak(UNSUPPORTED_CALL, f"{callable_name(self.key)}: {error}") from None
+            raise GraphBreak(CALL_SIGNATURE, f"{callable_name(self.key)}: {error}") from None
         return self.handler(tx, *positional, **keywords)
 
 
@@ -63,7 +62,7 @@ class Table:
     def find(self, key: object) -> Row | None:
         """The row of a callable, or None."""
         try:
-            return self._rows.get(key)  # type: ignore[call-overload]  # an unhashable key has no row
+            return self._rows.get(key)
         except TypeError:
             return None
 
@@ -78,5 +77,7 @@ CALLABLES = Table()
 def callable_name(key: object) -> str:
     """A callable for people: `list.append`, `torch.add`."""
     name = getattr(key, "__qualname__", None) or repr(key)
-    owner = getattr(key, "__module__", None) or getattr(getattr(key, "__objclass__", None), "__module__", None)
+    owner = getattr(key, "__module__", None) or getattr(
+        getattr(key, "__objclass__", None), "__module__", None
+    )
     return name if owner in (None, "builtins") else f"{owner}.{name}"

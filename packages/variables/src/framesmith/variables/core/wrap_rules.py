@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import final
 
 from framesmith.guards import Source
-
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.table import DuplicateRow
@@ -27,7 +26,9 @@ class WrapRules:
         def register(rule: WrapRule) -> WrapRule:
             for kind in kinds:
                 if kind in self._exact:
-                    raise DuplicateRow(f"values of {kind.__name__} are wrapped already by {self._exact[kind]}")
+                    raise DuplicateRow(
+                        f"values of {kind.__name__} are wrapped already by {self._exact[kind]}"
+                    )
                 self._exact[kind] = rule
             return rule
 

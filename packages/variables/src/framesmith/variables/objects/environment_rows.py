@@ -9,7 +9,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
-
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.objects.classes import ClassTracker
 

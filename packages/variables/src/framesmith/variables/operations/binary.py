@@ -73,7 +73,8 @@ def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Trac
         and right.reflects_first(tx, symbol, left)
     )
     attempts: list[Callable[[], Tracker | None]] = [
-        lambda: left.binary(tx, symbol, right), lambda: right.reflected(tx, symbol, left),
+        lambda: left.binary(tx, symbol, right),
+        lambda: right.reflected(tx, symbol, left),
     ]
     for attempt in reversed(attempts) if subclass_first else attempts:
         result = attempt()
@@ -96,8 +97,10 @@ def unsupported_operands(symbol: str, left: Tracker, right: Tracker) -> str:
     name, other = left.python_type.__name__, right.python_type.__name__
     if symbol == "+" and issubclass(left.python_type, _CONCATENATED):
         base = next(kind for kind in _CONCATENATED if issubclass(left.python_type, kind)).__name__
-        return f"can't concat {other} to {name}" if base == "bytes" else (
-            f'can only concatenate {base} (not "{other}") to {base}'
+        return (
+            f"can't concat {other} to {name}"
+            if base == "bytes"
+            else (f'can only concatenate {base} (not "{other}") to {base}')
         )
     if symbol == "*" and issubclass(left.python_type, _CONCATENATED):
         return f"can't multiply sequence by non-int of type '{other}'"

@@ -34,11 +34,12 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
-    subclass_first = (
-        left.python_type is not right.python_type and issubclass(right.python_type, left.python_type)
+    subclass_first = left.python_type is not right.python_type and issubclass(
+        right.python_type, left.python_type
     )
     attempts: list[Callable[[], Tracker | None]] = [
-        lambda: left.compare(tx, symbol, right), lambda: right.compare(tx, MIRROR[symbol], left),
+        lambda: left.compare(tx, symbol, right),
+        lambda: right.compare(tx, MIRROR[symbol], left),
     ]
     for attempt in reversed(attempts) if subclass_first else attempts:
         result = attempt()

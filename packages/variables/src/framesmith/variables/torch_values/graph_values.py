@@ -5,12 +5,16 @@ Also the way back from a tracker to an argument of a node. How nodes become trac
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
+
+NodeOrNumber: TypeAlias = fx.Node | int | float | bool
+"""A node, or the number that a symbolic one turned out to be."""
 
 ArgumentRule = Callable[[TraceContext, Tracker], object]
 _rules: dict[type[Tracker], ArgumentRule] = {}
@@ -20,15 +24,16 @@ class GraphValue(Tracker):
     """A value that the graph computes or takes in."""
 
     @abstractmethod
-    def graph_node(self, tx: TraceContext) -> fx.Node:
+    def graph_node(self, tx: TraceContext) -> NodeOrNumber:
         """The node whose run-time result is this value."""
 
     def reconstruct(self, writer: Writer) -> str:
         """The output of the graph."""
-        return writer.node(self.output_node())
+        output = self.output_node()
+        return writer.node(output) if isinstance(output, fx.Node) else repr(output)
 
     @abstractmethod
-    def output_node(self) -> fx.Node:
+    def output_node(self) -> NodeOrNumber:
         """The node to output when the value is needed after the graph."""
 
 

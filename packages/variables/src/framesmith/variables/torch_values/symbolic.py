@@ -26,7 +26,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber
 from framesmith.variables.torch_values.results import asked, register_result
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
@@ -59,22 +59,23 @@ class SymbolicNumber(GraphValue):
         """`int`, `float` or `bool`."""
         return _PYTHON_TYPES[type(self.value)]
 
-    def graph_node(self, tx: TraceContext) -> fx.Node:
-        """The node that computes it, written on demand."""
+    def graph_node(self, tx: TraceContext) -> NodeOrNumber:
+        """The node that computes it, written on demand; the number itself once the trace has fixed it."""
         return self.output_node()
 
-    def output_node(self) -> fx.Node:
+    def output_node(self) -> NodeOrNumber:
         """The same. A node that a roll-back dropped, or that stands in another graph, is written again."""
         node = self._node
-        if node is None or node._erased or node.graph is not self._graph.graph:
-            node = self._node = self._write()
-        return node
-
-    def _write(self) -> fx.Node:
-        if self._recipe is None:
-            node = self._graph.symbolic(self.value)
-            assert isinstance(node, fx.Node), "a number that is fixed is a Constant"
+        if node is not None and not node._erased and node.graph is self._graph.graph:
             return node
+        written = self._write()
+        if isinstance(written, fx.Node):
+            self._node = written
+        return written
+
+    def _write(self) -> NodeOrNumber:
+        if self._recipe is None:
+            return self._graph.symbolic(self.value)
         function, operands = self._recipe
         arguments = [item.output_node() if isinstance(item, SymbolicNumber) else item for item in operands]
         return self._graph.call("call_function", function, arguments)

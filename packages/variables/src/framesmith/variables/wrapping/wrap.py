@@ -9,7 +9,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import SameObject
-
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.wrap_rules import WRAP_RULES
@@ -43,7 +42,9 @@ class Wrapper:
             tracker = known[1]
             if tracker.source is not None and tracker.source != source:
                 self._context.guards.add(
-                    Guard.relation(SameObject(tracker.source, source), Reason("two names for one object", None))
+                    Guard.relation(
+                        SameObject(tracker.source, source), Reason("two names for one object", None)
+                    )
                 )
             self._by_source[source] = tracker
             return tracker
