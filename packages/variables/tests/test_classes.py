@@ -3,19 +3,14 @@
 import collections
 import dataclasses
 import enum
-import sys
 import typing
 from abc import ABC, abstractmethod
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from support_objects import Trace, check
 
 from framesmith.graph import GraphBreak
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from support_objects import Trace, check  # noqa: E402
 
 
 class Meta(type):

@@ -1,15 +1,9 @@
 """Exceptions: raising, matching, chaining, notes, user classes, reconstruction."""
 
-import sys
-from pathlib import Path
-
 import pytest
+from support_objects import Trace, check
 
 from framesmith.graph import GraphBreak
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from support_objects import Trace, check  # noqa: E402
 
 
 class UserError(ValueError):

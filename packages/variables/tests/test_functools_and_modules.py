@@ -2,18 +2,13 @@
 
 import functools
 import math
-import sys
 import types
 import weakref
-from pathlib import Path
 
 import pytest
+from support_objects import Trace, check
 
 from framesmith.graph import GraphBreak
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from support_objects import Trace, check  # noqa: E402
 
 module = types.ModuleType("sample")
 module.value = 3

@@ -1,16 +1,11 @@
 """Instances: attribute lookup, stores, slots, special methods, as real Python does them."""
 
 import functools
-import sys
-from pathlib import Path
 
 import pytest
+from support_objects import Trace, check
 
 from framesmith.graph import GraphBreak
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from support_objects import Trace, check  # noqa: E402
 
 
 class Point:

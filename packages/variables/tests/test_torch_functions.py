@@ -1,19 +1,13 @@
 """Functions that become nodes, questions that fold, switches that are turned in the graph and while tracing."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 import torch.nn.functional as F
+from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import from_python
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from torch_tracing import Trace, same  # noqa: E402
 
 X = torch.randn(3, 4)
 W = torch.randn(5, 4)

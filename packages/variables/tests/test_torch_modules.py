@@ -1,19 +1,13 @@
 """Modules: attributes, calls and stores by the short ways, and when those are not taken."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
+from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
 from framesmith.variables.core import Constant, ObservedException, PendingCall
 from framesmith.variables.torch_values.nn_modules import NNModuleTracker
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from torch_tracing import Trace, same  # noqa: E402
 
 X = torch.randn(3, 4)
 

@@ -1,20 +1,14 @@
 """Symbolic sizes and numbers: arithmetic, decisions, specialisation, and what they do in a graph."""
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from torch_tracing import Trace, same
 
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.binary import FUNCTIONS, binary
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.torch_values.symbolic import SymbolicNumber, specialize
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from torch_tracing import Trace, same  # noqa: E402
 
 X = torch.randn(5, 7)
 

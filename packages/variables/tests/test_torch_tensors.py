@@ -2,12 +2,11 @@
 
 import gc
 import operator
-import sys
 import weakref
-from pathlib import Path
 
 import pytest
 import torch
+from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKWARD_CALL, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
@@ -15,10 +14,6 @@ from framesmith.guards.sources import Local
 from framesmith.variables.core import Constant, Lazy, ObservedException, from_python
 from framesmith.variables.operations.binary import binary, inplace
 from framesmith.variables.operations.compare import compare
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from torch_tracing import Trace, same  # noqa: E402
 
 X = torch.randn(3, 4)
 Y = torch.randn(3, 4)

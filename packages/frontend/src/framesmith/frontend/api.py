@@ -131,7 +131,7 @@ def compile_class(kind: type, options: CompileOptions) -> type:
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
     """A callable object through its `__call__`; a builtin without Python code stays as it is."""
-    method = getattr(type(model), "__call__", None)
+    method = inspect.getattr_static(type(model), "__call__", None)
     if isinstance(method, FunctionType):
         return MethodType(compile_function(fresh(method), options), model)
     wrapped = getattr(model, "__wrapped__", None)

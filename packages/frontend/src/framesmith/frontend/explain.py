@@ -37,10 +37,8 @@ class Explanation:
 
     def text(self) -> str:
         """For people."""
-        lines = [
-            f"{len(self.graphs)} graphs with {self.operators} operators, {len(self.breaks)} graph breaks, "
-            f"{len(self.guards)} guards"
-        ]
+        captured = f"{len(self.graphs)} graphs with {self.operators} operators"
+        lines = [f"{captured}, {len(self.breaks)} graph breaks, {len(self.guards)} guards"]
         for number, record in enumerate(self.breaks, 1):
             lines += [
                 f"break {number} at {record.file}:{record.line} in {record.function}:",

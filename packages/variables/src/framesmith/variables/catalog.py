@@ -14,6 +14,7 @@ import framesmith.variables.builtin_types.existing_iterators
 import framesmith.variables.builtin_types.grouping
 import framesmith.variables.builtin_types.iterator_chains
 import framesmith.variables.builtin_types.iterators
+import framesmith.variables.builtin_types.itertools_combining
 import framesmith.variables.builtin_types.itertools_types
 import framesmith.variables.builtin_types.list_methods
 import framesmith.variables.builtin_types.lists

@@ -2,10 +2,10 @@
 
 from collections.abc import Generator, Hashable
 from dataclasses import dataclass
-from types import GeneratorType
+from types import GeneratorType, MethodDescriptorType
 from typing import Protocol, final
 
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
@@ -121,7 +121,7 @@ def exhausted_generator() -> Generator[None, None, None]:
 class GeneratorMethod(Tracker):
     """`generator.send` and the like, bound."""
 
-    def __init__(self, generator: GeneratorTracker, descriptor: object) -> None:
+    def __init__(self, generator: GeneratorTracker, descriptor: MethodDescriptorType) -> None:
         self.generator = generator
         self.descriptor = descriptor
 
@@ -130,9 +130,7 @@ class GeneratorMethod(Tracker):
         """The type of a builtin method."""
         return type([].append)
 
-    def call(
-        self, tx: TraceContext, args: "tuple[Tracker, ...] | list[Tracker]", kwargs: "dict[str, Tracker]"
-    ) -> Tracker:  # type: ignore[override]  # narrower containers are enough here
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The row of the method."""
         row = CALLABLES.find(self.descriptor)
         assert row is not None

@@ -6,18 +6,20 @@ from collections.abc import Iterable, Sequence
 from framesmith.variables.builtin_types.grouping import GroupByIterator, TeeIterator, TeeSource
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.itertools_types import (
+from framesmith.variables.builtin_types.itertools_combining import (
     AccumulateIterator,
-    ChainIterator,
     CompressIterator,
-    CountIterator,
-    CycleIterator,
     LongestIterator,
     PairwiseIterator,
     PoolIterator,
+    StarMapIterator,
+)
+from framesmith.variables.builtin_types.itertools_types import (
+    ChainIterator,
+    CountIterator,
+    CycleIterator,
     RepeatIterator,
     SliceIterator,
-    StarMapIterator,
     WhileIterator,
 )
 from framesmith.variables.builtin_types.tuples import TupleTracker

@@ -1,0 +1,272 @@
+"""The iterators of `itertools` that combine items: starmap, compress, pairwise, accumulate, zip_longest, products.
+
+Written again after the graph, each becomes a fresh iterator over what is left. Those that only pass items on are in
+`itertools_types`.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import final
+
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.itertools_types import listed
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.operations.binary import binary
+from framesmith.variables.operations.index import known_truth
+
+
+@final
+class StarMapIterator(IteratorTracker):
+    """`starmap(function, iterator)`."""
+
+    def __init__(self, function: Tracker, part: Tracker) -> None:
+        self.function = function
+        self.part = part
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.starmap`."""
+        return itertools.starmap
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The function of the members of the next item."""
+        item = self.part.advance(tx)
+        if item is None:
+            return None
+        return self.function.call(tx, unpack_members(tx, item), {})
+
+    def children(self) -> Iterator[Tracker]:
+        """Function and iterator."""
+        return iter((self.function, self.part))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left."""
+        make = writer.constant(itertools.starmap, "starmap")
+        return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
+
+
+@final
+class CompressIterator(IteratorTracker):
+    """`compress(data, selectors)`."""
+
+    def __init__(self, data: Tracker, selectors: Tracker) -> None:
+        self.data = data
+        self.selectors = selectors
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.compress`."""
+        return itertools.compress
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next item whose selector is true."""
+        while (item := self.data.advance(tx)) is not None:
+            selector = self.selectors.advance(tx)
+            if selector is None:
+                return None
+            if known_truth(tx, selector):
+                return item
+        return None
+
+    def children(self) -> Iterator[Tracker]:
+        """Both iterators."""
+        return iter((self.data, self.selectors))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left."""
+        make = writer.constant(itertools.compress, "compress")
+        return f"{make}({writer.value(self.data)}, {writer.value(self.selectors)})"
+
+
+@final
+class PairwiseIterator(IteratorTracker):
+    """`pairwise(iterator)`; `before` is the item that the next pair begins with."""
+
+    def __init__(self, part: Tracker) -> None:
+        self.part: Tracker | None = part
+        self.before: Tracker | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.pairwise`."""
+        return itertools.pairwise
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next pair."""
+        tx.mutations.note(self)
+        if self.part is None:
+            return None
+        if self.before is None:
+            self.before = self.part.advance(tx)
+        item = None if self.before is None else self.part.advance(tx)
+        if item is None:
+            self.part = self.before = None
+            return None
+        assert self.before is not None
+        pair, self.before = TupleTracker([self.before, item]), item
+        return pair
+
+    def children(self) -> Iterator[Tracker]:
+        """The item at hand and the iterator."""
+        return iter([part for part in (self.before, self.part) if part is not None])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over the item at hand and what is left."""
+        make = writer.constant(itertools.pairwise, "pairwise")
+        if self.part is None:
+            return f"{make}(())"
+        rest = writer.value(self.part)
+        if self.before is not None:
+            rest = f"{writer.constant(itertools.chain, 'chain')}(({writer.value(self.before)},), {rest})"
+        return f"{make}({rest})"
+
+
+@final
+class AccumulateIterator(IteratorTracker):
+    """`accumulate(iterator, function, initial=)`; `pending` is an initial value that is still to be given."""
+
+    def __init__(self, part: Tracker, function: Tracker | None, initial: Tracker | None) -> None:
+        self.part = part
+        self.function = function
+        self.pending = initial
+        self.total: Tracker | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.accumulate`."""
+        return itertools.accumulate
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next total."""
+        tx.mutations.note(self)
+        if self.pending is not None:
+            self.total, self.pending = self.pending, None
+            return self.total
+        item = self.part.advance(tx)
+        if item is None:
+            return None
+        if self.total is None:
+            self.total = item
+        elif self.function is None:
+            self.total = binary(tx, "+", self.total, item)
+        else:
+            self.total = self.function.call(tx, [self.total, item], {})
+        return self.total
+
+    def children(self) -> Iterator[Tracker]:
+        """Iterator, function and totals."""
+        parts = (self.part, self.function, self.pending, self.total)
+        return iter([part for part in parts if part is not None])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same from the present total, which is stepped over."""
+        make = writer.constant(itertools.accumulate, "accumulate")
+        function = "None" if self.function is None else writer.value(self.function)
+        initial = self.pending or self.total
+        text = f"{make}({writer.value(self.part)}, {function}"
+        text = f"{text})" if initial is None else f"{text}, initial={writer.value(initial)})"
+        if self.total is None:
+            return text
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(next, 'next')}({name})")
+        return name
+
+
+@final
+class LongestIterator(IteratorTracker):
+    """`zip_longest(*iterators, fillvalue=)`; an iterator that has ended is None."""
+
+    def __init__(self, parts: Sequence[Tracker], fill: Tracker) -> None:
+        self.parts: list[Tracker | None] = list(parts)
+        self.fill = fill
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.zip_longest`."""
+        return itertools.zip_longest
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """One item of each, the fill value for those that have ended."""
+        tx.mutations.note(self)
+        if not any(part is not None for part in self.parts):
+            return None
+        items: list[Tracker] = []
+        for index, part in enumerate(self.parts):
+            item = None if part is None else part.advance(tx)
+            if item is None and part is not None:
+                self.parts[index] = None
+                if not any(other is not None for other in self.parts):
+                    return None
+            items.append(self.fill if item is None else item)
+        return TupleTracker(items)
+
+    def children(self) -> Iterator[Tracker]:
+        """The iterators and the fill value."""
+        return iter([*[part for part in self.parts if part is not None], self.fill])
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The same over what is left."""
+        make = writer.constant(itertools.zip_longest, "zip_longest")
+        parts = "".join(["(), " if part is None else f"{writer.value(part)}, " for part in self.parts])
+        return f"{make}({parts}fillvalue={writer.value(self.fill)})"
+
+
+@final
+class PoolIterator(IteratorTracker):
+    """`product`, `permutations`, `combinations` ...: the inputs were taken out first, the order is that of indices.
+
+    `rows` is the real iterator over indices into `pools`, one pool per place.
+    """
+
+    def __init__(
+        self, kind: type, rows: Iterator[tuple[int, ...]], pools: Sequence[Sequence[Tracker]], text: str
+    ) -> None:
+        self.kind = kind
+        self.rows = rows
+        self.pools = pools
+        self.text = text
+        self.taken = 0
+
+    @property
+    def python_type(self) -> type:
+        """`itertools.product` ..."""
+        return self.kind
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next choice."""
+        tx.mutations.note(self)
+        row = next(self.rows, None)
+        self.taken += 1
+        if row is None:
+            return None
+        return TupleTracker([self.pools[place][index] for place, index in enumerate(row)])
+
+    def children(self) -> Iterator[Tracker]:
+        """All inputs."""
+        return itertools.chain.from_iterable(self.pools)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A fresh one, stepped on."""
+        make = writer.constant(self.kind, self.kind.__name__)
+        pools = self.pools if self.kind is itertools.product else self.pools[:1]
+        text = self.text.format(", ".join([listed(writer, pool) for pool in pools]), make=make)
+        if not self.taken:
+            return text
+        name = writer.define(self, text, "iterator")
+        writer.statement(f"{writer.constant(drop, 'drop')}({name}, {self.taken})")
+        return name
+
+
+def unpack_members(tx: TraceContext, item: Tracker) -> list[Tracker]:
+    """The arguments in one item of `starmap`."""
+    iterator, members = item.realize().iterate(tx), []
+    while (member := iterator.advance(tx)) is not None:
+        members.append(member)
+    return members
+
+
+def drop(iterator: Iterator[object], count: int) -> None:
+    """Take up to `count` items out."""
+    for _ in itertools.islice(iterator, count):
+        pass
