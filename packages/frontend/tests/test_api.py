@@ -1,0 +1,110 @@
+"""What `compile` takes, and what it says to bad input."""
+
+import functools
+
+import pytest
+import torch
+
+from framesmith import frontend
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@pytest.mark.parametrize("value", [3, "text", None.__class__(), [], torch.ones(2)])
+def test_what_cannot_be_called_is_named(value: object) -> None:
+    if value is None:
+        assert callable(frontend.compile(value, backend="eager"))  # a decorator
+        return
+    with pytest.raises(frontend.InvalidArgument, match=type(value).__name__):
+        frontend.compile(value, backend="eager")
+
+
+def test_an_unknown_backend_is_named_with_the_known_ones() -> None:
+    with pytest.raises(frontend.UnknownBackend, match=r"'nonsense'.*aot_eager.*eager"):
+        frontend.compile(double, backend="nonsense")
+
+
+def test_mode_and_options_exclude_each_other() -> None:
+    with pytest.raises(frontend.InvalidArgument, match="mode or options"):
+        frontend.compile(double, mode="default", options={"a": 1})
+
+
+def test_a_backend_that_raises_is_named_and_nothing_is_lost() -> None:
+    def broken(module: object, examples: object) -> object:
+        raise OSError("no disk")
+
+    with pytest.raises(frontend.BackendFailed, match="broken.*OSError: no disk"):
+        frontend.compile(double, backend=broken)(torch.ones(2))
+    assert torch.equal(double(torch.ones(2)), torch.full((2,), 2.0))
+
+
+def test_a_backend_that_returns_no_callable_is_named() -> None:
+    with pytest.raises(frontend.BackendFailed, match="5"):
+        frontend.compile(double, backend=lambda module, examples: 5)(torch.ones(2))
+
+
+def test_builtins_generators_and_coroutines_stay_what_they_are() -> None:
+    def generator():
+        yield 1
+
+    async def coroutine() -> int:
+        return 1
+
+    for function in (len, generator, coroutine):
+        assert frontend.compile(function, backend="eager") is function
+
+
+def test_metadata_defaults_and_closure_are_the_users() -> None:
+    factor = 3
+
+    def scaled(x: torch.Tensor, by: int = 2, *, plus: int = 1) -> torch.Tensor:
+        """Doc."""
+        return x * by * factor + plus
+
+    compiled = frontend.compile(scaled, backend="eager")
+    for name in ("__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__"):
+        assert getattr(compiled, name) == getattr(scaled, name)
+    assert compiled.__wrapped__ is scaled
+    assert torch.equal(compiled(torch.ones(2), plus=5), scaled(torch.ones(2), plus=5))
+
+
+def test_partials_methods_and_modules() -> None:
+    class Scale(torch.nn.Module):
+        def forward(self, x: torch.Tensor, by: int) -> torch.Tensor:
+            return x * by
+
+    partial = frontend.compile(functools.partial(torch.mul, other=3), backend="eager")
+    assert torch.equal(partial(torch.ones(2)), torch.full((2,), 3.0))
+    module = Scale()
+    assert frontend.compile(module, backend="eager") is module
+    assert type(module) is Scale
+    assert torch.equal(module(torch.ones(2), 4), torch.full((2,), 4.0))
+
+
+def test_fullgraph_names_the_line_and_the_remedy() -> None:
+    def noisy(x: torch.Tensor) -> torch.Tensor:
+        print("here")
+        return x
+
+    with pytest.raises(frontend.FullGraphError, match=r"(?s)print.*what to do.*test_api\.py"):
+        frontend.compile(noisy, backend="eager", fullgraph=True)(torch.ones(1))
+
+
+def test_config_patch_refuses_an_unknown_field() -> None:
+    with pytest.raises(AttributeError, match="recompile_limit"), frontend.config.patch(nonsense=1):
+        pass
+
+
+def test_past_the_recompile_limit_entries_keep_serving() -> None:
+    def pick(x: torch.Tensor, name: str) -> torch.Tensor:
+        return x + len(name) if name != "b" else x
+
+    compiled = frontend.compile(pick, backend="eager", dynamic=False)
+    with frontend.config.patch(recompile_limit=2):
+        for name in ("a", "b", "cc", "a", "ddd"):
+            assert torch.equal(compiled(torch.ones(2), name), pick(torch.ones(2), name))
+    report = frontend.explain(compiled)()
+    assert report.graph_count <= 2
+    assert "recompile_limit" in report.notes[0]

@@ -1,0 +1,88 @@
+"""The dispatcher is a plain function with the user's signature; entries are tried in order."""
+
+import gc
+import inspect
+import traceback
+import weakref
+from types import FunctionType
+
+from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
+from framesmith.frontend.generated import Identity, generated_function
+from framesmith.guards import Guard, GuardSet
+from framesmith.guards.kinds import EqualTo
+from framesmith.guards.sources import Local
+
+
+def user(a, b, /, c=3, *rest, key, **more):
+    """Never runs."""
+
+
+def dispatcher_of(function: FunctionType, missed) -> Dispatcher:
+    return Dispatcher(Signature.of_function(function.__code__), globals(), missed, function.__closure__)
+
+
+def entry(value: int, result: object) -> Entry:
+    guards = GuardSet([Guard(Local("a"), EqualTo(value))])
+    return Entry(guards, (Local("a"),), lambda a: (result, a), "")
+
+
+def test_the_signature_is_the_users() -> None:
+    made = dispatcher_of(user, lambda *values: values)
+    parameters = [(p.name, p.kind) for p in inspect.signature(made.function).parameters.values()]
+    assert parameters == [(p.name, p.kind) for p in inspect.signature(user).parameters.values()]
+
+
+def test_a_miss_gets_the_locals_in_order() -> None:
+    made = dispatcher_of(user, lambda *values: values)
+    assert made.function(1, 2, 4, 5, key=6, z=7) == (1, 2, 4, 6, (5,), {"z": 7})
+
+
+def test_the_first_entry_whose_guards_hold_is_called() -> None:
+    made = dispatcher_of(user, lambda *values: "missed")
+    made.add(entry(1, "one"))
+    made.add(entry(2, "two"))
+    results = [made.function(a, 0, 0, key=0) for a in (1, 2, 3)]
+    assert results == [("one", 1), ("two", 2), "missed"]
+
+
+def test_an_exception_of_an_entry_is_no_miss() -> None:
+    def fails(a: object) -> object:
+        raise KeyError(a)
+
+    made = dispatcher_of(user, lambda *values: "missed")
+    made.add(Entry(GuardSet([Guard(Local("a"), EqualTo(1))]), (Local("a"),), fails, ""))
+    try:
+        made.function(1, 2, 3, key=3)
+    except KeyError as error:
+        assert error.args == (1,)
+        assert traceback.extract_tb(error.__traceback__)[1].name == "user"
+    else:
+        raise AssertionError("the exception was swallowed")
+
+
+def test_a_dispatcher_is_freed_with_what_its_entries_hold() -> None:
+    class Held:
+        pass
+
+    def build() -> weakref.ref:
+        held, outer = Held(), 5
+        made = dispatcher_of(lambda a: outer, lambda *values: made)
+        made.add(Entry(GuardSet(), (), lambda: (held, made), ""))
+        return weakref.ref(held)
+
+    alive = build()
+    gc.collect()
+    assert alive() is None
+
+
+def test_generated_functions_take_the_users_place() -> None:
+    identity = Identity("f", "C.f", "/somewhere/user.py", 10)
+    made = generated_function(
+        "x", [("y = x + one", 41), ("raise ValueError(y)", 7)], {"one": 1}, identity, {}
+    )
+    try:
+        made(1)
+    except ValueError as error:
+        frame = traceback.extract_tb(error.__traceback__)[1]
+        assert (frame.filename, frame.lineno, frame.name) == ("/somewhere/user.py", 7, "f")
+    assert made.__qualname__ == "C.f"

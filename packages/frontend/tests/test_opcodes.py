@@ -1,0 +1,39 @@
+"""The table of operations is complete, on the Python that runs the tests."""
+
+import dis
+
+import pytest
+
+from framesmith.bytecode import operation_tables
+from framesmith.bytecode.meaning import Kind
+from framesmith.frontend.opcodes import catalog, table
+
+# Instructions that the reader folds into others, or that only the specialising interpreter writes.
+FOLDED = {
+    "CACHE",
+    "EXTENDED_ARG",
+    "KW_NAMES",
+    "PRECALL",
+    "CALL",
+    "RESERVED",
+    "INTERPRETER_EXIT",
+    "ENTER_EXECUTOR",
+}
+
+
+def test_every_operation_has_a_row() -> None:
+    assert catalog.FAMILIES
+    assert set(table.steps()) == set(Kind)
+
+
+def test_every_native_opcode_is_read_as_an_operation() -> None:
+    known = {*operation_tables.PASSED, *operation_tables.FIXED, *operation_tables.RULES, *FOLDED}
+    native = {
+        name for name, number in dis.opmap.items() if number < 256 and not name.startswith("INSTRUMENTED")
+    }
+    assert native - known <= set()
+
+
+def test_a_second_row_is_refused() -> None:
+    with pytest.raises(table.DuplicateOpcode, match="nop"):
+        table.opcode(Kind.NOP)(lambda machine, operation: None)
