@@ -76,6 +76,7 @@ import framesmith.variables.torch_values.arguments
 import framesmith.variables.torch_values.catalogue
 import framesmith.variables.torch_values.class_attributes
 import framesmith.variables.torch_values.conditionals
+import framesmith.variables.torch_values.disabled
 import framesmith.variables.torch_values.folded
 import framesmith.variables.torch_values.functions
 import framesmith.variables.torch_values.graph_calls

@@ -39,7 +39,7 @@ def getattr_(
 def attribute_or_none(tx: TraceContext, target: Tracker, name: str) -> Tracker | None:
     """The attribute, or None where eager raises AttributeError."""
     try:
-        return complete(tx, target.begin_attribute(tx, name)).realize()
+        return complete(tx, target.begin_attribute(tx, name))
     except ObservedException as error:
         if issubclass(error.exception.python_type, AttributeError):
             return None

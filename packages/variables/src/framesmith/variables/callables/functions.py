@@ -55,6 +55,9 @@ NATIVE_MODULES = (
 """Modules whose Python code works on the dispatcher, on autograd's state or on other compilers: nothing to trace in there."""
 
 DISABLED_MARK = "__framesmith_disabled__"
+DISABLED_CODES: set[CodeType] = set()
+"""Code of wrappers that run what they wrap natively: torch's own decorator for that makes plain closures."""
+
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
 _VARKEYWORDS = inspect.CO_VARKEYWORDS
@@ -181,7 +184,7 @@ class FunctionTracker(PythonCallable):
         directive = DIRECTIVES.get((value.__module__, value.__qualname__))
         if directive is not None:
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
-        if any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
+        if value.__code__ in DISABLED_CODES or any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}")
         if str(value.__module__).startswith(NATIVE_MODULES):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
@@ -190,10 +193,10 @@ class FunctionTracker(PythonCallable):
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object; its `__dict__` first, as the type has no data descriptor for them."""
         if name in self.value.__dict__:
-            return tx.wrap(self.value.__dict__[name], InstanceItem(self.anchor, name))
+            return lazy(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
         if not hasattr(self.value, name):
             raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
-        return tx.wrap(getattr(self.value, name), Attribute(self.anchor, name))
+        return lazy(tx, getattr(self.value, name), Attribute(self.anchor, name))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """By identity of the function."""
