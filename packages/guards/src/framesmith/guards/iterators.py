@@ -6,7 +6,7 @@ iterator is built that stands at the same place, inner iterators (of `zip`, `enu
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from operator import length_hint
 from typing import cast
@@ -142,12 +142,12 @@ _CLONERS: dict[type, Callable[[object], Iterator[object]]] = {
 
 def _look_into_sequence(iterator: object, ahead: int) -> object:
     """The quick way for lists, tuples and ranges: container and position are in `__reduce__`."""
-    reduced = iterator.__reduce__()
-    container = reduced[1][0]  # type: ignore[index]  # a tuple, as pickle demands
+    reduced: tuple[object, ...] = iterator.__reduce__()  # type: ignore[assignment]  # never a name, for these types
+    (container,) = cast(tuple[Sequence[object]], reduced[1])
     if type(container) not in _PLAIN_SEQUENCES:
         return _look_slowly(iterator, ahead)
     position = reduced[2] if len(reduced) > 2 else None
-    return container[ahead if position is None else position + ahead]
+    return container[ahead + position if isinstance(position, int) else ahead]
 
 
 _PLAIN_SEQUENCES: frozenset[type] = frozenset({list, tuple, range})
