@@ -195,9 +195,9 @@ class Translator:
             return self._stopped_as_planned(frame)
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
-            if depth >= MAXIMUM_FRAMES:
-                raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {depth}")
             self._execute(frame)
+            if len(machine.frames) > max(depth, MAXIMUM_FRAMES):  # stop at the call, not inside
+                raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {depth}")
             return None
         except ObservedException as error:
             if self._is_caught():
