@@ -285,3 +285,93 @@ def test_generator_in_finally_and_return():
             return t, log
 
     check(f, X, [])
+
+
+def guarded(x, log):
+    try:
+        yield x
+        yield x + 1
+    finally:
+        log.append("closed")
+
+
+def test_generator_dropped_by_break_is_closed_at_once():
+    def f(x, log):
+        for t in guarded(x, log):
+            break
+        log.append("after")
+        return t, log
+
+    check(f, X, [])
+
+
+def test_generator_dropped_by_return_is_closed_at_once():
+    def first(x, log):
+        it = guarded(x, log)
+        return next(it)
+
+    def f(x, log):
+        y = first(x, log)
+        log.append("after")
+        return y, log
+
+    check(f, X, [])
+
+
+def test_generator_that_is_kept_is_not_closed():
+    def f(x, log):
+        kept = []
+        for t in (it := guarded(x, log)):
+            kept.append(it)
+            break
+        log.append("after")
+        return next(kept[0]), log
+
+    check(f, X, [])
+
+
+def test_generator_dropped_across_a_break():
+    def f(x, log):
+        it = guarded(x, log)
+        y = next(it)
+        print("break")
+        return y + next(it), log
+
+    check(f, X, [])
+
+
+def test_generator_dropped_in_a_try_is_closed_at_once():
+    def g(x, log):
+        try:
+            for i in range(3):
+                yield x + i
+        finally:
+            log.append("end")
+
+    def f(x, log):
+        for t in g(x, log):
+            break
+        log.append(len(log))
+        return t * len(log)
+
+    check(f, X, [])
+
+
+def test_generator_dropped_by_an_inlined_function_is_closed():
+    def g(log):
+        try:
+            yield 1
+            yield 2
+        finally:
+            log.append("end")
+
+    def first(log):
+        source = g(log)
+        return next(source)
+
+    def f(x, log):
+        value = first(log)
+        log.append("after")
+        return x * value
+
+    check(f, X, [])

@@ -10,7 +10,7 @@ from framesmith.frontend.machine import Frame, Machine
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.callables.generators import Returned, Yielded
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, Tracker, Writer
 
 
@@ -28,6 +28,22 @@ class SymbolicGenerator:
     def started(self) -> bool:
         """Whether it stands at a `yield` (or has ended)."""
         return self._started
+
+    @property
+    def has_cleanup(self) -> bool:
+        """Whether something of the user runs when the generator is dropped where it stands."""
+        frame = self._frame
+        if not self._started:
+            return False
+        inner = [value for value in frame.stack if isinstance(value, GeneratorTracker)]
+        return cleans_up(frame) or any(is_abandoned(generator) for generator in inner)
+
+    @property
+    def in_region(self) -> bool:
+        """Whether it stands inside a `try` or `with`; the region of PEP 479 around a whole generator is none."""
+        reading = self._frame.reading
+        handler = reading.handlers[self._frame.current]
+        return handler is not None and reading.operations[handler.target].kind is not Kind.INTRINSIC
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
@@ -100,6 +116,57 @@ class SymbolicGenerator:
         if prime:
             writer.statement(f"{writer.constant(next, 'next')}({name})")
         return name
+
+
+def cleans_up(frame: Frame) -> bool:
+    """Whether a handler of the user is in force; 3.12 has one of its own around each generator."""
+    handler = frame.reading.handlers[frame.current]
+    return handler is not None and frame.reading.operations[handler.target].kind is not Kind.INTRINSIC
+
+
+def is_abandoned(generator: GeneratorTracker) -> bool:
+    """Whether dropping the generator would run code of the user: it is suspended inside `try` or `with`."""
+    frame = generator.frame
+    return not generator.finished and isinstance(frame, SymbolicGenerator) and frame.has_cleanup
+
+
+def drop(machine: Machine, value: Tracker) -> None:
+    """The stack lets go of a value: a suspended generator that nobody else holds is closed, as CPython does."""
+    if not isinstance(value, GeneratorTracker) or not is_abandoned(value) or is_held(machine, value):
+        return
+    try:
+        value.attribute(machine.tx, "close").call(machine.tx, (), {})
+    except ObservedException as error:
+        raise GraphBreak(GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped") from None
+
+
+def is_held(machine: Machine, wanted: Tracker) -> bool:
+    """Whether a frame or a changed object still leads to the value."""
+    todo: list[Tracker] = list(machine.tx.mutations.changed())
+    suspended = [generator.frame for generator in machine.generators if not generator.finished]
+    for frame in [*machine.frames, *(one._frame for one in suspended if isinstance(one, SymbolicGenerator))]:
+        todo += [*frame.stack, *frame.locals.values(), *frame.cells.values()]
+    seen: set[int] = set()
+    while todo:
+        tracker = todo.pop()
+        if tracker is wanted:
+            return True
+        if id(tracker) not in seen:
+            seen.add(id(tracker))
+            todo += tracker.children()
+    return False
+
+
+def has_to_be_closed(generator: GeneratorTracker) -> bool:
+    """Whether dropping the generator runs code of the user: it is suspended inside a `try` or `with`."""
+    frame = generator.frame
+    return frame.started and not generator.finished and isinstance(frame, SymbolicGenerator) and frame.in_region
+
+
+def dropped(value: Tracker) -> None:
+    """A value leaves the stack or its variable; a generator that would be closed now is closed natively."""
+    if isinstance(value, GeneratorTracker) and has_to_be_closed(value):
+        raise GraphBreak(GENERATOR, "a generator is dropped in the middle of a try or with statement")
 
 
 def cell_of(frame: Frame, name: str) -> CellTracker:

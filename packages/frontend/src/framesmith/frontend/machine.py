@@ -6,6 +6,8 @@ from types import CodeType
 from typing import Protocol, final
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import RECURSION
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
@@ -20,6 +22,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 
+MAXIMUM_FRAMES = 250
 _READINGS: dict[CodeType, Reading] = {}
 
 
@@ -154,7 +157,9 @@ class Machine:
         self.run = run
         self.frames: list[Frame] = []
         self.handled: Tracker | None = None
+        self.generators: list[GeneratorTracker] = []
         self.outcome: Tracker | Yielded | Returned | None = None
+        self.generators: list[GeneratorTracker] = []
 
     @property
     def frame(self) -> Frame:
@@ -164,6 +169,8 @@ class Machine:
     def deliver(self, result: Tracker | PendingCall) -> None:
         """Push the result of the running operation, or start the frame that will give it."""
         if isinstance(result, PendingCall):
+            if len(self.frames) >= MAXIMUM_FRAMES:
+                raise GraphBreak(RECURSION, f"{result.code.co_qualname} at depth {len(self.frames)}")
             self.frames.append(frame_of(result))
         else:
             self.frame.push(result)

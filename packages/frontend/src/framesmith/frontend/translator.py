@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import final
 
-from framesmith.frontend.machine import Frame, Machine, frame_of
+from framesmith.frontend.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of
 from framesmith.frontend.opcodes import catalog
 from framesmith.frontend.opcodes.table import step_of
 from framesmith.frontend.user_stack import location
@@ -21,7 +21,6 @@ from framesmith.variables.objects.exceptions import ExceptionTracker
 
 CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 
-MAXIMUM_FRAMES = 250
 MAXIMUM_NESTING = 24
 
 

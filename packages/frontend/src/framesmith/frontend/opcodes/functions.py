@@ -3,7 +3,7 @@
 from types import CodeType
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.generators import SymbolicGenerator
+from framesmith.frontend.generators import SymbolicGenerator, drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import opcode
@@ -62,11 +62,15 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
 @opcode(Kind.RETURN)
 def return_value(machine: Machine, operation: Operation) -> None:
     """Leave the frame; a generator's frame ends."""
-    value = machine.frame.pop()
-    if machine.frame.generator is not None:
-        machine.leave_generator(Returned(value))
-    else:
-        machine.leave(value)
+    frame = machine.frame
+    if frame.generator is not None:
+        machine.leave_generator(Returned(frame.pop()))
+        return
+    held = list(frame.locals.values())
+    frame.locals.clear()
+    for value in held:
+        drop(machine, value)
+    machine.leave(frame.pop())
 
 
 @opcode(Kind.RETURN_GENERATOR)
@@ -76,6 +80,8 @@ def return_generator(machine: Machine, operation: Operation) -> None:
     if frame.code.co_flags & (COROUTINE | ASYNC_GENERATOR):
         raise GraphBreak(UNSUPPORTED_VALUE, "a coroutine or asynchronous generator")
     frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame))
+    machine.generators.append(frame.generator)
+    machine.generators.append(frame.generator)
     machine.leave(frame.generator)
 
 

@@ -1,8 +1,11 @@
 """Stack shuffling and constants."""
 
+from collections.abc import Callable
+
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.generators import drop
 from framesmith.frontend.machine import Machine
-from framesmith.frontend.opcodes.table import opcode
+from framesmith.frontend.opcodes.table import Native, NativeForm, native, opcode
 from framesmith.variables.core import NULL, from_python
 
 
@@ -14,7 +17,7 @@ def nop(machine: Machine, operation: Operation) -> None:
 @opcode(Kind.POP, Kind.END_FOR)
 def pop(machine: Machine, operation: Operation) -> None:
     """Drop the top."""
-    machine.frame.pop()
+    drop(machine, machine.frame.pop())
 
 
 @opcode(Kind.COPY)
@@ -42,6 +45,13 @@ def push_null(machine: Machine, operation: Operation) -> None:
 def load_const(machine: Machine, operation: Operation) -> None:
     """Push a constant of the code object."""
     machine.frame.push(from_python(operation.argument))
+
+
+def _drop_form(operation: Operation, operands: list[str | None], bind: Callable[[object, str], str]) -> NativeForm:
+    return NativeForm(())
+
+
+native(Kind.POP, Native(lambda operation: 1, _drop_form))
 
 
 def count(operation: Operation) -> int:
