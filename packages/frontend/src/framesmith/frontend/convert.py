@@ -17,7 +17,7 @@ from typing import Protocol, final
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages
 from framesmith.frontend.dispatch import Entry
 from framesmith.frontend.generated import PREFIX, Identity, generated_function
-from framesmith.frontend.generators import has_to_be_closed, is_abandoned
+from framesmith.frontend.generators import is_abandoned
 from framesmith.frontend.leave import Exit, GoOn
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.options import CompileOptions
@@ -186,9 +186,6 @@ def write_end(trace: Trace, origin: Origin, end: Finished | Stopped) -> list[str
     for generator in machine.generators:
         if is_abandoned(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
-    for generator in machine.generators:
-        if has_to_be_closed(generator):
-            writer.value(generator)  # made real, so that it is closed when the entry's frame ends
     for setting, value in tx.ambient.changes():
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")

@@ -38,13 +38,6 @@ class SymbolicGenerator:
         inner = [value for value in frame.stack if isinstance(value, GeneratorTracker)]
         return cleans_up(frame) or any(is_abandoned(generator) for generator in inner)
 
-    @property
-    def in_region(self) -> bool:
-        """Whether it stands inside a `try` or `with`; the region of PEP 479 around a whole generator is none."""
-        reading = self._frame.reading
-        handler = reading.handlers[self._frame.current]
-        return handler is not None and reading.operations[handler.target].kind is not Kind.INTRINSIC
-
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
         machine, frame = self._machine, self._frame
@@ -137,7 +130,9 @@ def drop(machine: Machine, value: Tracker) -> None:
     try:
         value.attribute(machine.tx, "close").call(machine.tx, (), {})
     except ObservedException as error:
-        raise GraphBreak(GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped") from None
+        raise GraphBreak(
+            GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped"
+        ) from None
 
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:
@@ -155,18 +150,6 @@ def is_held(machine: Machine, wanted: Tracker) -> bool:
             seen.add(id(tracker))
             todo += tracker.children()
     return False
-
-
-def has_to_be_closed(generator: GeneratorTracker) -> bool:
-    """Whether dropping the generator runs code of the user: it is suspended inside a `try` or `with`."""
-    frame = generator.frame
-    return frame.started and not generator.finished and isinstance(frame, SymbolicGenerator) and frame.in_region
-
-
-def dropped(value: Tracker) -> None:
-    """A value leaves the stack or its variable; a generator that would be closed now is closed natively."""
-    if isinstance(value, GeneratorTracker) and has_to_be_closed(value):
-        raise GraphBreak(GENERATOR, "a generator is dropped in the middle of a try or with statement")
 
 
 def cell_of(frame: Frame, name: str) -> CellTracker:

@@ -159,7 +159,6 @@ class Machine:
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
         self.outcome: Tracker | Yielded | Returned | None = None
-        self.generators: list[GeneratorTracker] = []
 
     @property
     def frame(self) -> Frame:

@@ -195,8 +195,6 @@ class Translator:
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
             self._execute(frame)
-            if len(machine.frames) > max(depth, MAXIMUM_FRAMES):  # stop at the call, not inside
-                raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {depth}")
             return None
         except ObservedException as error:
             if self._is_caught():

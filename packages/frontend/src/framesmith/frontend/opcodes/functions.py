@@ -81,7 +81,6 @@ def return_generator(machine: Machine, operation: Operation) -> None:
         raise GraphBreak(UNSUPPORTED_VALUE, "a coroutine or asynchronous generator")
     frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame))
     machine.generators.append(frame.generator)
-    machine.generators.append(frame.generator)
     machine.leave(frame.generator)
 
 

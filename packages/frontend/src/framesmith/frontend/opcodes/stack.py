@@ -47,7 +47,9 @@ def load_const(machine: Machine, operation: Operation) -> None:
     machine.frame.push(from_python(operation.argument))
 
 
-def _drop_form(operation: Operation, operands: list[str | None], bind: Callable[[object, str], str]) -> NativeForm:
+def _drop_form(
+    operation: Operation, operands: list[str | None], bind: Callable[[object, str], str]
+) -> NativeForm:
     return NativeForm(())
 
 

@@ -116,7 +116,7 @@ class NNModuleTracker(InstanceTracker):
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
             return False
         real = vars(self.value)
-        if any(real.get(name) for name in _HOOKS) or any(_GLOBAL_HOOKS.values()):
+        if any(real.get(name) for name in _HOOKS) or any(_GLOBAL_HOOKS.values()) or _registers_globally(tx):
             return False
         if real.get("_compiled_call_impl") is not None or "_compiled_call_impl" in self.pending:
             return False
@@ -150,6 +150,12 @@ class NNModuleTracker(InstanceTracker):
     def _registers_plainly(self, tx: TraceContext) -> bool:
         """Whether giving a buffer a new value only stores it."""
         return self._has_own_code(tx, "register_buffer") and not _has_buffer_hooks(tx)
+
+
+def _registers_globally(tx: TraceContext) -> bool:
+    """Whether the trace itself changed the hooks that all modules share."""
+    changed = {id(getattr(tracker, "value", None)) for tracker in tx.mutations.changed()}
+    return any(id(hooks) in changed for hooks in _GLOBAL_HOOKS.values())
 
 
 def _has_buffer_hooks(tx: TraceContext) -> bool:
