@@ -222,6 +222,9 @@ def taken(machine: Machine, most: int | None) -> list[Tracker]:
     iterable = machine.frame.pop().realize()
     if isinstance(iterable, ListTracker | TupleTracker):
         return unpack(tx, iterable)
+    kind = iterable.python_type
+    if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
+        raise_observed(TypeError, f"cannot unpack non-iterable {kind.__name__} object")
     iterator = iterable.iterate(tx)
     values: list[Tracker] = []
     while most is None or len(values) < most:
