@@ -220,9 +220,9 @@ def test_two_thousand_guards_take_less_than_half_a_second():
     model = tree(200)
     guard_set = guards(*module_claims(model, Local("self")))
     assert len(guard_set) > 1_900
-    start = time.perf_counter()
+    start = time.process_time()
     built(compile_guards(guard_set), ["self"], {})
-    assert time.perf_counter() - start < 0.5  # about 0.03 s on an idle machine
+    assert time.process_time() - start < 0.5  # about 0.03 s on an idle machine
 
 
 def test_identical_constants_share_a_placeholder():

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from framesmith import frontend
+from tests.end_to_end.worlds import load
 from torch.overrides import TorchFunctionMode
 
-from tests.end_to_end.worlds import load
+from framesmith import frontend
 
 QUESTIONS = frozenset({"__get__", "__set__", "__bool__", "item", "__len__", "dim", "_set_grad_enabled"})
 

@@ -1,7 +1,6 @@
 """Nothing before, between or after a break is lost: all operators are in graphs, and graphs run = breaks + 1 at most."""
 
 import pytest
-
 from tests.end_to_end.breaks.captured import capture
 from tests.end_to_end.breaks.programs import POSITIONS, Program
 from tests.end_to_end.breaks.test_matrix import change
