@@ -12,7 +12,7 @@ what happens when a number is new: the numbers are then taken as known.
 import ctypes
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final, final
 
@@ -51,7 +51,7 @@ def _prove() -> bool:
         return int(stamp_of(cls).value)
 
     seen = [number(Derived)]
-    changes = (
+    changes: tuple[Callable[[], None], ...] = (
         lambda: setattr(Derived, "a", 1),
         lambda: setattr(Base, "b", 1),
         lambda: delattr(Derived, "a"),
