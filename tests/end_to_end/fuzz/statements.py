@@ -166,7 +166,7 @@ class Composer:
         fuel = self.name("fuel")
         return [
             f"{fuel} = 0",
-            f"while {fuel} < 3 and {self.condition(1)}:",
+            f"while {fuel} < 3 and ({self.condition(1)}):",
             f"    {fuel} += 1",
             *self.inner(depth, True),
         ]
@@ -235,7 +235,7 @@ SIMPLE = (
     "$t = $T", "$t = $T", "$t = $T", "$n = $N", "$n = $N", "$n += $N", "x, y = y, $T", "items.append($T)", "items[0] = $T",
     "items[len(items) // 2:] = [$T]", "table['t'] = $T", "table['k'] = table.get('k', 0) + $N", "table.setdefault($N, []).append($N)",
     "log.append($N)", "log.append(('c', bool($C)))", "obj.t = $T", "obj.k = $N", "obj.extra = $T", "$t.clone().mul_(2)", "print('p', $N)",
-    "print('p', $N)", "frontend.graph_break()", "log.append(f'{$N} {n!r}')", "log.append(round($t.sum().item(), 3))",
+    "print('p', $N)", "frontend.graph_break()", "log.append(f'''{$N} {n!r}''')", "log.append(round($t.sum().item(), 3))",
     "log.extend(sorted([3, $N, 1], key=lambda k: -k))", "counter += $N", "items.insert(0, items.pop())", "items.reverse()", "del items[2:]",
     "bump()", "log.append(total)", "log.append([1, 2][$N])", "log.append({0: 'a', 1: 'b'}.get($N))", "*_, y = items", "log.append(torch.is_grad_enabled())",
     "items = items + [$T]", "alias = [items, items]", "log.append((alias is items, len(alias)))", "gen = numbers(3); next(gen); log.append(list(gen))",
