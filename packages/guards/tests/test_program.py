@@ -177,7 +177,7 @@ def test_verification_finds_what_is_wrong():
         "does not hold of what it was captured from: x: value changed from 1 to 2 (guard: x == 1)"
     ]
     program = compile_guards(guards((x, EqualTo(1))))
-    assert verify_program(program, ["y"]) == ["the name x is no local, constant or global"] * 2
+    assert verify_program(program, ["y"]) == ["the name x is no local, constant or global"] * 3
 
 
 def test_the_texts_can_be_read():
@@ -189,12 +189,13 @@ def test_the_texts_can_be_read():
     assert program_text(compile_guards(guard_set, [Item(x, "a")])) == (
         "if:\n"
         "    __fs_c0_type(x) is __fs_c1_dict\n"
-        "    and __fs_c0_type((__fs_t0 := x['a'])) is __fs_c2_int and __fs_t0 == 1\n"
+        "    and ((__fs_t0 := x['a']) is __fs_c3_int or __fs_c0_type(__fs_t0) is __fs_c2_int and __fs_t0 == __fs_c3_int)\n"
         "load: __fs_t0\n"
         "constants:\n"
         "    __fs_c0_type = type\n"
         "    __fs_c1_dict = dict\n"
-        "    __fs_c2_int = int"
+        "    __fs_c2_int = int\n"
+        "    __fs_c3_int = 1"
     )
 
 

@@ -5,23 +5,19 @@ or one of its bases changes (`tp_version_tag`, `assign_version_tag` and `PyType_
 are never given twice. As long as a class has the number it had when its attributes were found as guarded, they still are.
 
 The number is read from memory at an offset that a self-test proves at import. Where it cannot (another
-implementation, another layout), and for a class without a number, the attributes are looked up one by one, which is also
-what happens when a number is new: the numbers are then taken as known.
+implementation, another layout) nobody asks for it (`USABLE`).
 """
 
+import contextlib
 import ctypes
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import attrgetter
-from typing import Final, final
-
-from framesmith.guards.kinds.attributes import ClassAttribute, static_lookup
+from typing import Final
 
 # 24 bytes of a variable-size object's head, then 45 pointer-sized fields from tp_name to tp_del (Include/cpython/object.h).
 _OFFSET: Final = 24 + 45 * 8
-_UNKNOWN: Final = -1
-_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 #: The number of a stamp; 0 for none.
 number_of = attrgetter("value")
@@ -30,6 +26,12 @@ number_of = attrgetter("value")
 def stamp_of(cls: type) -> ctypes.c_uint:
     """A view of the class's number. It is valid as long as the class lives."""
     return ctypes.c_uint.from_address(id(cls) + _OFFSET)
+
+
+def give_number(cls: type) -> None:
+    """Have CPython number the class if it has none: look a name up, without the metaclass's own ways."""
+    with contextlib.suppress(AttributeError):
+        type.__getattribute__(cls, "looked_up")
 
 
 def _prove() -> bool:
@@ -47,7 +49,7 @@ def _prove() -> bool:
         pass
 
     def number(cls: type) -> int:
-        hasattr(cls, "looked_up")
+        give_number(cls)
         return int(stamp_of(cls).value)
 
     seen = [number(Derived)]
@@ -69,27 +71,3 @@ def _prove() -> bool:
 
 
 USABLE: Final = "t" not in sys.abiflags and _prove()
-
-
-@final
-class ClassStamps:
-    """Claims about the attributes of classes. `stamps` and `known` are compared in generated code, else `recheck()` asks.
-
-    Invariant: `known` holds numbers that the classes had before their attributes were last found as claimed.
-    """
-
-    def __init__(self, claims: Sequence[tuple[type, ClassAttribute]]) -> None:
-        self._claims = tuple(claims)
-        self._classes = tuple(dict.fromkeys(cls for cls, _ in claims if cls.__flags__ & _HEAP_TYPE))
-        self.stamps = tuple(stamp_of(cls) for cls in self._classes)
-        self.known: list[int] = [_UNKNOWN]
-
-    def recheck(self) -> bool:
-        """Look every attribute up; when all are as claimed, take the numbers of this moment as known."""
-        for cls in self._classes:
-            hasattr(cls, "looked_up")  # gives the class a number if it has none
-        numbers = [int(stamp.value) or _UNKNOWN for stamp in self.stamps]
-        if not all(static_lookup(cls, claim.name) is claim.value for cls, claim in self._claims):
-            return False
-        self.known[:] = numbers
-        return True

@@ -16,11 +16,9 @@ from typing import final
 import torch
 
 from framesmith.guards import torch_adapter
-from framesmith.guards.class_stamps import USABLE, ClassStamps, number_of
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
 from framesmith.guards.kinds.ambient import GlobalState
-from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.containers import HasKey
 from framesmith.guards.kinds.tensor import TensorIs
@@ -28,12 +26,10 @@ from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
-from framesmith.guards.sources.roots import Pinned
+from framesmith.guards.standing import standing
 from framesmith.guards.writer import Writer
 
 _PLAIN_DICT = TypeIs(dict)
-_WORTH_STAMPING = 40  # claims about classes; for fewer, asking one by one costs less
-Stamped = dict[Guard, tuple[type, ClassAttribute]]
 
 
 @final
@@ -73,18 +69,14 @@ def compile_guards(
     for guard in _ambient(guard_set):
         _add_ambient(guard, guard_set, writer)
     early, late = _phases(guard_set)
-    stamped = _stamped(early) if USABLE else {}
-    if len(stamped) < _WORTH_STAMPING:
-        stamped = {}
-    else:
-        _add_stamps(stamped, writer)
-    implied = _implied(guard_set, preload)
+    done = _add_standing([*early, *late], writer) | _implied(guard_set, preload)
     for guard in early:
-        if guard not in stamped and guard not in implied:
+        if guard not in done:
             _add(guard, writer)
     _add_tensors(guard_set, writer)
     for guard in late:
-        _add(guard, writer)
+        if guard not in done:
+            _add(guard, writer)
     for source in preload:
         writer.preload(source)
     written = writer.finish()
@@ -92,10 +84,20 @@ def compile_guards(
     return Program(condition, written.loads, written.constants, written.terms, written.temporaries)
 
 
+def _add_standing(guards: Sequence[Guard], writer: Writer) -> set[Guard]:
+    """Together: what rests on classes, modules and functions alone."""
+    facts = standing(guards)
+    if facts is None:
+        return set()
+    writer.add(facts.render(writer))
+    return {*facts.facts}
+
+
 def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
-    """That a plain dictionary has a key, where the item is loaded anyway: a missing one is a miss by its KeyError."""
-    loaded = {
-        (source.base, source.key) for source in preload if isinstance(source, Item) and _is_text(source.key)
+    """That a plain dictionary has a key, where the item is read anyway: a missing one is a miss by its KeyError."""
+    needed = (*preload, *(source for guard in guard_set if not guard.sources[1:] for source in guard.sources))
+    read = {
+        (source.base, source.key) for source in needed if isinstance(source, Item) and _is_text(source.key)
     }
     plain = {guard.source for guard in guard_set if guard.claim == _PLAIN_DICT}
     return {
@@ -105,31 +107,12 @@ def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
         and guard.claim.present
         and guard.source in plain
         and _is_text(guard.claim.key)
-        and (guard.source, guard.claim.key) in loaded
+        and (guard.source, guard.claim.key) in read
     }
 
 
 def _is_text(key: object) -> bool:
     return type(key) is str
-
-
-def _stamped(guards: Sequence[Guard]) -> Stamped:
-    """The claims about attributes of pinned classes."""
-    return {
-        guard: (guard.source.value, guard.claim)
-        for guard in guards
-        if isinstance(guard.claim, ClassAttribute)
-        and isinstance(guard.source, Pinned)
-        and isinstance(guard.source.value, type)
-    }
-
-
-def _add_stamps(stamped: Stamped, writer: Writer) -> None:
-    """One comparison for all of them; the exact look-up where a class has changed."""
-    stamps = ClassStamps(list(stamped.values()))
-    numbers = f"[*{writer.constant(map, 'map')}({writer.constant(number_of, 'number')}, {writer.constant(stamps.stamps, 'stamps')})]"
-    recheck = writer.constant(stamps.recheck, "recheck")
-    writer.add(f"({numbers} == {writer.constant(stamps.known, 'known')} or {recheck}())")
 
 
 def _ambient(guard_set: GuardSet) -> list[Guard]:

@@ -95,7 +95,7 @@ class ClassAttribute(Claim):
             if self.name in type_dict(cls):
                 claims.append((ClassDictItem(holder, self.name), Identical(self.value)))
                 break
-            if not _is_immutable(cls):
+            if not is_immutable(cls):
                 claims.append((ClassDict(holder), HasKey(self.name, False)))
         else:
             if self.value is not MISSING:
@@ -105,7 +105,7 @@ class ClassAttribute(Claim):
         return claims
 
 
-def _is_immutable(cls: type) -> bool:
+def is_immutable(cls: type) -> bool:
     """Whether nobody can set attributes of the class: a static type, or Py_TPFLAGS_IMMUTABLETYPE (object.h)."""
     return not cls.__flags__ & (1 << 9) or bool(cls.__flags__ & (1 << 8))
 

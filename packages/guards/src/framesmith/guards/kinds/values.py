@@ -89,20 +89,25 @@ def _by_identity(constant: object, value: str, names: Names) -> str:
 
 
 def _by_type_and_value(constant: object, value: str, names: Names) -> str:
+    """The identity test first: it needs no look at the value."""
     kind = type(constant)
     is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, kind.__name__)}"
-    return f"{is_kind} and {value} == {literal(constant, names, kind.__name__)}"
+    held = names.constant(constant, kind.__name__)
+    return f"({value} is {held} or {is_kind} and {value} == {held})"
 
 
 def _float(constant: object, value: str, names: Names) -> str:
     assert isinstance(constant, float)
-    is_float = f"{names.constant(type, 'type')}({value}) is {names.constant(float, 'float')}"
+    held = names.constant(constant, "float")
+    is_float = (
+        f"{value} is {held} or {names.constant(type, 'type')}({value}) is {names.constant(float, 'float')}"
+    )
     if constant != constant:
-        return f"{is_float} and {value} != {value}"
+        return f"({is_float} and {value} != {value})"
     if constant == 0.0:
         sign = f"{names.constant(math.copysign, 'copysign')}(1.0, {value})"
-        return f"{is_float} and {value} == 0.0 and {sign} == {math.copysign(1.0, constant)}"
-    return f"{is_float} and {value} == {names.constant(constant, 'float')}"
+        return f"({is_float} and {value} == 0.0 and {sign} == {math.copysign(1.0, constant)})"
+    return f"({is_float} and {value} == {held})"
 
 
 def _deep(constant: object, value: str, names: Names) -> str:

@@ -1,0 +1,218 @@
+"""One comparison stands for facts about classes, modules and functions: it notices each change that matters, and
+forgives changes elsewhere."""
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from framesmith.guards import Guard, GuardSet, compile_guards
+from framesmith.guards.class_stamps import USABLE
+from framesmith.guards.kinds import (
+    ClassAttribute,
+    CodeIs,
+    EqualTo,
+    HasKey,
+    Identical,
+    IsNone,
+    SameObject,
+    TypeIs,
+)
+from framesmith.guards.sources import (
+    Attribute,
+    ClassDictItem,
+    FunctionClosure,
+    FunctionDefault,
+    Item,
+    Local,
+    Pinned,
+)
+from framesmith.guards.standing import CLASS, CODE, DEFAULTS, NAMESPACE, Standing, grounds
+
+
+class Meta(type):
+    """A metaclass, which may not disturb."""
+
+    def __getattr__(cls, name):
+        raise AssertionError(f"looked up {name}")
+
+
+def family():
+    class Root(metaclass=Meta):
+        def method(self):
+            """The guarded one."""
+
+        @property
+        def value(self):
+            return 1
+
+    class Other(metaclass=Meta):
+        pass
+
+    class Leaf(Root):
+        pass
+
+    return Root, Other, Leaf
+
+
+def checked(*facts):
+    """The generated check of these facts, among enough others that it goes by numbers."""
+
+    class Bystander:
+        pass
+
+    others = [Guard(Pinned(Bystander), ClassAttribute.capture(Bystander, f"absent_{n}")) for n in range(40)]
+    program = compile_guards(GuardSet([*facts, *others]))
+    assert "recheck" in program.condition
+    scope = dict(program.constants)
+    return lambda: bool(eval(program.condition, scope))
+
+
+def class_facts(cls, *names):
+    return [Guard(Pinned(cls, "cls"), ClassAttribute.capture(cls, name)) for name in names]
+
+
+CLASS_CHANGES = {
+    "shadowed": lambda root, other, leaf: setattr(leaf, "method", 1),
+    "replaced in the base": lambda root, other, leaf: setattr(root, "method", lambda self: 2),
+    "deleted in the base": lambda root, other, leaf: delattr(root, "method"),
+    "an absent name appears": lambda root, other, leaf: setattr(root, "absent", 1),
+    "another base": lambda root, other, leaf: setattr(leaf, "__bases__", (other,)),
+}
+
+
+@pytest.mark.parametrize("change", CLASS_CHANGES.values(), ids=CLASS_CHANGES)
+def test_a_change_of_a_class_that_matters_is_noticed(change):
+    classes = family()
+    check = checked(*class_facts(classes[2], "method", "absent"))
+    assert [check(), check()] == [True, True]
+    change(*classes)
+    assert [check(), check()] == [False, False]
+
+
+@pytest.fixture
+def module(monkeypatch):
+    made = ModuleType("a_module_of_this_test")
+    made.__dict__.update(number=1, thing=[], none=None)
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    return made
+
+
+def module_facts(module):
+    names = Pinned(vars(module), module.__name__)
+    return [
+        Guard(names, HasKey("absent", False)),
+        Guard(names, HasKey("number", True)),
+        Guard(Item(names, "number"), EqualTo(1)),
+        Guard(Item(names, "number"), TypeIs(int)),
+        Guard(Item(names, "thing"), Identical(module.thing)),
+        Guard(Item(names, "none"), IsNone()),
+        Guard.relation(SameObject(Item(names, "thing"), Item(names, "thing"))),
+    ]
+
+
+MODULE_CHANGES = {
+    "number": lambda module: setattr(module, "number", 2),
+    "type": lambda module: setattr(module, "number", True),
+    "object": lambda module: setattr(module, "thing", []),
+    "none": lambda module: setattr(module, "none", 0),
+    "deleted": lambda module: delattr(module, "number"),
+    "appears": lambda module: setattr(module, "absent", 0),
+    "by the dictionary": lambda module: vars(module).update(absent=0),
+    "by code": lambda module: exec("def f():\n global number\n number += 1\nf()", vars(module)),
+}
+
+
+@pytest.mark.parametrize("change", MODULE_CHANGES.values(), ids=MODULE_CHANGES)
+def test_a_change_of_a_module_that_matters_is_noticed(module, change):
+    check = checked(*module_facts(module))
+    assert [check(), check()] == [True, True]
+    change(module)
+    assert [check(), check()] == [False, False]
+
+
+def given(x, y=None):
+    return x
+
+
+def test_code_and_defaults_of_functions_are_noticed():
+    def enclosing(value):
+        def function(x, y=None):
+            return value, x, y
+
+        return function
+
+    function = enclosing(1)
+    source = Pinned(function, "function")
+    check = checked(
+        Guard(source, CodeIs(function.__code__)),
+        Guard(FunctionDefault(source, 0), IsNone()),
+        Guard(FunctionClosure(source, 0), TypeIs(type(function.__closure__[0]))),
+    )
+    kept = function.__code__, function.__defaults__
+    assert [check(), check()] == [True, True]
+    function.__defaults__ = (0,)
+    assert not check()
+    function.__defaults__ = (None,)  # another tuple that says the same
+    assert [check(), check()] == [True, True]
+    function.__code__ = function.__code__.replace(co_name="other")
+    assert not check()
+    function.__code__, function.__defaults__ = kept
+    assert check()
+
+
+def test_a_change_elsewhere_is_forgiven_and_then_known(module):
+    root, _, leaf = family()
+    facts = Standing(
+        {guard: grounds(guard) for guard in (*class_facts(leaf, "method"), *module_facts(module))}
+    )
+    scope = {}
+
+    class Names:
+        def constant(self, value, hint):
+            return scope.setdefault(f"{hint}_{id(value)}", value) is None or f"{hint}_{id(value)}"
+
+    text = facts.render(Names()).rsplit(" or ", 1)[0].removeprefix("(")
+    for value in range(3):
+        root.counter = module.counter = value
+        assert not eval(text, scope)
+        assert facts.recheck()
+        assert eval(text, scope)
+
+
+def test_a_change_and_back_is_no_miss():
+    root, _, leaf = family()
+    check = checked(*class_facts(leaf, "method"))
+    kept = root.__dict__["method"]
+    assert check()
+    root.method = None
+    assert not check()
+    root.method = kept
+    assert check()
+
+
+def test_what_rests_on_what(module):
+    root, _, leaf = family()
+    names = Pinned(vars(module), "names")
+    own = Pinned(vars(leaf()), "instance")
+    getter = Attribute(ClassDictItem(Pinned(root), "value"), "fget")
+    function = Pinned(given)
+    expected = [
+        (Guard(Pinned(leaf), ClassAttribute.capture(leaf, "method")), ((CLASS, leaf),)),
+        (Guard(Pinned(int), ClassAttribute.capture(int, "real")), ()),
+        (Guard(names, HasKey("a", False)), ((NAMESPACE, vars(module)),)),
+        (Guard(own, HasKey("a", False)), None),
+        (Guard(Item(Local("x"), "a"), IsNone()), None),
+        (Guard(Item(names, "thing"), TypeIs(ModuleType)), None),
+        (Guard(Item(names, "thing"), TypeIs(leaf)), None),
+        (Guard(Item(names, "thing"), EqualTo((1, 2))), None),
+        (Guard(getter, Identical(root.__dict__["value"].fget)), ((CLASS, root),)),
+        (Guard(Attribute(Item(names, "thing"), "fget"), IsNone()), None),
+        (Guard(function, CodeIs(given.__code__)), ((CODE, given),)),
+        (Guard(FunctionDefault(function, 0), IsNone()), ((DEFAULTS, given),)),
+    ]
+    assert [grounds(guard) for guard, _ in expected] == [found for _, found in expected]
+
+
+def test_the_offset_is_proved_on_this_interpreter():
+    assert USABLE
