@@ -6,6 +6,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 X = torch.tensor([-1.5, 0.25, 2.0])
 G = X.clone().requires_grad_()
 
@@ -302,3 +304,21 @@ def test_device_context():
             return torch.ones(3) + x
 
     check(f, X)
+
+
+def test_a_profilers_mark_that_is_open_at_a_break_is_ended():
+    def f(x):
+        with torch.autograd.profiler.record_function("mark"):
+            x = x + 1
+            print("in")
+            x = x * 2
+        return x + 1
+
+    compiled = frontend.compile(f, backend="eager")
+    for _ in range(3):
+        with torch.profiler.profile() as profile:
+            assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 5.0))
+        (mark,) = [event for event in profile.events() if event.name == "mark"]
+        inside = {event.name for event in profile.events() if event.time_range.end <= mark.time_range.end}
+        assert "aten::mul" in inside
+    assert len(frontend.explain(f, torch.ones(3)).breaks) == 1

@@ -1,4 +1,4 @@
-"""The function that a user calls: it tries the entries in order, then takes the slow path.
+"""The function that a user calls: it tries the entries, newest first, then takes the slow path.
 
 `Dispatcher.function` is a plain Python function that never changes; adding an entry exchanges one tuple,
 which is atomic. Entries are immutable.
@@ -85,7 +85,7 @@ _CELLS = (f"{PREFIX}absent", f"{PREFIX}attempts", f"{PREFIX}miss")
 
 @final
 class Dispatcher:
-    """Holds the entries of one function or continuation, and the function that tries them in order.
+    """Holds the entries of one function or continuation, and the function that tries them.
 
     An entry is tried by a generated function of its own: guards inlined, then a direct call of the entry.
     Attempts are reached through closure cells behind the user's own ones: what a code object holds in its
@@ -110,11 +110,14 @@ class Dispatcher:
         self.function = FunctionType(code, namespace, closure=tuple(cells[name] for name in code.co_freevars))
 
     def add(self, entry: Entry) -> None:
-        """Append an entry; callers that run meanwhile see the old attempts or the new ones."""
+        """Add an entry, which is tried before the older ones: what was true of a first call often never is again.
+
+        Callers that run meanwhile see the old attempts or the new ones.
+        """
         attempt = self._attempt(entry)
         with self.lock:
             self.entries = (*self.entries, entry)
-            self._attempts.cell_contents = (*self._attempts.cell_contents, attempt)
+            self._attempts.cell_contents = (attempt, *self._attempts.cell_contents)
 
     def clear(self) -> None:
         """Forget all entries."""
@@ -141,7 +144,7 @@ class Dispatcher:
         return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
 
     def _code(self) -> CodeType:
-        """Try each entry, then the slow path. The same code for every number of entries."""
+        """Try each entry, newest first, then the slow path. The same code for every number of entries."""
         absent, attempts, miss = _CELLS
         given = ", ".join(self.signature.names)
         result = f"{PREFIX}result"

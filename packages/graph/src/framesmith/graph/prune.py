@@ -72,5 +72,5 @@ def _is_switch(node: fx.Node) -> bool:
 
 
 def has_work(graph: fx.Graph) -> bool:
-    """Whether any operation is left."""
-    return any(node.op in ("call_function", "call_method") for node in graph.nodes)
+    """Whether any operation is left. Switches alone are none: whoever calls the graph sets the mode of its end."""
+    return any(node.op in ("call_function", "call_method") and not _is_switch(node) for node in graph.nodes)

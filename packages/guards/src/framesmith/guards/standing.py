@@ -160,7 +160,8 @@ def standing(guards: Sequence[Guard]) -> "Standing | None":
         return None
     facts = {guard: found for guard in guards if (found := grounds(guard)) is not None}
     result = Standing(facts)
-    return result if len(facts) > 6 + 2 * result.size else None
+    looks = sum(2 if isinstance(guard.claim, ClassAttribute) else 1 for guard in facts)
+    return result if looks > 4 + 1.5 * result.size else None
 
 
 @final

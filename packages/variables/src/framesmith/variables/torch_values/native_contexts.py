@@ -182,6 +182,28 @@ class ProfilerMark(Tracker):
         return f"{writer.constant(_ENTER, 'enter')}({', '.join(map(writer.value, self.arguments))})"
 
 
+@final
+class EndOfMark(Tracker):
+    """That an existing mark is to be ended: a change of it."""
+
+    def __init__(self, mark: Tracker, source: Source) -> None:
+        self.mark = mark
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """What ending one gives."""
+        return type(None)
+
+    def children(self) -> Iterator[Tracker]:
+        """The mark."""
+        yield self.mark
+
+    def replay(self, writer: Writer) -> None:
+        """End it for real."""
+        writer.statement(f"{writer.constant(_EXIT, 'exit')}({writer.value(self.mark)})")
+
+
 @CALLABLES.row(_ENTER)
 def enter_mark(tx: TraceContext, *args: Tracker) -> Tracker:
     """The beginning of a marked block."""
@@ -190,9 +212,13 @@ def enter_mark(tx: TraceContext, *args: Tracker) -> Tracker:
 
 @CALLABLES.row(_EXIT)
 def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
-    """The end of a marked block."""
-    if not isinstance(mark, ProfilerMark):
-        raise GraphBreak(CONTEXT_MANAGER, "the end of a profiler's mark that was set before")
+    """The end of a marked block. A mark that was set before the graph is ended behind it."""
+    mark = mark.realize()
+    if isinstance(mark, ProfilerMark):
+        return Constant(None)
+    if mark.source is None or mark.python_type is not torch.ScriptObject:
+        raise GraphBreak(CONTEXT_MANAGER, f"the end of a profiler's mark, given {mark.describe()}")
+    tx.mutations.note(EndOfMark(mark, mark.source))
     return Constant(None)
 
 
