@@ -322,3 +322,8 @@ def test_tensor_becomes_something_else():
         [X],
         change=lambda box: box.__setitem__(0, 3 if isinstance(box[0], torch.Tensor) else X),
     )
+
+
+def test_quantised_tensors_are_left_to_eager():
+    torch.quantize_per_tensor(X, 0.1, 0, torch.qint8)  # warns once in a process
+    check(lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize() * 2, X)
