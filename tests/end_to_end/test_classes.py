@@ -806,3 +806,28 @@ def test_attribute_errors_are_shown():
         return x * 2, texts
 
     check(f, torch.ones(3), breaks=0)
+
+
+SLOTS_EMPTIED = """
+import torch
+
+class Slots:
+    __slots__ = ("a", "b")
+
+old = Slots()
+
+def f(x):
+    new = Slots()
+    new.a, new.b = x, 1
+    del new.b
+    old.a, old.b = x * 2, 2
+    del old.b
+    return new, hasattr(old, "b"), old.a
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_a_slot_that_is_filled_and_emptied_again():
+    check_source(SLOTS_EMPTIED, breaks=0)
