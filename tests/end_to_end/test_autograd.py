@@ -1,7 +1,7 @@
 """Gradients: after the graph, inside it, switched off, through in-place changes and views."""
 
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 G = X.clone().requires_grad_()
@@ -184,3 +184,31 @@ def test_higher_order_gradient():
 def test_func_grad_and_vmap():
     check(lambda x: torch.func.grad(lambda t: (t * t).sum())(x), X)
     check(lambda x: torch.func.vmap(lambda t: t * 2)(x), X)
+
+
+CLIPPING = """
+import torch
+
+def f(weights):
+    norm = torch.nn.utils.clip_grad_norm_(weights, 1.0)
+    torch.nn.utils.clip_grad_value_(weights, 0.1)
+    return norm, torch.nn.utils.get_total_norm([weight.grad for weight in weights])
+
+def args(second=torch.float32):
+    weights = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(2, 2, dtype=second))]
+    for number, weight in enumerate(weights):
+        weight.grad = torch.full_like(weight, number + 1.0)
+    return (weights,)
+"""
+
+
+def test_gradients_are_clipped_in_the_graph():
+    check_source(CLIPPING, breaks=0)
+
+
+def test_gradients_of_several_types_are_clipped():
+    check_source(CLIPPING + "args.__defaults__ = (torch.float64,)\n")
+
+
+def test_no_gradient_to_clip():
+    check(lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.1), [torch.nn.Parameter(torch.ones(3))])

@@ -721,3 +721,113 @@ def test_object_identity_of_attributes():
         return a.child is b, a.child.parent is a, a
 
     check(f, X, Base(1), Base(2))
+
+
+NATIVE_ATTRIBUTE_HOOKS = """
+import torch
+
+class Config(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+class Lenient(dict):
+    __getattr__ = dict.get
+
+config = Config(a=1, b=Config(c=2))
+
+def f(x):
+    config.a = config.a + 1
+    new = Config()
+    new.scale = x
+    new.gone = 3
+    del new.gone
+    try:
+        new.gone
+    except KeyError as error:
+        text = str(error)
+    return x * config.b.c + config.a, dict(new), Lenient(k=1).k, Lenient().absent, text
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_attributes_that_are_items():
+    check_source(NATIVE_ATTRIBUTE_HOOKS, breaks=0)
+
+
+FUNCTIONS_BOUND_BY_HAND = """
+import functools, torch
+
+class Kind:
+    def multiply(self, a, b=1):
+        return a * b
+
+    double = functools.partialmethod(multiply, b=2)
+
+    @functools.singledispatchmethod
+    def ask(self, value):
+        return "other"
+
+    @ask.register
+    def _(self, value: int):
+        return value + 1
+
+kind = Kind()
+
+def f(x):
+    return kind.double(x), Kind().double(3), kind.ask(1), kind.ask("a"), Kind.multiply.__get__(kind)(x, 4)
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_functions_bound_by_hand():
+    check_source(FUNCTIONS_BOUND_BY_HAND)
+
+
+def test_attribute_errors_are_shown():
+    @dataclasses.dataclass(frozen=True)
+    class Frozen:
+        x: int
+
+    def f(x):
+        texts = []
+        try:
+            Frozen(1).x = 2
+        except dataclasses.FrozenInstanceError as error:
+            texts.append(str(error))
+        try:
+            x.absent
+        except AttributeError as error:
+            texts.append(f"{error}")
+        return x * 2, texts
+
+    check(f, torch.ones(3), breaks=0)
+
+
+SLOTS_EMPTIED = """
+import torch
+
+class Slots:
+    __slots__ = ("a", "b")
+
+old = Slots()
+
+def f(x):
+    new = Slots()
+    new.a, new.b = x, 1
+    del new.b
+    old.a, old.b = x * 2, 2
+    del old.b
+    return new, hasattr(old, "b"), old.a
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_a_slot_that_is_filled_and_emptied_again():
+    check_source(SLOTS_EMPTIED, breaks=0)

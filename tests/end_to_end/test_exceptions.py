@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 
@@ -400,3 +400,43 @@ def test_loop_with_many_exceptions():
         return x, bad
 
     check(f, X, ["a", "b", "a", "c"])
+
+
+CONDITIONS_THAT_RAISE = """
+import torch
+
+def ask(v):
+    if v == 0:
+        return 1
+    return 2
+
+def keep(v):
+    try:
+        return v and 3
+    except RuntimeError as error:
+        return str(error)
+
+def f(x):
+    seen = []
+    try:
+        while x > 0:
+            x = x - 1
+    except RuntimeError as error:
+        seen.append(str(error))
+    try:
+        ask(x)
+    except RuntimeError as error:
+        seen.append(str(error))
+    return x * 2, keep(x), seen
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_a_condition_that_raises_reaches_the_handler():
+    check_source(CONDITIONS_THAT_RAISE)
+
+
+def test_a_condition_that_raises_in_a_callee_shows_its_frame():
+    check_source(CONDITIONS_THAT_RAISE + "def f(x):\n    return ask(x * 2)\n")

@@ -6,7 +6,7 @@ import operator
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 
@@ -126,6 +126,50 @@ FUNCTOOLS = {
         operator.iadd([1], [2]),
     ),
 }
+
+
+CACHED_FUNCTIONS = """
+import functools, torch
+log = []
+
+@functools.lru_cache
+def table(n, *, dtype=torch.float32):
+    log.append(n)
+    return torch.arange(n, dtype=dtype)
+
+@functools.cache
+def version(name="a"):
+    return f"{name}{len(log)}"
+
+class Owner:
+    @functools.lru_cache
+    def cached(self, n):
+        log.append(n)
+        return n + 1
+
+owner = Owner()
+state = {"calls": 0}
+
+def f(x):
+    first = table(3, dtype=torch.float64)
+    state["calls"] += 1
+    shared = table(3, dtype=torch.float64)
+    return x + first, shared is first, shared, version(), version("b"), len(log)
+
+def method(x):
+    return x * owner.cached(3) + owner.cached(2)
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_cached_functions_give_the_stored_object():
+    check_source(CACHED_FUNCTIONS, graphs=2)  # the first call breaks where the cache is empty
+
+
+def test_a_cached_method_is_bound():
+    check_source(CACHED_FUNCTIONS + "f = method\n")
 
 
 @pytest.mark.parametrize("name", LOOPS)

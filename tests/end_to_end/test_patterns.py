@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 
@@ -101,3 +101,47 @@ def test_too_many_positional_patterns_raise_like_eager():
                 return x
 
     check(f, X, Point(1))
+
+
+CLASSES_WITH_A_METACLASS = """
+import abc, collections.abc, enum, torch
+
+class Shape(abc.ABC):
+    pass
+
+@Shape.register
+class Square:
+    __match_args__ = ("side",)
+
+    def __init__(self, side):
+        self.side = side
+
+class Color(enum.Enum):
+    RED = 1
+
+def ask(value):
+    match value:
+        case torch.nn.Parameter():
+            return "parameter"
+        case torch.Tensor(shape=(n, *_)):
+            return value * n
+        case Color(value=n):
+            return n
+        case Square(side) if isinstance(value, Shape):
+            return ("square", side)
+        case Shape():
+            return "shape"
+        case collections.abc.Mapping():
+            return "mapping"
+    return "other"
+
+def f(x):
+    return ask(x), ask(Color.RED), ask(Square(x)), ask({}), ask(3), ask(torch.nn.Parameter)
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_class_patterns_with_a_metaclass():
+    check_source(CLASSES_WITH_A_METACLASS, breaks=0)

@@ -2,11 +2,13 @@
 
 import random
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 M = torch.arange(12.0).reshape(3, 4)
@@ -322,3 +324,67 @@ def test_tensor_becomes_something_else():
         [X],
         change=lambda box: box.__setitem__(0, 3 if isinstance(box[0], torch.Tensor) else X),
     )
+
+
+def test_quantised_tensors_are_left_to_eager():
+    torch.quantize_per_tensor(X, 0.1, 0, torch.qint8)  # warns once in a process
+    check(lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize() * 2, X)
+
+
+NUMPY_SCALARS = """
+import numpy as np, torch
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = np.sqrt(8)
+        self.single = np.float32(0.1)
+        self.count = np.int64(2)
+
+    def forward(self, x):
+        y = x / self.scale * self.single + self.count
+        return y, x[self.count], self.count * self.scale, torch.full((self.count, 2), self.scale)
+
+def f(m, x, n):
+    size = int(np.prod(x.shape))
+    left = (np.float32(2) * x, np.float64(2) - x, np.float64(0.5) < x, np.int64(3) ** x, np.float64(2) / x)
+    right = (x * np.float64(2), x - np.float32(0.1), x.clamp(max=np.float64(0.5)), x + n, n * 2)
+    kinds = (np.float64(2) * 3, np.float32(1) + 1, np.int64(7) // 2, np.sum([1, 2]), np.divmod(7, 2), np.pi)
+    whole = x.long() * np.float64(1.5)
+    texts = (f"{np.float64(2.5):.2f}", str(np.int64(3)), isinstance(n, float), type(n) is np.float64)
+    return m(x), size, left, right, kinds, whole, texts, np.log(np.e) * x, x.sum(np.int64(0)), int(np.ceil(2.5))
+
+def args():
+    return (Scaled(), torch.tensor([-1.0, 0.5, 2.0]), np.float64(1.25))
+"""
+
+
+def test_numpy_scalars_are_constants():
+    check_source(NUMPY_SCALARS, breaks=0, graphs=1)
+
+
+def test_numpy_scalars_that_change():
+    holder = [np.float64(1)]
+    check(lambda h, x: x * h[0], holder, X, change=lambda h, x: h.__setitem__(0, h[0] / 2 - 1), calls=4)
+
+
+def test_numpy_scalars_give_their_type_to_new_tensors():
+    check(
+        lambda x: (
+            torch.tensor(np.float64(2)),
+            torch.tensor([np.float64(1), 2]),
+            torch.as_tensor(np.int32(2)),
+            x,
+        ),
+        X,
+    )
+
+
+def test_numpy_warns_in_each_call():
+    def f(x):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            value = np.log(0.0)
+        return x * 2, value, len(seen)
+
+    check(f, X)

@@ -3,6 +3,7 @@
 `check(function, make)` runs a function for real and traced, and compares results, exceptions and changed arguments.
 """
 
+import contextlib
 import functools
 import importlib
 import types
@@ -443,6 +444,9 @@ class NoGraph:
 
     def is_dynamic_number(self, source):
         return False
+
+    def paused(self):
+        return contextlib.nullcontext()
 
 
 class Trace:

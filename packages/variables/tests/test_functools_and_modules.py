@@ -150,10 +150,17 @@ def test_a_weak_reference_to_a_new_object_breaks_the_graph():
         Trace().start(lambda: weakref.ref(Thing()), {})
 
 
-def test_a_cached_function_with_a_result_that_has_identity_breaks_the_graph():
+def test_a_cached_function_gives_the_object_that_it_keeps():
     make = functools.lru_cache(lambda: [])
+    trace = Trace()
+    outcome = trace.start(lambda f: (f(), f() is f()), {"f": make})
+    kept, same = trace.finish(outcome)
+    assert same and kept is make()
+
+
+def test_a_cached_function_that_keeps_nothing_breaks_the_graph():
     with pytest.raises(GraphBreak):
-        Trace().start(lambda f: f(), {"f": make})
+        Trace().start(lambda f: f(), {"f": functools.lru_cache(maxsize=0)(lambda: 1)})
 
 
 def test_a_cleared_cache_that_gives_another_value_is_noticed():

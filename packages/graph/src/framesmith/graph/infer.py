@@ -35,6 +35,9 @@ _BREAKS: tuple[tuple[type[BaseException], BreakKind], ...] = (
     (ConstraintViolationError, CONSTRAINT_VIOLATED),
 )
 
+# A fake of these is said to be a float tensor, and gives itself when it is dequantised.
+_QUANTISED = frozenset({torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4})
+
 
 def operation_name(op: str, target: object) -> str:
     """A name for people: `torch.add`, `Tensor.add_`, `operator.add`."""
@@ -57,6 +60,8 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
     Raises GraphBreak when the graph cannot hold the operation, FakeFailure when eager would raise.
     """
     try:
+        if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
+            raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         if op == "call_function":
             return target(*args, **kwargs)
         return getattr(args[0], target)(*args[1:], **kwargs)

@@ -81,6 +81,7 @@ import framesmith.variables.torch_values.folded
 import framesmith.variables.torch_values.functions
 import framesmith.variables.torch_values.graph_calls
 import framesmith.variables.torch_values.graph_values
+import framesmith.variables.torch_values.grouped_tensors
 import framesmith.variables.torch_values.method_rows
 import framesmith.variables.torch_values.modes
 import framesmith.variables.torch_values.native_contexts
@@ -88,6 +89,7 @@ import framesmith.variables.torch_values.native_enums
 import framesmith.variables.torch_values.native_modules
 import framesmith.variables.torch_values.nn_modules
 import framesmith.variables.torch_values.number_inputs
+import framesmith.variables.torch_values.numpy_scalars
 import framesmith.variables.torch_values.recipes
 import framesmith.variables.torch_values.results
 import framesmith.variables.torch_values.symbolic

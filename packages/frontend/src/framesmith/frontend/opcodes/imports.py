@@ -14,6 +14,8 @@ from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, Tracker
 
 Bind = Callable[[object, str], str]
@@ -96,9 +98,9 @@ def match_class(machine: Machine, operation: Operation) -> None:
     subject, kind, names = (value.realize() for value in frame.pop_many(3))
     target = kind.as_python_constant() if kind.is_python_constant() else getattr(kind, "value", None)
     keywords = names.as_python_constant()
-    if not isinstance(target, type) or type(target) is not type:
-        raise GraphBreak(UNSUPPORTED_OPCODE, "matching against a class with a metaclass")
-    if not issubclass(subject.python_type, target):
+    if not isinstance(target, type):
+        raise GraphBreak(UNSUPPORTED_OPCODE, "matching against what is no class")
+    if not complete(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
         frame.push(Constant(None))
         return
     frame.push(class_attributes(machine, subject, target, operation, keywords))

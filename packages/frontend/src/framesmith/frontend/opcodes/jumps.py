@@ -71,14 +71,19 @@ def for_iter(machine: Machine, operation: Operation) -> None:
         frame.push(value)
 
 
+def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
+    """The truth asked for in a statement of its own, as it may raise, and the condition under which to jump."""
+    return (f"__fs_r = True if {operand} else False",), "__fs_r" if operation.argument else "not __fs_r"
+
+
 def _branch_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    condition = str(operands[0]) if operation.argument else f"not {operands[0]}"
-    return NativeForm((), (Outcome((), operation.target, condition), Outcome()))
+    asking, condition = _asked(operation, operands[0])
+    return NativeForm(asking, (Outcome((), operation.target, condition), Outcome()))
 
 
 def _keep_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    condition = str(operands[0]) if operation.argument else f"not {operands[0]}"
-    return NativeForm((), (Outcome((str(operands[0]),), operation.target, condition), Outcome()))
+    asking, condition = _asked(operation, operands[0])
+    return NativeForm(asking, (Outcome((str(operands[0]),), operation.target, condition), Outcome()))
 
 
 END = object()

@@ -4,7 +4,8 @@
 """
 
 import functools
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
 from framesmith.guards import Source
@@ -15,7 +16,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction, PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
-from framesmith.variables.core.constant import LITERAL_TYPES, Constant
+from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
@@ -112,8 +113,9 @@ class CachedFunctionTracker(PythonCallable):
     """A function under `lru_cache` or `cache`.
 
     The cache is state that outlives the call, and a hit gives the very object that was stored. So the call is not
-    traced: for known literals it is made for real, and the result, when it is a literal, is guarded by making the
-    same call again. Any other call breaks the graph.
+    traced: with constants for arguments it is made for real, and its result is a value that is read by making the
+    same call again. While changes wait to be replayed, that is right only for a hit, which runs no code that could
+    see them: a miss breaks the graph, as long as it is one. Any other call breaks the graph.
     """
 
     def __init__(self, value: Callable[..., object], source: Source) -> None:
@@ -126,24 +128,25 @@ class CachedFunctionTracker(PythonCallable):
         return _CachedFunction
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The real call, for literals only."""
+        """The stored result, or the real call of what gives a literal."""
         operands = [argument.realize() for argument in (*args, *kwargs.values())]
-        if tx.mutations.changed() or not all(_is_literal(operand) for operand in operands):
+        if not all(isinstance(operand, Constant) for operand in operands):
             return self.unsupported("calling it: its cache is not modelled")
-        positional = [argument.as_python_constant() for argument in args]
+        positional = tuple(argument.as_python_constant() for argument in args)
         keywords = {name: argument.as_python_constant() for name, argument in kwargs.items()}
-
-        def again(function: Callable[..., object]) -> object:
-            return function(*positional, **keywords)
-
-        try:
-            result = again(self.value)
-        except Exception:
-            return self.unsupported("calling it: it raises")
-        if type(result) not in LITERAL_TYPES:
-            return self.unsupported("calling it: its result is no literal")
-        tx.guard(CallResult(Pinned(self.value, self.describe()), again), EqualTo(result))
-        return Constant(result)
+        here = Pinned(self.value, self.describe())
+        call = _Again(positional, keywords)
+        if tx.mutations.changed() and not call.is_stored(self.value):
+            tx.guard(CallResult(here, call.is_stored), EqualTo(False))
+            return self.unsupported("calling it: its code would not see what the trace changed")
+        with tx.graph.paused():
+            try:
+                result = call(self.value)
+            except Exception:
+                return self.unsupported("calling it: it raises")
+        if not call.is_stored(self.value):
+            return self.unsupported("calling it: its cache does not keep the result")
+        return tx.wrap(result, CallResult(here, call))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """What `update_wrapper` put there: `__wrapped__`, `__name__` ..."""
@@ -165,8 +168,35 @@ class CachedFunctionTracker(PythonCallable):
         return f"cached function {getattr(self.value, '__qualname__', '?')}"
 
 
-def _is_literal(operand: Tracker) -> bool:
-    return isinstance(operand, Constant) and type(operand.value) in LITERAL_TYPES
+@final
+class _Again:
+    """The call of a cached function with arguments that are known."""
+
+    def __init__(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+        self._args = args
+        self._kwargs = kwargs
+
+    def __call__(self, function: Callable[..., object]) -> object:
+        """Make it."""
+        return function(*self._args, **self._kwargs)
+
+    def is_stored(self, function: object) -> bool:
+        """Whether the cache holds its result already, so that no code would run.
+
+        How C makes a key of the arguments is its own affair: a twin over an empty function makes one of the same form.
+        """
+        settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
+        twin = functools.lru_cache(**settings)(lambda *args, **kwargs: None)
+        self(twin)
+        return any(key in _results(function) for key in _results(twin))
+
+
+def _results(function: object) -> dict[object, object]:
+    """The dictionary from keys to results inside a cached function, found through the garbage collector's eyes."""
+    inside = (
+        item for item in gc.get_referents(function) if type(item) is dict and item is not vars(function)
+    )
+    return next(inside, {})
 
 
 @WRAP_RULES.exact(_CachedFunction)

@@ -1,7 +1,7 @@
 """Bound methods."""
 
 from collections.abc import Hashable, Iterator
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import final
 
 from framesmith.guards import Source
@@ -10,6 +10,7 @@ from framesmith.guards.sources import MethodFunction, MethodSelf
 from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 
@@ -67,6 +68,16 @@ class BoundMethod(PythonCallable):
     def describe(self) -> str:
         """`method f of T`."""
         return f"method {self.function.describe()}"
+
+
+@CALLABLES.row(FunctionType.__get__)
+def bind_function(
+    tx: TraceContext, self: Tracker, instance: Tracker, owner: Tracker | None = None, /
+) -> Tracker:
+    """`function.__get__(instance, owner)`, as `partialmethod` and `singledispatchmethod` ask for it."""
+    if isinstance(instance, Constant) and instance.value is None:
+        return self
+    return BoundMethod(self, instance)
 
 
 @WRAP_RULES.exact(MethodType)

@@ -156,6 +156,7 @@ def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 
 _GETTERS: Final[dict[type, Getter]] = {
     FunctionType: _get_function,
+    functools._lru_cache_wrapper: _get_function,
     property: _get_property,
     staticmethod: _get_static,
     classmethod: _get_class_method,

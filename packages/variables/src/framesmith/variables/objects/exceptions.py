@@ -322,7 +322,8 @@ def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: 
     return NONE
 
 
-@CALLABLES.row(BaseException.__str__)
+# Some types have a slot of their own that holds the same C function.
+@CALLABLES.row(*{BaseException.__str__, AttributeError.__str__, NameError.__str__})
 def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`BaseException.__str__`: nothing, the one argument, or the tuple of them."""
     if not isinstance(self, ExceptionTracker):

@@ -1,5 +1,6 @@
 """The code written after the graph for instances: building new ones and replaying changes, without user code."""
 
+import contextlib
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
@@ -102,14 +103,21 @@ def replay_instance(instance: Tracker, writer: Writer) -> None:
     write_attributes(instance, place, writer)
 
 
+def clear_slot(slot: FieldDescriptor, instance: object) -> None:
+    """Leave a slot empty; what was stored and deleted again within the trace is empty already."""
+    with contextlib.suppress(AttributeError):
+        slot.__delete__(instance)
+
+
 def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
     """Emit slots and instance attributes, each written directly."""
     state = _state(instance)
     store = functools.partial(writer.constant, object.__setattr__, "set_attribute")
     for descriptor, value in state.slots.items():
         if value is None:
-            remove = writer.constant(descriptor.__delete__, f"delete_{descriptor.__name__}")
-            writer.statement(f"{remove}({place})")
+            remove = writer.constant(clear_slot, "clear_slot")
+            slot = writer.constant(descriptor, descriptor.__name__)
+            writer.statement(f"{remove}({slot}, {place})")
         else:
             write = writer.constant(descriptor.__set__, f"set_{descriptor.__name__}")
             writer.statement(f"{write}({place}, {writer.value(value)})")

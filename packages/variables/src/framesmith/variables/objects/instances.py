@@ -214,7 +214,7 @@ class InstanceTracker(SpecialMethods):
         hook = find(tx, self.kind, hook_name)
         if is_generic(hook, hook_name):
             self.change_generic(tx, name, value)
-        elif hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
+        elif hook is None:
             self.unsupported(f"storing attribute {name!r}")
         else:
             self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))

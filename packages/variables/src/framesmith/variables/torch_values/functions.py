@@ -39,12 +39,22 @@ from framesmith.variables.torch_values import (
     method_rows,
     modes,
     native_contexts,
+    numpy_scalars,
     symbolic,
     type_questions,
 )
 from framesmith.variables.torch_values.graph_calls import graph_call, is_operator, register_graph_function
 
-CATALOGUE: Final = (arguments, folded, method_rows, modes, native_contexts, symbolic, type_questions)
+CATALOGUE: Final = (
+    arguments,
+    folded,
+    method_rows,
+    modes,
+    native_contexts,
+    numpy_scalars,
+    symbolic,
+    type_questions,
+)
 """Modules whose rows stand before the general rule; importing this module imports them."""
 
 _BUILTIN_HOMES: Final = (

@@ -18,6 +18,7 @@ NodeOrNumber: TypeAlias = fx.Node | int | float | bool
 
 ArgumentRule = Callable[[TraceContext, Tracker], object]
 _rules: dict[type[Tracker], ArgumentRule] = {}
+_conversions: dict[type, Callable[[object], object]] = {}
 
 
 class GraphValue(Tracker):
@@ -42,13 +43,24 @@ def register_argument(kind: type[Tracker], rule: ArgumentRule) -> None:
     _rules[kind] = rule
 
 
+def register_conversion(kind: type, convert: Callable[[object], object]) -> None:
+    """Say as which plain number a constant of exactly this type stands in a graph."""
+    _conversions[kind] = convert
+
+
+def is_converted(kind: type) -> bool:
+    """Whether constants of this type stand in a graph as plain numbers."""
+    return kind in _conversions
+
+
 def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
     """The tracker as an argument of a node: nodes, constants and containers of those; else a graph break."""
     tracker = tracker.realize()
     if isinstance(tracker, GraphValue):
         return tracker.graph_node(tx)
     if isinstance(tracker, Constant):
-        return tracker.value
+        convert = _conversions.get(type(tracker.value))
+        return tracker.value if convert is None else convert(tracker.value)
     rule = _rules.get(type(tracker))
     if rule is None:
         raise GraphBreak(

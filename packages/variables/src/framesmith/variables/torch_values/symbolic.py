@@ -26,7 +26,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber
+from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber, is_converted
 from framesmith.variables.torch_values.results import asked, register_result
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
@@ -114,6 +114,8 @@ class SymbolicNumber(GraphValue):
         swap: bool,
     ) -> Tracker | None:
         operand: object
+        if isinstance(other, Constant) and is_converted(type(other.value)):
+            return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
             isinstance(other, Constant) and isinstance(other.value, int | float)
         ):

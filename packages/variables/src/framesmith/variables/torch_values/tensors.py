@@ -25,7 +25,7 @@ from framesmith.variables.core import (
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
-from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.torch_values.graph_values import GraphValue, is_converted
 from framesmith.variables.torch_values.results import (
     asked,
     known_objects,
@@ -184,7 +184,7 @@ class TensorTracker(GraphValue):
         if isinstance(other, TensorTracker | GraphValue):
             return False
         kind = other.python_type
-        if isinstance(other, Constant) and issubclass(kind, int | float | complex):
+        if isinstance(other, Constant) and (issubclass(kind, int | float | complex) or is_converted(kind)):
             return False
         if any(hasattr(kind, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")

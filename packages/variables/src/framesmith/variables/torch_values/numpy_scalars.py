@@ -1,0 +1,110 @@
+"""numpy's scalars, which are constants, and numpy functions of known numbers, which are run while tracing.
+
+`x / np.sqrt(d)` and `int(np.prod(x.shape))` are what this is for. Arrays are not modelled: a function that gives one
+breaks the graph. numpy is there when torch has imported it; no package of framesmith asks for it.
+"""
+
+import sys
+from collections.abc import Callable
+
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, TypeIs
+from framesmith.guards.sources import CallResult
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.constant import register_constant_type
+from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.pure import register_pure_type
+from framesmith.variables.core.table import callable_name
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values.graph_calls import graph_call
+from framesmith.variables.torch_values.graph_values import is_converted, register_conversion
+
+_numpy = sys.modules.get("numpy")
+_SCALARS = (
+    "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64",
+)  # fmt: skip
+_FUNCTIONS = (
+    "all", "amax", "amin", "any", "argmax", "argmin", "around", "clip", "isclose", "max", "mean", "median", "min",
+    "prod", "round", "std", "sum", "var",
+)  # fmt: skip
+
+
+def _row(function: Callable[..., object]) -> None:
+    """Run calls of this function with known numbers now."""
+    errors = getattr(_numpy, "errstate", None)
+    assert errors is not None
+
+    @CALLABLES.row(function)
+    def folded(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        operands = (*args, *kwargs.values())
+        refusal = GraphBreak(
+            NATIVE_CALL,
+            f"{callable_name(function)}({', '.join([operand.describe() for operand in operands])})",
+        )
+        if not all(operand.is_python_constant() for operand in operands):
+            raise refusal
+        positional = [operand.as_python_constant() for operand in args]
+        keywords = {name: operand.as_python_constant() for name, operand in kwargs.items()}
+        try:
+            with errors(all="raise"):  # what warns has to do so in each call
+                result = function(*positional, **keywords)
+        except Exception as error:
+            raise refusal from error
+        members = result if isinstance(result, tuple) else (result,)
+        if not all(is_constant_type(type(member)) for member in members):
+            raise refusal
+        return from_python(result)
+
+
+def _scalar(kind: type) -> None:
+    """Model the values of a scalar type: constants that stand in a graph as the Python number they hold."""
+    item: Callable[[object], object] = getattr(kind, "item")  # noqa: B009  # unknown to typing
+    register_constant_type(kind)
+    register_conversion(kind, item)
+
+    @WRAP_RULES.when(4, lambda value: type(value) is kind)
+    def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
+        """By type and number."""
+        tx.guard(source, TypeIs(kind))
+        tx.guard(CallResult(source, item), EqualTo(item(value)))
+        return Constant(value, source)
+
+
+def _constructor(function: Callable[..., object]) -> None:
+    """`torch.tensor(np.float64(1))` is a double: the scalar's type counts here."""
+
+    @CALLABLES.row(function)
+    def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        if any(_holds_scalar(argument) for argument in (*args, *kwargs.values())):
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
+        return graph_call(tx, function, args, kwargs)
+
+
+def _holds_scalar(tracker: Tracker) -> bool:
+    tracker = tracker.realize()
+    if isinstance(tracker, Constant):
+        return is_converted(type(tracker.value))
+    return any(_holds_scalar(child) for child in tracker.children())
+
+
+def _install() -> None:
+    if _numpy is None:
+        return
+    ufunc = _numpy.ufunc
+    ufuncs = {id(value): value for value in vars(_numpy).values() if isinstance(value, ufunc)}
+    functions = {id(function): function for function in [getattr(_numpy, name) for name in _FUNCTIONS]}
+    kinds = {getattr(_numpy, name) for name in _SCALARS}
+    for function in (*ufuncs.values(), *functions.values(), *kinds):
+        _row(function)
+    for kind in kinds:
+        _scalar(kind)
+    register_pure_type(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
+    for function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
+        _constructor(function)
+
+
+_install()
