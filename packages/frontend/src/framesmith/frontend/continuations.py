@@ -6,8 +6,9 @@ innermost first. What is handed over is one flat list of values, in the order of
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from types import CellType, CodeType, FunctionType
-from typing import final
+from typing import NoReturn, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
@@ -140,57 +141,47 @@ class NativeContinuation:
         self._codes: dict[tuple[int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
 
-    def __call__(self, *values: object) -> object:
-        """Run to the end of the outermost frame."""
+    def __call__(self, values: list[object]) -> object:
+        """Run to the end of the outermost frame. The list is emptied: the frames alone hold what was in it."""
         point = self._point
-        remaining = list(values)
-        raised = remaining.pop() if point.raises else None
-        shares: list[list[object]] = []
-        for layout in point.frames:
-            size = share(layout)
-            shares.append(remaining[:size])
-            del remaining[:size]
-        result: object = None
-        assert raised is None or isinstance(raised, BaseException)
+        raised = take_last(values, int(point.raises))
+        returned: list[object] = []
         for depth in range(len(point.frames) - 1, -1, -1):
-            innermost = depth == len(point.frames) - 1
+            own = take_last(values, share(point.frames[depth]))
             try:
-                result = self._run(depth, shares[depth], result, raised, has_result=not innermost)
-                raised = None
+                returned.append(self._run(depth, own, returned, raised))
             except BaseException as error:
-                raised = without_our_frames(error)
+                raised.append(without_our_frames(error))
                 if depth:
-                    self._passage(depth - 1)(raised)
-        if raised is not None:
-            raise raised
-        return result
+                    self._passage(depth - 1)(error)
+        if raised:
+            raise_from(raised)
+        return returned.pop()
 
-    def _run(
-        self,
-        depth: int,
-        values: list[object],
-        result: object,
-        raised: BaseException | None,
-        *,
-        has_result: bool,
-    ) -> object:
+    def _run(self, depth: int, values: list[object], returned: list[object], raised: list[object]) -> object:
+        """Run one frame; `returned` or `raised` hold what the one inside did, if there was one, and are emptied."""
         layout = self._point.frames[depth]
-        count = sum(slot is not Slot.NULL for slot in layout.stack)
-        stack, rest = values[:count], values[count:]
-        bound, rest = rest[: len(layout.locals)], rest[len(layout.locals) :]
-        cells = dict(zip(layout.cells, rest[: len(layout.cells)], strict=True))
+        replacement = values.pop() if layout.replaced else None
+        cells = dict(zip(layout.cells, take_last(values, len(layout.cells)), strict=True))
+        bound = take_last(values, len(layout.locals))
         slots = layout.stack
-        if raised is not None:
+        if raised:
             missing = missing_slots(layout)
-            stack, slots = [*stack, *[None] * missing], (*slots, *[Slot.VALUE] * missing)
-        elif has_result:
-            stack, slots = [*stack, result], (*slots, Slot.VALUE)
-        code = self._code(layout, slots, raised is not None)
+            values += [None] * missing
+            slots = (*slots, *[Slot.VALUE] * missing)
+        else:
+            slots = (*slots, *[Slot.VALUE] * len(returned))
+            values += returned
+        returned.clear()
+        code = self._code(layout, slots, bool(raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
         function = FunctionType(code, self._namespaces[depth], None, None, closure)  # type: ignore[arg-type]  # cells
-        extra = () if raised is None else (raised,)
-        returned = function(*stack, *bound, *extra)
-        return rest[len(layout.cells)] if layout.replaced else returned
+        values += [*bound, *raised]
+        raised.clear()
+        del bound, cells, closure
+        values.reverse()
+        result = mover(len(values))(function, values)
+        return replacement if layout.replaced else result
 
     def _passage(self, depth: int) -> Passage:
         """What names a frame in the traceback of an exception that comes to it from a call."""
@@ -209,6 +200,32 @@ class NativeContinuation:
         return self._codes[key]
 
 
+def raise_from(raised: list[object]) -> NoReturn:
+    """Raise what is in the list; no frame of ours holds the exception, which holds the frame."""
+    error = raised.pop()
+    assert isinstance(error, BaseException)
+    try:
+        raise error
+    finally:
+        del error
+
+
+def take_last(values: list[object], count: int) -> list[object]:
+    """The last values, taken out of the list."""
+    start = len(values) - count
+    taken = values[start:]
+    del values[start:]
+    return taken
+
+
+@cache
+def mover(count: int) -> Callable[[FunctionType, list[object]], object]:
+    """Calls a function with the values of a list, last one first, and empties the list: only the callee holds them."""
+    arguments = ", ".join(["values.pop()"] * count)
+    code = compile(f"lambda function, values: function({arguments})", __file__, "eval")
+    return FunctionType(code.co_consts[0], {})
+
+
 def share(layout: FrameLayout) -> int:
     """How many values one frame takes."""
     values = sum(slot is not Slot.NULL for slot in layout.stack)
@@ -222,27 +239,8 @@ def missing_slots(layout: FrameLayout) -> int:
 
 
 def without_our_frames(error: BaseException) -> BaseException:
-    """Take the two frames of this module off the head of the traceback."""
+    """Take the frames of this module off the head of the traceback."""
     traceback = error.__traceback__
-    for _ in range(2):
-        if traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
-            traceback = traceback.tb_next
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
     return error.with_traceback(traceback)
-
-
-@final
-class Leave(tuple[Callable[..., object], tuple[object, ...]]):
-    """What the entry of a continuation returns in order to go on elsewhere: (function, arguments).
-
-    A step of the trampoline. A tuple, because making one costs a third of making an object with `__init__`.
-    """
-
-    __slots__ = ()
-
-
-def drive(result: object) -> object:
-    """The trampoline: follow continuations until one returns. The stack stays flat however many there are."""
-    while type(result) is Leave:
-        function, arguments = result
-        result = function(*arguments)
-    return result

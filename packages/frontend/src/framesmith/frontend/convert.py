@@ -17,11 +17,12 @@ from typing import Protocol, final
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages
 from framesmith.frontend.dispatch import Entry
 from framesmith.frontend.generated import PREFIX, Identity, generated_function
-from framesmith.frontend.generators import is_abandoned
-from framesmith.frontend.leave import Exit, GoOn
+from framesmith.frontend.leave import Exit, Ways
+from framesmith.frontend.lifetimes import is_abandoned
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.policy import Policy
+from framesmith.frontend.trampoline import Leave
 from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
 from framesmith.frontend.user_stack import location, stack_text
 from framesmith.frontend.writer import EntryWriter
@@ -53,16 +54,6 @@ class Origin(Protocol):
         """Statements that run everything natively."""
         ...
 
-    @property
-    def go_on(self) -> GoOn:
-        """How an entry made here goes on at a continuation."""
-        ...
-
-    @property
-    def go_natively(self) -> GoOn:
-        """How an entry made here goes on natively."""
-        ...
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -89,12 +80,19 @@ class Trace:
     wrapper: Wrapper
     writer: EntryWriter
 
+    def release(self) -> None:
+        """Let go of the user's values at once: the parts refer to each other, so they would wait for the collector."""
+        self.machine.release()
+        self.wrapper.release()
+        self.tx.mutations.release()
+
 
 def convert(
     origin: Origin,
     values: Sequence[object],
     options: CompileOptions,
     policy: Policy,
+    ways: Ways,
     *,
     on_break: Callable[[GraphBreak, str], None],
 ) -> Converted:
@@ -107,7 +105,7 @@ def convert(
     stop: Stop | None = None
     for _ in range(4):
         try:
-            return _attempt(origin, values, options, policy, stop, began, on_break)
+            return _attempt(origin, values, options, policy, ways, stop, began, on_break)
         except Restart as restart:
             stop = restart.stop
     raise AssertionError(f"tracing {origin.code.co_qualname} did not settle")
@@ -118,12 +116,28 @@ def _attempt(
     values: Sequence[object],
     options: CompileOptions,
     policy: Policy,
+    ways: Ways,
     stop: Stop | None,
     began: float,
     on_break: Callable[[GraphBreak, str], None],
 ) -> Converted:
-    state = GlobalState.capture()
     trace = prepare(origin.code, options, policy, stop)
+    try:
+        return _traced(origin, values, options, ways, trace, began, on_break)
+    finally:
+        trace.release()
+
+
+def _traced(
+    origin: Origin,
+    values: Sequence[object],
+    options: CompileOptions,
+    ways: Ways,
+    trace: Trace,
+    began: float,
+    on_break: Callable[[GraphBreak, str], None],
+) -> Converted:
+    state = GlobalState.capture()
     machine = trace.machine
     try:
         with trace.recorder:
@@ -135,7 +149,7 @@ def _attempt(
                 reason = end.reason if isinstance(end, Stopped) else None
                 if reason is not None:
                     on_break(reason, stack)
-                lines = write_end(trace, origin, end)
+                lines = write_end(trace, ways, end)
                 graph = trace.recorder.finish(list(trace.writer.outputs))
             finally:
                 trace.tx.ambient.restore()
@@ -171,13 +185,13 @@ def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
     return location(machine.frames[-1]), stack_text(machine.frames)
 
 
-def write_end(trace: Trace, origin: Origin, end: Finished | Stopped) -> list[str]:
+def write_end(trace: Trace, ways: Ways, end: Finished | Stopped) -> list[str]:
     """Everything after the graph: changes replayed, ambient state set, and the way out."""
     writer, tx = trace.writer, trace.tx
     machine = trace.machine
     if machine.frames:
         writer.line = location(machine.frames[0])[1]
-    exit_ = Exit(writer, machine, origin.go_on, origin.go_natively)
+    exit_ = Exit(writer, machine, ways)
     done: set[int] = set()
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:
@@ -191,6 +205,8 @@ def write_end(trace: Trace, origin: Origin, end: Finished | Stopped) -> list[str
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
     if isinstance(end, Finished):
         return exit_.finished(end.value)
+    if end.here:
+        return exit_.here()
     return exit_.to_the_end() if end.to_the_end else exit_.natively()
 
 
@@ -218,7 +234,8 @@ def assemble_entry(
         ", ".join(parameters), lines, writer.constant.values, Identity.of(code), origin.namespace
     )
     text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
-    return Entry(guards, loads, function, text)
+    leaves = any(value is Leave for value in writer.constant.values.values())
+    return Entry(guards, loads, function, text, leaves)
 
 
 def graph_lines(writer: EntryWriter, graph: CompiledSubgraph | None) -> list[tuple[str, int]]:

@@ -12,6 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Protocol, final
 
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
+from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import Constants
 from framesmith.guards import GuardSet, Source, compile_guards
 
@@ -19,12 +20,16 @@ from framesmith.guards import GuardSet, Source, compile_guards
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One compiled specialisation: the guards under which it holds, the values it loads, its code."""
+    """One compiled specialisation: the guards under which it holds, the values it loads, its code.
+
+    `leaves`: its function may return a `Leave`.
+    """
 
     guards: GuardSet
     loads: tuple[Source, ...]
     function: Callable[..., object]
     source: str
+    leaves: bool = False
 
 
 class Miss(Protocol):
@@ -90,6 +95,7 @@ class Dispatcher:
     An entry is tried by a generated function of its own: guards inlined, then a direct call of the entry.
     Attempts are reached through closure cells behind the user's own ones: what a code object holds in its
     constants is invisible to the garbage collector, so a compiled function would never be freed.
+    With `follows` (the function that the user calls) what an entry leaves to is run, outside the entry's frame.
     """
 
     def __init__(
@@ -98,11 +104,14 @@ class Dispatcher:
         namespace: dict[str, object],
         miss: Miss,
         closure: tuple[CellType, ...] | None = None,
+        *,
+        follows: bool = False,
     ) -> None:
         self.signature = signature
         self.entries: tuple[Entry, ...] = ()
         self.lock = threading.RLock()
         self._namespace = namespace
+        self._follows = follows
         self._attempts = CellType(())
         cells = dict(zip(_CELLS, (CellType(ABSENT), self._attempts, CellType(miss)), strict=True))
         cells.update(zip(signature.freevars, closure or (), strict=True))
@@ -132,11 +141,14 @@ class Dispatcher:
         constants = Constants()
         function, absent = constants(entry.function, "entry"), constants(ABSENT, "absent")
         misses = constants(program.misses, "misses")
+        call = f"{function}({', '.join(program.loads)})"
+        if self._follows and entry.leaves:
+            call = f"{constants(drive, 'drive')}({call})"
         lines = [
             "try:",
             f"  if not ({program.condition}): return {absent}",
             f"except {misses}: return {absent}",
-            f"return {function}({', '.join(program.loads)})",
+            f"return {call}",
         ]
         identity = Identity.of(self.signature.code)
         stamped = [(text, identity.firstlineno) for text in lines]

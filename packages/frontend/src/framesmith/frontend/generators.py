@@ -1,16 +1,18 @@
 """The symbolic frame of a generator: run in the machine from one `yield` to the next."""
 
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
 from framesmith.frontend.layout import layout_of
+from framesmith.frontend.lifetimes import held_by, is_loose
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.callables.generators import Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, Tracker, Writer
 
 
@@ -35,8 +37,15 @@ class SymbolicGenerator:
         frame = self._frame
         if not self._started:
             return False
-        inner = [value for value in frame.stack if isinstance(value, GeneratorTracker)]
-        return cleans_up(frame) or any(is_abandoned(generator) for generator in inner)
+        return cleans_up(frame) or any(is_loose(value) for value in frame.stack)
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self._frame.release()
+
+    def held(self) -> Iterator[Tracker]:
+        """What the frame holds."""
+        return iter(held_by(self._frame))
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
@@ -115,41 +124,6 @@ def cleans_up(frame: Frame) -> bool:
     """Whether a handler of the user is in force; 3.12 has one of its own around each generator."""
     handler = frame.reading.handlers[frame.current]
     return handler is not None and frame.reading.operations[handler.target].kind is not Kind.INTRINSIC
-
-
-def is_abandoned(generator: GeneratorTracker) -> bool:
-    """Whether dropping the generator would run code of the user: it is suspended inside `try` or `with`."""
-    frame = generator.frame
-    return not generator.finished and isinstance(frame, SymbolicGenerator) and frame.has_cleanup
-
-
-def drop(machine: Machine, value: Tracker) -> None:
-    """The stack lets go of a value: a suspended generator that nobody else holds is closed, as CPython does."""
-    if not isinstance(value, GeneratorTracker) or not is_abandoned(value) or is_held(machine, value):
-        return
-    try:
-        value.attribute(machine.tx, "close").call(machine.tx, (), {})
-    except ObservedException as error:
-        raise GraphBreak(
-            GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped"
-        ) from None
-
-
-def is_held(machine: Machine, wanted: Tracker) -> bool:
-    """Whether a frame or a changed object still leads to the value."""
-    todo: list[Tracker] = list(machine.tx.mutations.changed())
-    suspended = [generator.frame for generator in machine.generators if not generator.finished]
-    for frame in [*machine.frames, *(one._frame for one in suspended if isinstance(one, SymbolicGenerator))]:
-        todo += [*frame.stack, *frame.locals.values(), *frame.cells.values()]
-    seen: set[int] = set()
-    while todo:
-        tracker = todo.pop()
-        if tracker is wanted:
-            return True
-        if id(tracker) not in seen:
-            seen.add(id(tracker))
-            todo += tracker.children()
-    return False
 
 
 def cell_of(frame: Frame, name: str) -> CellTracker:

@@ -6,6 +6,7 @@ from typing import Final, final
 
 from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
+from framesmith.frontend.lifetimes import is_loose
 from framesmith.frontend.machine import Frame, SavedException
 from framesmith.variables.core import Null, Tracker
 
@@ -52,7 +53,7 @@ def layout_of(frame: Frame, index: int) -> FrameLayout:
         id(frame.namespace.value),
         index,
         tuple(slot_of(value) for value in frame.stack),
-        tuple(name for name in frame.locals if name in live),
+        tuple(name for name, value in frame.locals.items() if name in live or is_loose(value)),
         tuple(frame.cells),
         frame.replacement is not None,
         frame.current,

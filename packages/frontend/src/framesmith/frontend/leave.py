@@ -9,8 +9,10 @@ from typing import Final, Protocol, final
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.continuations import Point, state_of
 from framesmith.frontend.layout import FrameLayout, layout_of
+from framesmith.frontend.lifetimes import loose_ends, variables_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
+from framesmith.frontend.trampoline import Leave, after_raising, raise_again
 from framesmith.frontend.user_stack import location
 from framesmith.frontend.writer import EntryWriter
 from framesmith.variables.core import Lazy, Null, Tracker
@@ -33,25 +35,36 @@ FRAME_READERS: Final = frozenset(
 )
 
 
-class GoOn(Protocol):
-    """Gives the statement that goes on at a point: a tail call, or a step of the trampoline."""
+class Ways(Protocol):
+    """Gives what to return in order to go on at a point; the values are expressions in the order of `point.names`."""
 
-    def __call__(
+    def go_on(
         self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
     ) -> str:
-        """The statement; `values` are expressions in the order of `point.names`."""
+        """Go on at the continuation, which is compiled."""
         ...
+
+    def go_natively(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        """Go on natively to the end of all frames."""
+        ...
+
+
+def leaving(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str:
+    """A step of the trampoline."""
+    listed = "".join(f"{argument}, " for argument in arguments)
+    return f"{writer.constant(Leave, 'Leave')}(({function}, ({listed})))"
 
 
 @final
 class Exit:
     """Writes the end of one entry."""
 
-    def __init__(self, writer: EntryWriter, machine: Machine, go_on: GoOn, go_natively: GoOn) -> None:
+    def __init__(self, writer: EntryWriter, machine: Machine, ways: Ways) -> None:
         self._writer = writer
         self._machine = machine
-        self._go_on = go_on
-        self._go_natively = go_natively
+        self._ways = ways
 
     def finished(self, value: Tracker) -> list[str]:
         """Return a value."""
@@ -64,7 +77,14 @@ class Exit:
         layouts.append(layout_of(frames[-1], frames[-1].current))
         point = Point(tuple(layouts))
         values = [self._writer.value(value) for value in state_of(point, frames)]
-        return [self._go_natively(self._writer, point, self._namespaces(), values)]
+        return [f"return {self._ways.go_natively(self._writer, point, self._namespaces(), values)}"]
+
+    def here(self) -> list[str]:
+        """Go on where the frames stand, without an operation: what they hold no more is gone by then."""
+        frames = self._machine.frames
+        point = Point(tuple(layout_of(frame, frame.index) for frame in frames))
+        values = [self._writer.value(value) for value in state_of(point, frames)]
+        return [f"return {self._ways.go_on(self._writer, point, self._namespaces(), values)}"]
 
     def natively(self) -> list[str]:
         """Run the operation at which the innermost frame stands, then go on behind it."""
@@ -75,13 +95,13 @@ class Exit:
         writer = self._writer
         taken = row.pops(frame.operation)
         operands = frame.pop_many(taken)
-        if any(looks_at_frame(value) for value in operands[:2]):
+        if any(looks_at_frame(value) for value in operands[:2]) or self._is_precious():
             frame.stack += operands
             return self.to_the_end()
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
         form = row.write(frame.operation, texts, writer.constant)
         lines = self._inside_handler(list(form.statements))
-        if form.statements and (len(self._machine.frames) > 1 or self._has_handler()):
+        if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
             lines = caught(lines, self._raised_lines())
         return [*lines, *self._outcome_lines(form)]
 
@@ -92,6 +112,25 @@ class Exit:
     def _has_handler(self) -> bool:
         frames = self._machine.frames
         return any(frame.reading.handlers[frame.current] is not None for frame in frames)
+
+    def _has_stack(self) -> bool:
+        """Whether an exception that leaves a frame drops something, which may be seen: a generator is closed then."""
+        return any(frame.stack for frame in self._machine.frames)
+
+    def _is_precious(self) -> bool:
+        """Whether an exception would leave frames, to a handler outside, whose variables live as long as it does."""
+        frames = self._machine.frames
+        caught = [
+            depth for depth, frame in enumerate(frames) if frame.reading.handlers[frame.current] is not None
+        ]
+        left = frames[caught[-1] + 1 :] if caught else []
+        return any(loose_ends(self._machine, variables_of(frame)) for frame in left)
+
+    def _kept(self) -> str:
+        """The variables of the frames, as far as they were made: a traceback keeps them alive."""
+        held = [value for frame in self._machine.frames for value in variables_of(frame)]
+        made = dict.fromkeys(text for value in held if (text := self._writer.made(value)) is not None)
+        return f"({''.join(f'{text}, ' for text in made)})"
 
     def _namespaces(self) -> list[dict[str, object]]:
         return [frame.namespace.value for frame in self._machine.frames]
@@ -125,7 +164,7 @@ class Exit:
             layout.replaced,
             layout.current,
         )
-        return self._go_on(self._writer, Point((*below, pushed)), self._namespaces(), values)
+        return f"return {self._ways.go_on(self._writer, Point((*below, pushed)), self._namespaces(), values)}"
 
     def _state(self, below: list[FrameLayout], layout: FrameLayout, pushed: list[str]) -> list[str]:
         """Expressions for all frames, with `pushed` after the stack of the innermost."""
@@ -142,17 +181,21 @@ class Exit:
         depth = len(frames)
         while depth and frames[depth - 1].reading.handlers[frames[depth - 1].current] is None:
             depth -= 1
-        left = frames[max(depth - 1, 1) :] if not depth else frames[depth - 1 :]
-        places = tuple((frame.code, location(frame)[1]) for frame in reversed(left))
+        places = tuple((frame.code, location(frame)[1]) for frame in reversed(frames[max(depth - 1, 0) :]))
         passed = f"{self._writer.constant(Passage(places, native=True), 'passage')}({RAISED})"
         if not depth:
-            return [passed, f"raise {RAISED}"]
+            again = leaving(self._writer, self._writer.constant(raise_again, "raise"), [RAISED, self._kept()])
+            return [passed, f"return {again}"]
         below = [layout_of(outer, outer.index) for outer in frames[: depth - 1]]
         layout = raising_layout(frames[depth - 1])
         point = Point((*below, layout), raises=True)
         text: Callable[[Tracker], str] = self._writer.value
         values = [text(value) for value in state_of(point, frames[:depth])]
-        return [passed, self._go_on(self._writer, point, self._namespaces()[:depth], [*values, RAISED])]
+        onward = self._ways.go_on(self._writer, point, self._namespaces()[:depth], [*values, RAISED])
+        settled = leaving(
+            self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]
+        )
+        return [passed, f"return {settled}"]
 
     def _inside_handler(self, lines: list[str]) -> list[str]:
         """Put back the interpreter's handled exception around the native operation."""

@@ -109,6 +109,13 @@ class Frame:
             return first, ()
         return first, (second,)
 
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self.stack.clear()
+        self.locals.clear()
+        self.cells.clear()
+        self.generator = None
+
     def jump(self, target: int | None) -> None:
         """Go on at another operation."""
         assert target is not None
@@ -164,6 +171,16 @@ class Machine:
     def frame(self) -> Frame:
         """The innermost frame."""
         return self.frames[-1]
+
+    def release(self) -> None:
+        """Forget the frames, those of generators as well."""
+        for generator in self.generators:
+            generator.finished = True
+            generator.frame.release()
+        for frame in self.frames:
+            frame.release()
+        self.frames.clear()
+        self.generators.clear()
 
     def deliver(self, result: Tracker | PendingCall) -> None:
         """Push the result of the running operation, or start the frame that will give it."""

@@ -12,13 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import final
 
 from framesmith.frontend import events
-from framesmith.frontend.continuations import (
-    Leave,
-    NativeContinuation,
-    Point,
-    drive,
-    rebuild_frames,
-)
+from framesmith.frontend.continuations import NativeContinuation, Point, rebuild_frames
 from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert, run_natively
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
 from framesmith.frontend.errors import (
@@ -28,10 +22,11 @@ from framesmith.frontend.errors import (
     RecompileError,
     TracingBugWarning,
 )
-from framesmith.frontend.leave import GoOn
+from framesmith.frontend.leave import leaving
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.policy import Policy
+from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
@@ -74,6 +69,20 @@ class Session:
             if key not in self._natives:
                 self._natives[key] = NativeContinuation(point, namespaces)
             return self._natives[key]
+
+    def go_on(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        """What an entry returns that goes on at a continuation."""
+        function = writer.constant(self.continuation(point, namespaces).dispatcher.function, "continuation")
+        return leaving(writer, function, values)
+
+    def go_natively(
+        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+    ) -> str:
+        """What an entry returns whose frames go on natively."""
+        native = writer.constant(self.native(point, namespaces), "natively")
+        return leaving(writer, native, [f"[{', '.join(values)}]"])
 
     def places(self) -> "list[Place]":
         """The root and all continuations."""
@@ -146,7 +155,8 @@ class Place:
         self.origin = origin
         self.policy = Policy(session.options.dynamic)
         closure = origin.closure
-        self.dispatcher = Dispatcher(signature, origin.namespace, self.missed, closure)
+        self._is_root = isinstance(origin, RootOrigin)
+        self.dispatcher = Dispatcher(signature, origin.namespace, self.missed, closure, follows=self._is_root)
         self._exhausted: Entry | None = None
 
     def reset(self) -> None:
@@ -160,7 +170,10 @@ class Place:
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
         with self.session.lock:
             entry = self._entry_for(values, scope)
-        return entry.function(*[source.read(scope) for source in entry.loads])
+        loaded = [source.read(scope) for source in entry.loads]
+        if not self._is_root:
+            return entry.function(*loaded)
+        return drive(entry.function(*loaded))
 
     def _entry_for(self, values: Sequence[object], scope: Scope) -> Entry:
         entries = self.dispatcher.entries
@@ -186,7 +199,7 @@ class Place:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
         options, on_break = self.session.options, self.session.on_break
         try:
-            return convert(self.origin, values, options, self.policy, on_break=on_break)
+            return convert(self.origin, values, options, self.policy, self.session, on_break=on_break)
         except (FramesmithError, BackendFailed):
             raise
         except Exception as error:
@@ -277,29 +290,6 @@ class RootOrigin:
             keywords.append(f"**{loaded[rest.pop(0)]}")
         return [f"return {writer.constant(self.function, 'function')}({', '.join([*arguments, *keywords])})"]
 
-    @property
-    def go_on(self) -> GoOn:
-        """The root starts the trampoline."""
-        return self._go_on
-
-    def _go_on(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
-    ) -> str:
-        place = self._session.continuation(point, namespaces)
-        call = f"{writer.constant(place.dispatcher.function, 'continuation')}({', '.join(values)})"
-        return f"return {writer.constant(drive, 'drive')}({call})"
-
-    @property
-    def go_natively(self) -> GoOn:
-        """A plain call."""
-        return self._go_natively
-
-    def _go_natively(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
-    ) -> str:
-        native = self._session.native(point, namespaces)
-        return f"return {writer.constant(native, 'natively')}({', '.join(values)})"
-
 
 @final
 class PointOrigin:
@@ -320,28 +310,4 @@ class PointOrigin:
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """Go on natively from here."""
         values = [writer.load(Local(name)) for name in self._point.names]
-        return [self._go_natively(writer, self._point, self._namespaces, values)]
-
-    @property
-    def go_on(self) -> GoOn:
-        """A step of the trampoline."""
-        return self._go_on
-
-    def _go_on(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
-    ) -> str:
-        place = self._session.continuation(point, namespaces)
-        function = writer.constant(place.dispatcher.function, "continuation")
-        listed = "".join(f"{value}, " for value in values)
-        return f"return {writer.constant(Leave, 'Leave')}(({function}, ({listed})))"
-
-    @property
-    def go_natively(self) -> GoOn:
-        """A plain call."""
-        return self._go_natively
-
-    def _go_natively(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
-    ) -> str:
-        native = self._session.native(point, namespaces)
-        return f"return {writer.constant(native, 'natively')}({', '.join(values)})"
+        return [f"return {self._session.go_natively(writer, self._point, self._namespaces, values)}"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import final
 
+from framesmith.bytecode.meaning import Handler
+from framesmith.frontend.lifetimes import check_left, drop, variables_of
 from framesmith.frontend.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of
 from framesmith.frontend.opcodes import catalog
 from framesmith.frontend.opcodes.table import step_of
@@ -38,11 +40,13 @@ class Stopped:
     """The operation at which the innermost frame stands has to run natively.
 
     `reason` is the graph break; `to_the_end` says that the frames go on natively to their end, since an
-    exception is about to leave them.
+    exception is about to leave them. `here`: nothing has to run; the frames go on where they stand, without
+    what they have let go of.
     """
 
     reason: GraphBreak | None
     to_the_end: bool
+    here: bool = False
 
 
 @final
@@ -62,6 +66,12 @@ class Restart(Exception):
     def __init__(self, stop: Stop) -> None:
         super().__init__(stop)
         self.stop = stop
+
+
+def forgetful(reason: GraphBreak) -> GraphBreak:
+    """A reason without its traceback, whose frames hold the trace and the user's values."""
+    reason.__traceback__ = reason.__context__ = reason.__cause__ = None
+    return reason
 
 
 @final
@@ -103,7 +113,7 @@ class Translator:
         self._nesting += 1
         try:
             if raised is not None:
-                self._unwind(raised)
+                self._unwind_inside(raised)
             while machine.outcome is None:
                 self._step()
         finally:
@@ -117,7 +127,7 @@ class Translator:
         try:
             self._execute(frame)
         except ObservedException as error:
-            self._unwind(error)
+            self._unwind_inside(error)
 
     def _execute(self, frame: Frame) -> None:
         """Fetch, look up, step."""
@@ -128,25 +138,41 @@ class Translator:
         step_of(operation.kind)(self.machine, operation)
 
     # -- exceptions --------------------------------------------------------------------------------
-    def _unwind(self, error: ObservedException) -> None:
-        """Go to the handler of the innermost frame that has one; past a barrier, raise on."""
+    def _unwind_inside(self, error: ObservedException) -> None:
+        """Unwind in a nested run; what the stacks held is dropped before the exception goes on."""
+        caught, dropped = self._unwind(error)
+        drop(self.machine, dropped)
+        if not caught:
+            raise error
+
+    def _unwind(self, error: ObservedException) -> tuple[bool, list[Tracker]]:
+        """Go to the handler of the innermost frame that has one, up to a barrier: whether there is one, and what
+        the stacks let go of."""
         machine = self.machine
-        exception = error.exception
+        dropped: list[Tracker] = []
+        left: list[Tracker] = []
         self._settle_context(error)
         while True:
             frame = machine.frames[-1]
             self._note_passage(error, frame)
             handler = frame.reading.handlers[frame.current]
+            dropped += reversed(frame.stack[0 if handler is None else handler.depth :])
             if handler is not None:
-                del frame.stack[handler.depth :]
-                if handler.push_lasti:
-                    frame.push(Constant(frame.operation.instruction))
-                frame.push(exception)
-                frame.index = handler.target
-                return
+                self._enter_handler(frame, handler, error.exception)
+                break
             machine.frames.pop()
+            left += variables_of(frame)
             if frame.barrier:
-                raise error
+                break
+        check_left(machine, left)
+        return handler is not None, dropped
+
+    def _enter_handler(self, frame: Frame, handler: Handler, exception: Tracker) -> None:
+        del frame.stack[handler.depth :]
+        if handler.push_lasti:
+            frame.push(Constant(frame.operation.instruction))
+        frame.push(exception)
+        frame.index = handler.target
 
     def _note_passage(self, error: ObservedException, frame: Frame) -> None:
         """The traceback names each frame that the exception comes through, except where it is only raised again."""
@@ -176,7 +202,9 @@ class Translator:
             error.chained = error.again = True
             if not self._is_caught():
                 return Stopped(None, True)
-            self._unwind(error)
+            _, dropped = self._unwind(error)
+            if (ended := self._let_go(dropped)) is not None:
+                return ended
         while machine.outcome is None:
             ended = self._guarded_step()
             if ended is not None:
@@ -198,11 +226,10 @@ class Translator:
             return None
         except ObservedException as error:
             if self._is_caught():
-                self._unwind(error)
-                return None
+                return self._go_to_handler(error, frame)
             end = Stopped(None, True)
         except GraphBreak as reason:
-            end = Stopped(reason, False)
+            end = Stopped(forgetful(reason), False)
         except FakeFailure as failure:
             end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
         del machine.frames[depth:]
@@ -213,6 +240,26 @@ class Translator:
         frame.index = frame.current
         machine.handled = handled
         return end
+
+    def _go_to_handler(self, error: ObservedException, frame: Frame) -> Stopped | None:
+        """Unwind; where that cannot be traced, trace again and go on natively from the operation that raised."""
+        try:
+            _, dropped = self._unwind(error)
+            return self._let_go(dropped)
+        except GraphBreak as reason:
+            end = Stopped(forgetful(reason), True)
+            raise Restart(Stop(self._steps, frame.code, frame.current, end)) from None
+
+    def _let_go(self, dropped: list[Tracker]) -> Stopped | None:
+        """Drop what an exception took off the stacks. What has to be dropped for real is, when the entry ends here."""
+        state = self._state()
+        try:
+            drop(self.machine, dropped)
+        except GraphBreak as reason:
+            if self._state() == state:
+                return Stopped(forgetful(reason), False, here=True)
+            raise
+        return None
 
     def _state(self) -> tuple[int, int, int]:
         """Equal before and after an operation that changed nothing."""

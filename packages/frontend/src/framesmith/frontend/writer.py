@@ -93,6 +93,13 @@ class EntryWriter:
         self._values[id(tracker)] = (tracker, text)
         return text
 
+    def made(self, tracker: Tracker) -> str | None:
+        """The variable of a tracker, if something asked for it already."""
+        if isinstance(tracker, Lazy) and tracker.is_realized:
+            tracker = tracker.realize()
+        known = self._values.get(id(tracker))
+        return None if known is None else known[1]
+
     def define(self, tracker: Tracker, expression: str, hint: str) -> str:
         """Assign an expression to a fresh variable that stands for `tracker` from now on."""
         name = self.name(hint)

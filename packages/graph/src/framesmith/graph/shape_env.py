@@ -26,7 +26,7 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.expressions import Symbol
 from framesmith.graph.options import GraphOptions
-from framesmith.graph.torch_sources import SourceNames, TorchSource, unwrap
+from framesmith.graph.torch_sources import SourceNames, unwrap
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import TensorSize
@@ -73,7 +73,7 @@ class ShapeWorld:
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: its class, Parameter or view as far as fakes allow, sizes symbolic as asked."""
         ours = self.names.wrap(source)
-        context = self._context(ours, value, dynamic)
+        context = self._context(source, value, dynamic)
         self.context.tensor_to_context[value] = context
         fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
         fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
@@ -84,35 +84,32 @@ class ShapeWorld:
         self.drop_pending()  # symbols of an input are bound by the input, not by the next operation
         return fake
 
-    def _context(
-        self, source: TorchSource, value: torch.Tensor, dynamic: DynamicDims
-    ) -> StatefulSymbolicContext:
+    def _context(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> StatefulSymbolicContext:
         sizes = [self._treatments[treatment] for treatment in dynamic.treatments(value.dim())]
         base = value._base if value._is_view() else None
         base_context = None
         if base is not None:
             # the base's sizes are of no interest by themselves; they have to follow those of the view
             treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
-            base_source = self.names.wrap(Attribute(source.ours, "_base"))
-            base_context = self._context(base_source, base, treatment)
+            base_context = self._context(Attribute(source, "_base"), base, treatment)
         flatten = getattr(value, "__tensor_flatten__", None)
         wraps: bool = is_traceable_wrapper_subclass(value)
         if flatten is not None and wraps:
             attributes, _ = flatten()
             inner: dict[str, SymbolicContext] = {
-                name: self._context(self.names.wrap(Attribute(source.ours, name)), part, dynamic)
+                name: self._context(Attribute(source, name), part, dynamic)
                 for name in attributes
                 if isinstance(part := getattr(value, name), torch.Tensor)
             }
             return SubclassSymbolicContext(
                 dynamic_sizes=sizes,
-                tensor_source=source,
+                tensor_source=self.names.wrap(source),
                 view_base_context=base_context,
                 inner_contexts=inner,
             )
         return StatefulSymbolicContext(
             dynamic_sizes=sizes,
-            tensor_source=source,
+            tensor_source=self.names.wrap(source),
             view_base_context=base_context,
             unbacked_bounds=dict(dynamic.bounds) or None,
         )

@@ -5,7 +5,9 @@ another front end. The way back looks at the shape of torch's derived sources (b
 so nothing of that front end is imported here.
 """
 
+import itertools
 from typing import final
+from weakref import WeakValueDictionary
 
 import torch._guards
 
@@ -16,15 +18,25 @@ from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, T
 
 @final
 class TorchSource(torch._guards.Source):
-    """One of our sources, for torch. Invariant: two of them are equal exactly when ours are."""
+    """One of our sources, for torch. Invariant: two of one trace are equal exactly when ours are.
 
-    ours: Source
+    It holds numbers and text only: torch keeps sources in caches that outlive the trace, and ours may hold
+    the user's functions.
+    """
+
+    trace: int
     label: str
 
-    def __init__(self, ours: Source, label: str) -> None:
+    def __init__(self, trace: int, label: str) -> None:
         # torch's class is a frozen dataclass, hence the way around its __setattr__
-        object.__setattr__(self, "ours", ours)
+        object.__setattr__(self, "trace", trace)
         object.__setattr__(self, "label", label)
+
+    @property
+    def ours(self) -> Source | None:
+        """Our source, as long as the trace goes on."""
+        names = _TRACES.get(self.trace)
+        return None if names is None else names.source(self.label)
 
     @property
     def name(self) -> str:
@@ -39,10 +51,10 @@ class TorchSource(torch._guards.Source):
         return torch._guards.GuardSource.LOCAL
 
     def __hash__(self) -> int:
-        return hash(self.ours)
+        return hash((self.trace, self.label))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TorchSource) and other.ours == self.ours
+        return isinstance(other, TorchSource) and (other.trace, other.label) == (self.trace, self.label)
 
 
 @final
@@ -51,7 +63,13 @@ class SourceNames:
 
     def __init__(self) -> None:
         self._known: dict[Source, TorchSource] = {}
-        self._taken: set[str] = set()
+        self._sources: dict[str, Source] = {}
+        self._number = next(_NUMBERS)
+        _TRACES[self._number] = self
+
+    def source(self, label: str) -> Source:
+        """The source with a label."""
+        return self._sources[label]
 
     def wrap(self, source: Source) -> TorchSource:
         """The torch form of a source; the same one every time."""
@@ -59,12 +77,16 @@ class SourceNames:
         if known is None:
             label = text = source.text()
             number = 1
-            while label in self._taken:
+            while label in self._sources:
                 number += 1
                 label = f"{text}#{number}"
-            self._taken.add(label)
-            known = self._known[source] = TorchSource(source, label)
+            self._sources[label] = source
+            known = self._known[source] = TorchSource(self._number, label)
         return known
+
+
+_NUMBERS = itertools.count()
+_TRACES: WeakValueDictionary[int, SourceNames] = WeakValueDictionary()
 
 
 def unwrap(source: object) -> Source | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.building import mapping_items
 from framesmith.frontend.opcodes.stack import count
@@ -51,7 +52,10 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
         ):
             frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
             return
-    machine.deliver(callee.begin_call(machine.tx, args, kwargs))
+    result = callee.begin_call(machine.tx, args, kwargs)
+    machine.deliver(result)
+    if isinstance(result, Tracker):
+        drop(machine, [*args, *kwargs.values()])
 
 
 def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:

@@ -3,7 +3,8 @@
 from types import CodeType
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.generators import SymbolicGenerator, drop
+from framesmith.frontend.generators import SymbolicGenerator
+from framesmith.frontend.lifetimes import drop, variables_of
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import opcode
@@ -66,10 +67,12 @@ def return_value(machine: Machine, operation: Operation) -> None:
     if frame.generator is not None:
         machine.leave_generator(Returned(frame.pop()))
         return
-    held = list(frame.locals.values())
+    held = variables_of(frame)
+    if len(machine.frames) == 1:  # the entry ends here: what exists and is held by nobody else goes with it
+        held = [value for value in held if value.source is None]
     frame.locals.clear()
-    for value in held:
-        drop(machine, value)
+    frame.cells.clear()
+    drop(machine, held)
     machine.leave(frame.pop())
 
 

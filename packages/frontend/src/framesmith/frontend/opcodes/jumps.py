@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
@@ -65,8 +66,9 @@ def for_iter(machine: Machine, operation: Operation) -> None:
     frame = machine.frame
     value = frame.stack[-1].realize().advance(machine.tx)
     if value is None:
-        frame.pop()
+        iterator = frame.pop()
         frame.jump(operation.target)
+        drop(machine, [iterator])
     else:
         frame.push(value)
 

@@ -1,6 +1,7 @@
 """Locals, cells, globals and the names of class bodies."""
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import name_of
 from framesmith.frontend.opcodes.table import opcode
@@ -21,7 +22,7 @@ def load_local(machine: Machine, operation: Operation) -> None:
 def store_local(machine: Machine, operation: Operation) -> None:
     """Bind a fast local, or put back what LOAD_LOCAL_AND_CLEAR saved: nothing, a value or a cell."""
     frame, name = machine.frame, name_of(operation)
-    value = frame.pop()
+    value, before = frame.pop(), frame.locals.get(name)
     if isinstance(value, Null):
         frame.locals.pop(name, None)
         frame.cells.pop(name, None)
@@ -30,13 +31,16 @@ def store_local(machine: Machine, operation: Operation) -> None:
         frame.locals.pop(name, None)
     else:
         frame.locals[name] = value
+    if before is not None:
+        drop(machine, [before])
 
 
 @opcode(Kind.DELETE_LOCAL)
 def delete_local(machine: Machine, operation: Operation) -> None:
     """Unbind a fast local."""
-    machine.load_local(name_of(operation))
+    before = machine.load_local(name_of(operation))
     del machine.frame.locals[name_of(operation)]
+    drop(machine, [before])
 
 
 @opcode(Kind.LOAD_LOCAL_AND_CLEAR)
@@ -70,14 +74,19 @@ def load_cell(machine: Machine, operation: Operation) -> None:
 def store_cell(machine: Machine, operation: Operation) -> None:
     """Store into a cell."""
     frame = machine.frame
-    frame.cells[name_of(operation)].store(machine.tx, frame.pop())
+    cell = frame.cells[name_of(operation)]
+    before = cell.contents
+    cell.store(machine.tx, frame.pop())
+    if before is not None:
+        drop(machine, [before])
 
 
 @opcode(Kind.DELETE_CELL)
 def delete_cell(machine: Machine, operation: Operation) -> None:
     """Empty a cell."""
-    machine.load_cell(name_of(operation))
+    before = machine.load_cell(name_of(operation))
     machine.frame.cells[name_of(operation)].store(machine.tx, None)
+    drop(machine, [before])
 
 
 @opcode(Kind.LOAD_GLOBAL)

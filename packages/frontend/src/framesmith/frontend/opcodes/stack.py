@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.generators import drop
+from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import Native, NativeForm, native, opcode
 from framesmith.variables.core import NULL, from_python
@@ -17,7 +17,7 @@ def nop(machine: Machine, operation: Operation) -> None:
 @opcode(Kind.POP, Kind.END_FOR)
 def pop(machine: Machine, operation: Operation) -> None:
     """Drop the top."""
-    drop(machine, machine.frame.pop())
+    drop(machine, [machine.frame.pop()])
 
 
 @opcode(Kind.COPY)

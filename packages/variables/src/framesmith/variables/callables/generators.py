@@ -1,6 +1,6 @@
 """Generators: a symbolic frame that is suspended between two values."""
 
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass
 from types import GeneratorType, MethodDescriptorType
 from typing import Protocol, final
@@ -34,6 +34,19 @@ class SuspendedFrame(Protocol):
     @property
     def started(self) -> bool:
         """Whether it stands at a `yield` (or has ended) rather than before its first instruction."""
+        ...
+
+    @property
+    def has_cleanup(self) -> bool:
+        """Whether code of the user runs when the generator is dropped where it stands."""
+        ...
+
+    def held(self) -> Iterator[Tracker]:
+        """What the frame holds."""
+        ...
+
+    def release(self) -> None:
+        """Hold nothing any more: the trace has ended."""
         ...
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
@@ -103,6 +116,10 @@ class GeneratorTracker(Tracker):
         """A generator is true."""
         return True
 
+    def children(self) -> Iterator[Tracker]:
+        """What its frame holds."""
+        return iter(()) if self.finished else self.frame.held()
+
     def reconstruct(self, writer: Writer) -> str:
         """A real generator suspended at the same place."""
         if self.finished:
@@ -137,6 +154,10 @@ class GeneratorMethod(Tracker):
         result = row.begin(tx, (self.generator, *args), kwargs)
         assert isinstance(result, Tracker)
         return result
+
+    def children(self) -> Iterator[Tracker]:
+        """The generator."""
+        return iter((self.generator,))
 
     def reconstruct(self, writer: Writer) -> str:
         """The real bound method."""

@@ -268,6 +268,10 @@ class MutationLog:
         """Existing objects that the entry must bring up to date, in order of first change."""
         return tuple(self._changed.values())
 
+    def release(self) -> None:
+        """Forget the objects: the trace has ended."""
+        self._changed.clear()
+
     def is_changed(self, tracker: Tracker) -> bool:
         """Whether an existing object has a change that is not replayed yet."""
         return id(tracker) in self._changed

@@ -1,10 +1,12 @@
 """Traceback entries of frames that were traced and hence never ran: an exception that left one gets them.
 
-An entry names the user's function and line. It is made by running a function of one line that has the user's names.
+An entry names the user's function and line. Its frame is that of a generator with the user's names that never starts:
+such a frame has no caller, so the traceback keeps nothing of ours alive.
 """
 
-from types import CodeType, FunctionType
-from typing import final
+from collections.abc import Generator
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Final, final
 
 Place = tuple[CodeType, int]  # a user's code object and a line in it
 
@@ -20,35 +22,34 @@ class Passage:
     __slots__ = ("_frames", "_native")
 
     def __init__(self, places: tuple[Place, ...], *, native: bool = False) -> None:
-        self._frames = tuple(frame_function(code, line) for code, line in places)
+        self._frames = tuple((frame_named(code), line) for code, line in places)
         self._native = native
 
     def __call__(self, error: BaseException) -> None:
         """Change the traceback of the exception; nothing else of it."""
-        context = error.__context__
-        if self._native and error.__traceback__ is not None:
-            error.__traceback__ = error.__traceback__.tb_next
-        for function in self._frames:
-            try:
-                function(error)
-            except BaseException as same:
-                assert same is error and same.__traceback__ is not None
-                same.__traceback__ = same.__traceback__.tb_next
-        error.__context__ = context
+        traceback = error.__traceback__
+        if self._native and traceback is not None:
+            traceback = traceback.tb_next
+        for frame, line in self._frames:
+            traceback = TracebackType(traceback, frame, NO_INSTRUCTION, line)
+        error.__traceback__ = traceback
 
 
-def frame_function(code: CodeType, line: int) -> FunctionType:
-    """A function that raises its argument and shows up in the traceback as the user's."""
-    first = _template.__code__.co_firstlineno
-    offset = next(at for _, _, at in _template.__code__.co_lines() if at is not None and at > first) - first
+NO_INSTRUCTION: Final = -1
+
+
+def frame_named(code: CodeType) -> FrameType:
+    """A frame that shows up in a traceback as the user's."""
     named = _template.__code__.replace(
         co_name=code.co_name,
         co_qualname=code.co_qualname,
         co_filename=code.co_filename,
-        co_firstlineno=line - offset,
+        co_firstlineno=code.co_firstlineno,
     )
-    return FunctionType(named, {})
+    frame = FunctionType(named, {})().gi_frame
+    assert isinstance(frame, FrameType)
+    return frame
 
 
-def _template(error: BaseException) -> None:
-    raise error
+def _template() -> Generator[None, None, None]:
+    yield

@@ -31,6 +31,11 @@ class Wrapper:
         """Give the context that rules receive; the context holds this wrapper in turn."""
         self._context = tx
 
+    def release(self) -> None:
+        """Forget the user's objects: the trace has ended."""
+        self._by_source.clear()
+        self._by_identity.clear()
+
     def __call__(self, value: object, source: Source) -> Tracker:
         """The tracker of `value`, read from `source`."""
         assert self._context is not None

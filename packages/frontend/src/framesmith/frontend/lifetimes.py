@@ -1,0 +1,131 @@
+"""Values that are finalised when nobody holds them any more: suspended generators, and objects with `__del__`.
+
+The interpreter lets go of a value when it is popped, overwritten or deleted, when its frame returns, and when an exception
+cuts the stack. What a frame holds in variables lives on with the traceback of an exception that leaves the frame.
+A generator born in the trace is closed symbolically at that point; for an object that exists the graph breaks: the
+entry's frame ends, and with it the last reference.
+"""
+
+import gc
+import inspect
+import itertools
+from collections.abc import Iterable
+from types import GeneratorType
+from typing import Final
+
+from framesmith.frontend.machine import Frame, Machine
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import GENERATOR
+from framesmith.variables.callables.generators import GeneratorTracker
+from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
+
+_CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
+
+
+def is_abandoned(generator: GeneratorTracker) -> bool:
+    """Whether dropping the generator would run code of the user: it is suspended inside `try` or `with`."""
+    return not generator.finished and not generator.running and generator.frame.has_cleanup
+
+
+def real_object(value: Tracker) -> object:
+    """The existing object that a tracker stands for, if it is known; no guard is added."""
+    if isinstance(value, Lazy):
+        return value.peek
+    return None if value.source is None or isinstance(value, Constant) else getattr(value, "value", None)
+
+
+def is_finalised(value: object) -> bool:
+    """Whether dropping an existing object may run code of the user."""
+    if isinstance(value, GeneratorType):
+        return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
+    if isinstance(value, _CHAINS):
+        return any(is_finalised(inner) for inner in inside(value))
+    return hasattr(type(value), "__del__")
+
+
+def inside(iterator: object) -> list[object]:
+    """What an iterator over iterators holds, also in its tuple of them."""
+    held = gc.get_referents(iterator)
+    return [one for value in held for one in (value if type(value) is tuple else (value,))]
+
+
+def is_loose(value: Tracker) -> bool:
+    """Whether something of the user runs when this value is dropped where it stands now."""
+    if isinstance(value, GeneratorTracker):
+        return is_abandoned(value)
+    return is_finalised(real_object(value))
+
+
+def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
+    """What would be finalised with these values if nobody else held them."""
+    values = list(values)
+    found = [value for value in values if not isinstance(value, GeneratorTracker) and is_loose(value)]
+    machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
+    waiting = [generator for generator in machine.generators if is_abandoned(generator)]
+    if waiting:
+        reached = reachable(values)
+        found += [generator for generator in waiting if id(generator) in reached]
+    return found
+
+
+def reachable(values: Iterable[Tracker]) -> dict[int, Tracker]:
+    """Everything that these values lead to, by identity."""
+    todo, seen = list(values), dict[int, Tracker]()
+    while todo:
+        tracker = todo.pop()
+        if isinstance(tracker, Lazy) and tracker.is_realized:
+            tracker = tracker.realize()
+        if id(tracker) not in seen:
+            seen[id(tracker)] = tracker
+            todo += tracker.children()
+    return seen
+
+
+def is_held(machine: Machine, wanted: Tracker) -> bool:
+    """Whether a frame, a suspended generator or a changed object still leads to the value."""
+    roots: list[Tracker] = list(machine.tx.mutations.changed())
+    if machine.handled is not None:
+        roots.append(machine.handled)
+    for frame in machine.frames:
+        roots += held_by(frame)
+    for generator in machine.generators:
+        if not generator.finished and generator is not wanted:
+            roots += generator.children()
+    found = reachable(roots)
+    real = real_object(wanted)
+    return id(wanted) in found or (
+        real is not None and any(real_object(value) is real for value in found.values())
+    )
+
+
+def held_by(frame: Frame) -> list[Tracker]:
+    """What a frame holds."""
+    return [*frame.stack, *variables_of(frame)]
+
+
+def variables_of(frame: Frame) -> list[Tracker]:
+    """What a frame holds in variables."""
+    return [*frame.locals.values(), *frame.cells.values()]
+
+
+def drop(machine: Machine, values: Iterable[Tracker]) -> None:
+    """The interpreter lets go of values; the frames do not hold them any more."""
+    for value in loose_ends(machine, values):
+        if is_held(machine, value):
+            continue
+        if not isinstance(value, GeneratorTracker):
+            raise GraphBreak(GENERATOR, f"{value.describe()} is dropped and may have to be finalised")
+        try:
+            value.attribute(machine.tx, "close").call(machine.tx, (), {})
+        except ObservedException as error:
+            raise GraphBreak(
+                GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped"
+            ) from None
+
+
+def check_left(machine: Machine, values: Iterable[Tracker]) -> None:
+    """Variables of frames that an exception has left: they live as long as the exception, which only the
+    interpreter can know."""
+    for value in loose_ends(machine, values):
+        if not is_held(machine, value):
+            raise GraphBreak(GENERATOR, f"an exception leaves a frame that holds {value.describe()}")

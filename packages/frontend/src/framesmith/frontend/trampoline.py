@@ -1,0 +1,76 @@
+"""The trampoline: an entry that goes on elsewhere returns a `Leave`, and `drive` follows.
+
+**What an entry held is let go of before what comes next begins.** A suspended generator on the stack of the user's
+frame is closed when the interpreter drops it, and a person can see when that is; a frame of ours that still held it
+would put that off. Therefore an entry that has to run something at its end (the rest of the frames natively,
+an exception that leaves them) returns as well, and nothing here keeps a value that was handed over:
+a tuple of arguments dies with the next step, and the frame of `drive` holds none when an exception comes through it.
+"""
+
+import os
+from collections.abc import Callable
+from types import CodeType
+from typing import Final, final
+
+from framesmith.frontend.generated import PREFIX
+
+_FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
+
+
+@final
+class Leave(tuple[Callable[..., object], tuple[object, ...]]):
+    """What an entry returns in order to go on elsewhere: (function, arguments).
+
+    A tuple, because making one costs a third of making an object with `__init__`.
+    """
+
+    __slots__ = ()
+
+
+def drive(result: object) -> object:
+    """Follow continuations until one returns. The stack stays flat however many there are."""
+    arguments: tuple[object, ...] | None = None
+    try:
+        while type(result) is Leave:
+            function, arguments = result
+            result = None
+            result = function(*arguments)
+    except BaseException:
+        arguments = None
+        raise
+    return result
+
+
+def after_raising(error: BaseException, onward: Leave) -> Leave:
+    """Go on with what a native operation raised, when the frames that ran it have ended."""
+    empty_our_frames(error)
+    return onward
+
+
+def raise_again(error: BaseException, kept: tuple[object, ...]) -> None:
+    """Raise what a native operation raised. `kept` are variables of the user's frames, alive while the traceback is."""
+    empty_our_frames(error)
+    try:
+        raise error
+    finally:
+        del error
+
+
+def empty_our_frames(error: BaseException) -> None:
+    """The frames of functions that ran natively lead to the frames that called them: ours, which have ended, let go of
+    their variables."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_back is None:
+        traceback = traceback.tb_next
+    frame = None if traceback is None else traceback.tb_frame.f_back
+    while frame is not None and is_ours(frame.f_code):
+        try:
+            frame.clear()
+        except RuntimeError:  # it runs: from here on nothing has ended
+            return
+        frame = frame.f_back
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether code was generated, or calls what was generated."""
+    return code.co_filename.startswith(_FOLDER) or any(name.startswith(PREFIX) for name in code.co_freevars)
