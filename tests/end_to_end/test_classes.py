@@ -831,3 +831,66 @@ def args():
 
 def test_a_slot_that_is_filled_and_emptied_again():
     check_source(SLOTS_EMPTIED, breaks=0)
+
+
+def test_operators_of_the_user_that_decline_or_break():
+    class Left:
+        def __init__(self, x):
+            self.x = x
+
+        def __add__(self, other):
+            print("add")
+            return NotImplemented
+
+        def __iadd__(self, other):
+            self.x = self.x + other
+            print("iadd")
+            return self
+
+        def __mul__(self, other):
+            print("mul")
+            return NotImplemented
+
+    class Right:
+        def __radd__(self, other):
+            print("radd")
+            return other.x * 2
+
+    class Closer(Left):
+        def __radd__(self, other):
+            return other.x * 5
+
+    def f(x):
+        left = Left(x)
+        found = [left + Right(), left + Closer(x)]
+        left += 3
+        for other in (1, "s", [1], x, left, None):
+            for symbol in "+*":
+                try:
+                    found.append(left + other if symbol == "+" else left * other)
+                except TypeError as error:
+                    found.append(str(error))
+        return found, left.x
+
+    check(f, X)
+
+
+def test_key_functions_of_the_user_that_break():
+    def f(x, log):
+        def key(n):
+            nonlocal x
+            x = x + n
+            print("key", n)
+            return -n
+
+        log.append(sorted([1, 3, 2], key=key))
+        log.append(
+            [min([1, 3], key=key), max((1, 3), key=key), min(2, 1, key=key), max([], key=key, default=x)]
+        )
+        try:
+            min([], key=key)
+        except ValueError as error:
+            log.append(str(error))
+        return x, max(iter([x, x + 1]), key=lambda t: float(t.sum()))
+
+    check(f, X, [])

@@ -138,7 +138,7 @@ text + 1
 text * 2, 2 * text, text * 0
 text + "x"
 xs * "a"
-sorted(xs), sorted(words, reverse=True), sorted(xs, key=double), sorted(d.items(), key=str)
+sorted(xs), sorted(words, reverse=True), sorted(xs, key=operator.neg), sorted(d.items(), key=str)
 sorted([1, "a"])
 sorted(xs, key=operator.neg)
 min(xs), max(xs), min(3, 1, 2), max(words), min([], default=5), max(xs, key=operator.neg)

@@ -10,10 +10,7 @@ LOST = {
     "for generator": "a generator that crosses a break is a real one, whose frame is not compiled",
     "inside generator": "a break inside a generator makes it a real one",
     "while generator is suspended": "a generator that crosses a break is a real one",
-    "operator method": "a break inside a method that an operator calls runs the whole operator natively",
     "map callback": "a break inside a callback of a builtin runs the builtin natively",
-    "sorted key": "a break inside a callback of a builtin runs the builtin natively",
-    "min key": "a break inside a callback of a builtin runs the builtin natively",
     "class body": "the body of a class runs natively",
     "iterator next": "a break inside __next__ runs the step of the loop natively",
 }

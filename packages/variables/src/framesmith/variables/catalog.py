@@ -35,6 +35,7 @@ import framesmith.variables.callables.generators
 import framesmith.variables.callables.identity_numbers
 import framesmith.variables.callables.itertools_rows
 import framesmith.variables.callables.methods
+import framesmith.variables.callables.operator_calls
 import framesmith.variables.callables.operator_objects
 import framesmith.variables.callables.operator_rows
 import framesmith.variables.callables.partials
@@ -44,6 +45,7 @@ import framesmith.variables.callables.reductions
 import framesmith.variables.callables.sentinels
 import framesmith.variables.callables.slot_rows
 import framesmith.variables.callables.text_rows
+import framesmith.variables.callables.traced_forms
 import framesmith.variables.callables.type_functions
 import framesmith.variables.callables.type_texts
 import framesmith.variables.objects.attribute_errors
@@ -72,6 +74,8 @@ import framesmith.variables.polyfills.bisect
 import framesmith.variables.polyfills.collections
 import framesmith.variables.polyfills.functools
 import framesmith.variables.polyfills.heapq
+import framesmith.variables.polyfills.operators
+import framesmith.variables.polyfills.reductions
 import framesmith.variables.torch_values.arguments
 import framesmith.variables.torch_values.catalogue
 import framesmith.variables.torch_values.class_attributes

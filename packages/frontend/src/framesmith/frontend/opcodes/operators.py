@@ -9,8 +9,8 @@ from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, nativ
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
 from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.callables.operator_calls import begin_binary, begin_subscript, begin_unary
 from framesmith.variables.core import Constant, Tracker
-from framesmith.variables.operations.binary import binary, inplace
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.truth import truth_of
 
@@ -22,7 +22,7 @@ def binary_operator(machine: Machine, operation: Operation) -> None:
     """`a + b` or `a += b`."""
     symbol, in_place = symbol_and_flag(operation)
     left, right = machine.frame.pop_many(2)
-    machine.frame.push((inplace if in_place else binary)(machine.tx, symbol, left, right))
+    machine.deliver(begin_binary(machine.tx, symbol, left, right, in_place))
 
 
 @opcode(Kind.UNARY)
@@ -33,7 +33,7 @@ def unary_operator(machine: Machine, operation: Operation) -> None:
         machine.frame.push(negation(machine, operand))
     else:
         assert isinstance(operation.argument, str)
-        machine.frame.push(operand.unary(machine.tx, operation.argument))
+        machine.deliver(begin_unary(machine.tx, operation.argument, operand))
 
 
 def negation(machine: Machine, operand: Tracker) -> Tracker:
@@ -90,7 +90,7 @@ def membership(machine: Machine, operation: Operation) -> None:
 def subscript(machine: Machine, operation: Operation) -> None:
     """`a[k]`."""
     container, key = machine.frame.pop_many(2)
-    machine.frame.push(container.realize().subscript(machine.tx, key.realize()))
+    machine.deliver(begin_subscript(machine.tx, container, key))
 
 
 @opcode(Kind.STORE_SUBSCRIPT)

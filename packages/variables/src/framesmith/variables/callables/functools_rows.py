@@ -15,6 +15,7 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction, PythonCallable
+from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -25,24 +26,19 @@ from framesmith.variables.polyfills import functools as polyfills
 _CachedFunction = functools._lru_cache_wrapper
 
 
-def _traced(polyfill: object) -> FunctionTracker:
-    assert callable(polyfill)
-    return FunctionTracker(polyfill, Pinned(polyfill, getattr(polyfill, "__name__", "polyfill")))  # type: ignore[arg-type]  # a plain function
-
-
 @CALLABLES.row(functools.reduce)
 def reduce(
     tx: TraceContext, function: Tracker, iterable: Tracker, initial: Tracker | None = None, /
 ) -> Tracker | PendingCall:
     """`functools.reduce`."""
     operands = (function, iterable) if initial is None else (function, iterable, initial)
-    return _traced(polyfills.reduce).bind(tx, operands, {})
+    return traced_form(polyfills.reduce).bind(tx, operands, {})
 
 
 @CALLABLES.row(functools.cmp_to_key)
 def cmp_to_key(tx: TraceContext, mycmp: Tracker) -> Tracker | PendingCall:
     """`functools.cmp_to_key`."""
-    return _traced(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
+    return traced_form(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
 
 
 @CALLABLES.row(functools.update_wrapper)
@@ -57,7 +53,7 @@ def update_wrapper(
     names = _names(assigned, functools.WRAPPER_ASSIGNMENTS)
     if not isinstance(wrapper, NestedFunction) or names is None:
         given = [operand for operand in (assigned, updated) if operand is not None]
-        return _traced(functools.update_wrapper).bind(tx, (wrapper, wrapped, *given), {})
+        return traced_form(functools.update_wrapper).bind(tx, (wrapper, wrapped, *given), {})
     if _names(updated, functools.WRAPPER_UPDATES) != functools.WRAPPER_UPDATES:
         return wrapper.unsupported("functools.update_wrapper with `updated`")
     for name in names:

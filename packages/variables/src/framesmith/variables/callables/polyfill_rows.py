@@ -4,10 +4,8 @@ import bisect as c_bisect
 import collections as c_collections
 import heapq as c_heapq
 from collections.abc import Callable
-from types import FunctionType
 
-from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.polyfills import bisect, collections, heapq
@@ -15,8 +13,7 @@ from framesmith.variables.polyfills import bisect, collections, heapq
 
 def polyfill(original: Callable[..., object], form: Callable[..., object]) -> None:
     """Trace `form` wherever the program calls `original`."""
-    assert isinstance(form, FunctionType)
-    tracker = FunctionTracker(form, Pinned(form, form.__name__))
+    tracker = traced_form(form)
 
     @CALLABLES.row(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:

@@ -1,20 +1,31 @@
 """Rows for the builtins that run over an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Final
+from types import FunctionType, MethodType
+from typing import Final, TypeGuard
 
 from framesmith.variables.builtin_types.iterator_chains import is_none
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import sort_items
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare, known_truth
+from framesmith.variables.polyfills import reductions as polyfills
 
+_BY_KEY: Final = {
+    "min": traced_form(polyfills.minimum),
+    "max": traced_form(polyfills.maximum),
+}
+_PYTHON: Final = (FunctionType, MethodType, functools.partial)
+_SORT_BY: Final = traced_form(polyfills.sort_by)
 SUM: Final[Callable[..., object]] = sum
 
 
@@ -66,7 +77,7 @@ def call_min(
     *others: Tracker,
     key: Tracker | None = None,
     default: Tracker | None = None,
-) -> Tracker:
+) -> Tracker | PendingCall:
     """`min(iterable)`, `min(a, b, ...)`."""
     return _extreme(tx, "min", "<", (first, *others), key, default)
 
@@ -79,7 +90,7 @@ def call_max(
     *others: Tracker,
     key: Tracker | None = None,
     default: Tracker | None = None,
-) -> Tracker:
+) -> Tracker | PendingCall:
     """`max(iterable)`, `max(a, b, ...)`."""
     return _extreme(tx, "max", ">", (first, *others), key, default)
 
@@ -91,22 +102,34 @@ def _extreme(
     operands: Sequence[Tracker],
     key: Tracker | None,
     default: Tracker | None,
-) -> Tracker:
+) -> Tracker | PendingCall:
     if len(operands) > 1 and default is not None:
         message = f"Cannot specify a default for {name}() with multiple positional arguments"
         raise_observed(TypeError, message)
+    if calls_python(key):
+        given = TupleTracker(operands) if len(operands) > 1 else operands[0]
+        otherwise = () if default is None else (default,)
+        return _BY_KEY[name].bind(tx, (given, key, Constant(f"{name}() {EMPTY}"), *otherwise), {})
     items = list(operands) if len(operands) > 1 else unpack(tx, operands[0])
     if not items:
         if default is not None:
             return default
         raise_observed(ValueError, f"{name}() {EMPTY}")
-    best = best_key = None
-    for item in items:
-        value = item if key is None or is_none(key) else key.call(tx, [item], {})
-        if best is None or best_key is None or known_compare(tx, symbol, value, best_key):
+    best, best_key = items[0], _key_of(tx, key, items[0])
+    for item in items[1:]:
+        value = _key_of(tx, key, item)
+        if known_compare(tx, symbol, value, best_key):
             best, best_key = item, value
-    assert best is not None
     return best
+
+
+def calls_python(key: Tracker | None) -> TypeGuard[Tracker]:
+    """Whether a key function may have a frame of its own; those of C are called at once."""
+    return key is not None and key.realize().python_type in _PYTHON
+
+
+def _key_of(tx: TraceContext, key: Tracker | None, item: Tracker) -> Tracker:
+    return item if key is None or is_none(key) else key.call(tx, [item], {})
 
 
 def _empty_message() -> str:
@@ -124,10 +147,20 @@ EMPTY = _empty_message()
 @CALLABLES.row(sorted)
 def call_sorted(
     tx: TraceContext, iterable: Tracker, /, *, key: Tracker | None = None, reverse: Tracker | None = None
-) -> Tracker:
+) -> Tracker | PendingCall:
     """`sorted(iterable, key=, reverse=)`."""
     items = unpack(tx, iterable)
-    function = None if is_none(key) else key
-    descending = reverse is not None and known_truth(tx, reverse)
-    sort_items(tx, items, None if function is None else lambda i: function.call(tx, [i], {}), descending)
+    if calls_python(key):
+        return _SORT_BY.bind(tx, (ListTracker(items), key, reverse or Constant(False)), {})
+    sort_items(
+        tx, items, lambda item: _key_of(tx, key, item), reverse is not None and known_truth(tx, reverse)
+    )
     return ListTracker(items)
+
+
+@CALLABLES.row(polyfills.arranged)
+def call_arranged(tx: TraceContext, items: Tracker, keys: Tracker, reverse: Tracker) -> Tracker:
+    """Items in the order of their keys: the same comparisons as the sort's."""
+    held, by = unpack(tx, items), iter(unpack(tx, keys))
+    sort_items(tx, held, lambda item: next(by), known_truth(tx, reverse))
+    return ListTracker(held)

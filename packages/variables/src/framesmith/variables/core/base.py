@@ -132,6 +132,16 @@ class Tracker(ABC):
         """`other <symbol> self` as the right operand; None stands for NotImplemented."""
         return None
 
+    def begin_special(
+        self, tx: "TraceContext", name: str, args: "Arguments"
+    ) -> "Tracker | PendingCall | None":
+        """Call a special method that is a Python function of the class; None where there is none."""
+        return None
+
+    def operator_method(self, tx: "TraceContext", symbol: str, in_place: bool) -> "Tracker | None":
+        """The bound method of an operator where it is a Python function of the class; it may decline."""
+        return None
+
     def reflects_first(self, tx: "TraceContext", symbol: str, other: "Tracker") -> bool:
         """For an instance of a subclass of the left operand's type: whether its reflected method goes first."""
         return True

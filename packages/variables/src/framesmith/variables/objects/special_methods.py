@@ -21,11 +21,10 @@ from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Ho
 from framesmith.variables.objects.identity import note_hashed, tell_apart
 from framesmith.variables.objects.lookup import Found, find, peek
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
+from framesmith.variables.operations.binary import UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.compare import equal
 from framesmith.variables.operations.truth import truth_of
-
-_UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
 def is_native(found: Found) -> bool:
@@ -250,6 +249,20 @@ class SpecialMethods(Holder):
             return native_binary(tx, symbol, part, other.storage())
         return self._operate(tx, found, other)
 
+    def begin_special(self, tx: TraceContext, name: str, args: Arguments) -> Tracker | PendingCall | None:
+        """Call a special method that is a Python function of the class."""
+        found = self.special(tx, name)
+        if found is None or found.stored is not None or not isinstance(found.value, FunctionType):
+            return None
+        return self.begin_ask(tx, found, args)
+
+    def operator_method(self, tx: TraceContext, symbol: str, in_place: bool) -> Tracker | None:
+        """`__add__` or `__iadd__` and friends, bound, where it is a Python function of the class."""
+        found = self.special(tx, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
+        if found is None or found.stored is not None or not isinstance(found.value, FunctionType):
+            return None
+        return complete(tx, begin_get(tx, found, self))
+
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`__radd__` and friends; not asked between operands of one type."""
         if other.python_type is self.python_type:
@@ -284,7 +297,7 @@ class SpecialMethods(Holder):
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """`__neg__`, `__pos__`, `__invert__`."""
-        found = self.special(tx, _UNARY_METHODS[symbol])
+        found = self.special(tx, UNARY_METHODS[symbol])
         if found is None:
             return self.mistake(f"bad operand type for unary {symbol}: '{{}}'")
         if is_native(found):

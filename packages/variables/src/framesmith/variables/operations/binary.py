@@ -58,6 +58,7 @@ METHODS: Final[dict[str, str]] = {
     "|": "or",
 }
 
+UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 _CONCATENATED = (list, tuple, str, bytes, deque)
 
@@ -67,20 +68,24 @@ def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Trac
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
-    subclass_first = (
-        left.python_type is not right.python_type
-        and issubclass(right.python_type, left.python_type)
-        and right.reflects_first(tx, symbol, left)
-    )
     attempts: list[Callable[[], Tracker | None]] = [
         lambda: left.binary(tx, symbol, right),
         lambda: right.reflected(tx, symbol, left),
     ]
-    for attempt in reversed(attempts) if subclass_first else attempts:
+    for attempt in reversed(attempts) if reflects_first(tx, symbol, left, right) else attempts:
         result = attempt()
         if result is not None:
             return result
     return raise_observed(TypeError, unsupported_operands(symbol, left, right))
+
+
+def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
+    """Whether the right operand is asked first: one of a subclass that overrides the reflected method."""
+    return (
+        left.python_type is not right.python_type
+        and issubclass(right.python_type, left.python_type)
+        and right.reflects_first(tx, symbol, left)
+    )
 
 
 def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:

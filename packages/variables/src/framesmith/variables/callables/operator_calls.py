@@ -1,0 +1,65 @@
+"""Binary operators as calls: where the left operand's class is the user's, its method runs in a frame of its own.
+
+A graph break inside `__add__` then leaves a frame to go on in, as one inside any other function does.
+"""
+
+from typing import Final
+
+from framesmith.guards.sources import Pinned
+from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.operations.binary import (
+    FUNCTIONS,
+    METHODS,
+    UNARY_METHODS,
+    binary,
+    inplace,
+    reflects_first,
+    unsupported_operands,
+)
+from framesmith.variables.polyfills import operators
+
+_OPERATE: Final = traced_form(operators.operate)
+_REFLECTED: Final = {symbol: operators.reflected(symbol, f"__r{name}__") for symbol, name in METHODS.items()}
+
+
+def begin_binary(
+    tx: TraceContext, symbol: str, left: Tracker, right: Tracker, in_place: bool
+) -> Tracker | PendingCall:
+    """`left <symbol> right`, or `left <symbol>= right`."""
+    left, right = left.realize(), right.realize()
+    if in_place or not reflects_first(tx, symbol, left, right):
+        method = left.operator_method(tx, symbol, in_place)
+        if method is not None:
+            rest = FUNCTIONS[symbol] if in_place else _REFLECTED[symbol]
+            return _OPERATE.bind(tx, (method, left, right, tx.wrap(rest, Pinned(rest, symbol))), {})
+    return (inplace if in_place else binary)(tx, symbol, left, right)
+
+
+def begin_subscript(tx: TraceContext, container: Tracker, key: Tracker) -> Tracker | PendingCall:
+    """`container[key]`."""
+    container, key = container.realize(), key.realize()
+    begun = container.begin_special(tx, "__getitem__", (key,))
+    return container.subscript(tx, key) if begun is None else begun
+
+
+def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | PendingCall:
+    """`-operand` and the like."""
+    begun = operand.begin_special(tx, UNARY_METHODS[symbol], ())
+    return operand.unary(tx, symbol) if begun is None else begun
+
+
+def _reflected_row(symbol: str) -> None:
+    @CALLABLES.row(_REFLECTED[symbol])
+    def ask_right(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
+        left, right = left.realize(), right.realize()
+        result = right.reflected(tx, symbol, left)
+        if result is None:
+            return raise_observed(TypeError, unsupported_operands(symbol, left, right))
+        return result
+
+
+for _symbol in METHODS:
+    _reflected_row(_symbol)
