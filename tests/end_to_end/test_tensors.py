@@ -1,7 +1,6 @@
 """Tensors: methods and attributes, views and aliasing, in-place changes, indexing, random numbers, data-dependent values."""
 
 import random
-
 import warnings
 
 import numpy as np
