@@ -73,7 +73,9 @@ import framesmith.variables.polyfills.collections
 import framesmith.variables.polyfills.functools
 import framesmith.variables.polyfills.heapq
 import framesmith.variables.torch_values.arguments
+import framesmith.variables.torch_values.bodies
 import framesmith.variables.torch_values.catalogue
+import framesmith.variables.torch_values.checkpointing
 import framesmith.variables.torch_values.class_attributes
 import framesmith.variables.torch_values.conditionals
 import framesmith.variables.torch_values.disabled
