@@ -1,5 +1,6 @@
 """Gradients: after the graph, inside it, switched off, through in-place changes and views."""
 
+import pytest
 import torch
 from tests.end_to_end.support import check, check_source
 
@@ -212,3 +213,91 @@ def test_gradients_of_several_types_are_clipped():
 
 def test_no_gradient_to_clip():
     check(lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.1), [torch.nn.Parameter(torch.ones(3))])
+
+
+CHECKPOINTS = """
+import functools, torch
+from torch.utils.checkpoint import checkpoint
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
+        self.calls = 0
+
+    def forward(self, x, scale=1.0, **rest):
+        parts = [layer for layer in self.layers]
+        for part in parts:
+            x = part(x)
+        return x * scale, {"a": 1}.get("a"), [x]
+
+    def pair(self, x, scale=1.0):
+        y, _, more = self.forward(x, scale)
+        return y, more
+
+class Counting(Block):
+    def pair(self, x, scale=1.0):
+        self.calls += 1
+        return super().pair(x, scale)
+
+def f(x, block):
+    y = x * 2
+    saved = functools.partial(checkpoint, use_reentrant=False)
+    a, (b,) = saved(functools.partial(block.pair, scale=2.0), y)
+    return a + saved(lambda t, k=1: t.sin() * k + y, b, k=3), saved(lambda t: t, y) is y
+
+def seen(x, block):
+    log = []
+    def note(t):
+        log.append(t.shape)
+        return t * 2
+    return checkpoint(note, x, use_reentrant=False), log
+
+def attention(x, block):
+    def attend(t, p=0.0):
+        t = t.view(1, 1, 4, 3)
+        t = torch.nn.functional.scaled_dot_product_attention(t, t, t, dropout_p=p)
+        return torch.nn.functional.dropout(t + 1, 0.0)
+    return checkpoint(attend, x * 2, use_reentrant=False)
+
+def saved_and_changed(x, block):
+    def attend(t):
+        t = t.view(1, 1, 4, 3)
+        t = torch.nn.functional.scaled_dot_product_attention(t, t, t)
+        t += 1
+        return t * 2
+    return checkpoint(attend, x * 2, use_reentrant=False)
+
+def changed(x, block):
+    y = x * 2
+    return checkpoint(lambda t: t.add_(1) * 2, y, use_reentrant=False), y
+
+def dropout(x, block):
+    return checkpoint(lambda t: torch.nn.functional.dropout(t, 0.5), x * 2, use_reentrant=False)
+
+def args(kind=Block):
+    return torch.ones(4, 3, requires_grad=True), kind()
+"""
+
+
+def test_checkpoints_are_captured():
+    check_source(CHECKPOINTS.replace(", saved(lambda t: t, y) is y", ""), graphs=1, breaks=0)
+
+
+def test_checkpoints_are_captured_for_aot_autograd():
+    source = CHECKPOINTS.replace(", saved(lambda t: t, y) is y", "")
+    check_source(source, breaks=0, backend="aot_eager", tolerance=1e-6)
+
+
+@pytest.mark.parametrize("name", ["f", "seen", "dropout", "changed", "saved_and_changed"])
+def test_checkpoints_that_do_more_than_compute(name):
+    check_source(CHECKPOINTS + f"f = {name}\n")
+
+
+def test_checkpoints_of_what_could_draw_random_numbers_and_does_not():
+    check_source(CHECKPOINTS + "f = attention\n", breaks=0)
+
+
+def test_checkpoints_with_a_count():
+    check_source(CHECKPOINTS + "args.__defaults__ = (Counting,)\n")

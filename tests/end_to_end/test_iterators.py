@@ -159,6 +159,17 @@ def f(x):
 def method(x):
     return x * owner.cached(3) + owner.cached(2)
 
+@functools.lru_cache
+def recipe(owner, shape, kind=int):
+    log.append(shape)
+    return owner, shape, kind
+
+def objects(x):
+    return x * 2, recipe(owner, tuple(x.shape)), recipe(owner, (1, 2), kind=Owner), recipe(Owner, x.shape), len(log)
+
+def unhashable(x):
+    return recipe(owner, [1])
+
 def args():
     return (torch.ones(3),)
 """
@@ -169,7 +180,15 @@ def test_cached_functions_give_the_stored_object():
 
 
 def test_a_cached_method_is_bound():
-    check_source(CACHED_FUNCTIONS + "f = method\n")
+    check_source(CACHED_FUNCTIONS + "f = method\n", breaks=0)
+
+
+def test_cached_functions_of_existing_objects():
+    check_source(CACHED_FUNCTIONS + "f = objects\n", breaks=0)
+
+
+def test_cached_functions_of_what_has_no_hash():
+    check_source(CACHED_FUNCTIONS + "f = unhashable\n")
 
 
 @pytest.mark.parametrize("name", LOOPS)

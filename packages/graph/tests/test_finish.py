@@ -2,10 +2,12 @@
 
 import operator
 
+import pytest
 import torch
 from torch import fx
 
 from framesmith.graph import DynamicDims, GraphOptions, Recorder, example, text, unify, verify
+from framesmith.graph.purity import may_mutate
 from framesmith.guards.sources.roots import Local
 from framesmith.guards.sources.steps import Attribute
 
@@ -186,3 +188,10 @@ def test_sizes_are_inputs_even_after_the_tensor_changed():
     given = [wide if source == X else 5 for source in compiled.inputs]
     assert compiled.call(*given)[0].tolist() == [0, 1, 2, 3, 4]
     assert wide.shape == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("args", "changes"), [((None, 0.5, True), False), ((None, 0.5, True, True), True), ((None, 0.5), False)]
+)
+def test_the_flag_for_working_in_place_is_found_by_its_position(args, changes):
+    assert may_mutate("call_function", torch.nn.functional.dropout, args, {}) is changes

@@ -66,16 +66,21 @@ def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[
 
 def _inplace_flag(target: object, args: Sequence[object]) -> bool:
     # F.relu(x, True): the flag by position
-    return any(arg is True for arg in args) and "inplace" in _parameters(target)
+    return any(arg is True for arg in args) and any(
+        position < len(args) and args[position] is True for position in _inplace_positions(target)
+    )
 
 
 @lru_cache(maxsize=1024)
-def _parameters(target: object) -> frozenset[str]:
+def _inplace_positions(target: object) -> frozenset[int]:
+    """Where the flag stands, in any form of the call."""
     code = getattr(target, "__code__", None)
     if code is not None:
-        return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-    signatures = get_signature_for_torch_op(target) if callable(target) else None
-    return frozenset(name for signature in signatures or () for name in signature.parameters)
+        forms = [code.co_varnames[: code.co_argcount]]
+    else:
+        signatures = get_signature_for_torch_op(target) if callable(target) else None
+        forms = [tuple(signature.parameters) for signature in signatures or ()]
+    return frozenset(form.index("inplace") for form in forms if "inplace" in form)
 
 
 @lru_cache(maxsize=4096)

@@ -77,7 +77,9 @@ import framesmith.variables.polyfills.heapq
 import framesmith.variables.polyfills.operators
 import framesmith.variables.polyfills.reductions
 import framesmith.variables.torch_values.arguments
+import framesmith.variables.torch_values.bodies
 import framesmith.variables.torch_values.catalogue
+import framesmith.variables.torch_values.checkpointing
 import framesmith.variables.torch_values.class_attributes
 import framesmith.variables.torch_values.conditionals
 import framesmith.variables.torch_values.disabled

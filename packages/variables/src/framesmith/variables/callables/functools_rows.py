@@ -8,6 +8,8 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
+import torch
+
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
@@ -17,13 +19,13 @@ from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction, PythonCallable
 from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
-from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.polyfills import functools as polyfills
 
 _CachedFunction = functools._lru_cache_wrapper
+_OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 
 
 @CALLABLES.row(functools.reduce)
@@ -109,9 +111,9 @@ class CachedFunctionTracker(PythonCallable):
     """A function under `lru_cache` or `cache`.
 
     The cache is state that outlives the call, and a hit gives the very object that was stored. So the call is not
-    traced: with constants for arguments it is made for real, and its result is a value that is read by making the
-    same call again. While changes wait to be replayed, that is right only for a hit, which runs no code that could
-    see them: a miss breaks the graph, as long as it is one. Any other call breaks the graph.
+    traced: with constants and existing objects for arguments it is made for real, and its result is a value that is
+    read by making the same call again. While changes wait to be replayed, that is right only for a hit, which runs no
+    code that could see them: a miss breaks the graph, as long as it is one. Any other call breaks the graph.
     """
 
     def __init__(self, value: Callable[..., object], source: Source) -> None:
@@ -124,12 +126,9 @@ class CachedFunctionTracker(PythonCallable):
         return _CachedFunction
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The stored result, or the real call of what gives a literal."""
-        operands = [argument.realize() for argument in (*args, *kwargs.values())]
-        if not all(isinstance(operand, Constant) for operand in operands):
-            return self.unsupported("calling it: its cache is not modelled")
-        positional = tuple(argument.as_python_constant() for argument in args)
-        keywords = {name: argument.as_python_constant() for name, argument in kwargs.items()}
+        """The stored result, or that of the real call."""
+        positional = [self._known(tx, argument.realize()) for argument in args]
+        keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
         here = Pinned(self.value, self.describe())
         call = _Again(positional, keywords)
         if tx.mutations.changed() and not call.is_stored(self.value):
@@ -143,6 +142,26 @@ class CachedFunctionTracker(PythonCallable):
         if not call.is_stored(self.value):
             return self.unsupported("calling it: its cache does not keep the result")
         return tx.wrap(result, CallResult(here, call))
+
+    def _known(self, tx: TraceContext, argument: Tracker) -> object:
+        """An argument that the cache can compare: a constant, or an existing object, guarded by identity."""
+        value = getattr(argument, "value", None)
+        if argument.is_python_constant():
+            value = argument.as_python_constant()
+        elif (
+            value is None
+            or isinstance(value, _OF_THE_GRAPH)
+            or argument.source is None
+            or tx.mutations.is_changed(argument)
+        ):
+            return self.unsupported(f"calling it with {argument.describe()}")
+        else:
+            tx.guard(argument, Identical(value))
+        try:
+            hash(value)
+        except TypeError:
+            return self.unsupported(f"calling it with {argument.describe()}")
+        return value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """What `update_wrapper` put there: `__wrapped__`, `__name__` ..."""

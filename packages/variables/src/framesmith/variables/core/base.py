@@ -6,6 +6,7 @@ together. No concrete tracker lives here.
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import NoReturn, Protocol, final
@@ -267,12 +268,25 @@ class MutationLog:
     def __init__(self) -> None:
         self.version = 0
         self._changed: dict[int, Tracker] = {}
+        self._watching: list[list[Tracker]] = []
 
     def note(self, tracker: Tracker) -> None:
         """Record that `tracker` is about to change."""
         self.version += 1
+        for noted in self._watching:
+            noted.append(tracker)
         if tracker.source is not None:
             self._changed.setdefault(id(tracker), tracker)
+
+    @contextmanager
+    def watched(self) -> Iterator[list[Tracker]]:
+        """Everything that is changed while the `with` block runs, in a list; what is made there counts too."""
+        noted: list[Tracker] = []
+        self._watching.append(noted)
+        try:
+            yield noted
+        finally:
+            self._watching.pop()
 
     def changed(self) -> tuple[Tracker, ...]:
         """Existing objects that the entry must bring up to date, in order of first change."""

@@ -4,20 +4,16 @@ A branch that does more than compute tensors (a side effect, a change of an oper
 other branch) breaks the graph, so that torch itself says what is wrong with it.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Sequence
 
 import torch
 
-from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register, unify
+from framesmith.graph import BreakKind, GraphBreak, register, unify
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker
-from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.torch_values.bodies import Body, rebuild, structure, trace_body
 from framesmith.variables.torch_values.results import call_node, wrap_result
 from framesmith.variables.torch_values.symbolic import SymbolicNumber
 from framesmith.variables.torch_values.tensors import TensorTracker
@@ -33,16 +29,6 @@ BRANCH_KIND = register(
 )
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A traced branch: its recording, its result, and the tensors in it."""
-
-    body: NestedRecording
-    result: Tracker
-    outputs: tuple[TensorTracker, ...]
-
-
 @CALLABLES.row(torch.cond)
 def cond(
     tx: TraceContext, pred: Tracker, true_fn: Tracker, false_fn: Tracker, operands: Tracker | None = None
@@ -55,57 +41,23 @@ def cond(
     given = [] if operands is None else unpack(tx, operands)
     marker = tx.graph.marker()
     try:
-        return _record(tx, pred, [_trace(tx, function, given) for function in (true_fn, false_fn)])
+        bodies = [trace_body(tx, function, given, {}, BRANCH_KIND) for function in (true_fn, false_fn)]
+        return _record(tx, pred, bodies)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
 
 
-def _trace(tx: TraceContext, function: Tracker, operands: Sequence[Tracker]) -> Branch:
-    """Run one branch into a nested graph."""
-    before = (tx.mutations.version, tx.ambient.version)
-    with tx.graph.subgraph() as body:
-        try:
-            result = complete(tx, function.begin_call(tx, list(operands), {})).realize()
-        except ObservedException:
-            raise GraphBreak(BRANCH_KIND, "the branch raises an exception") from None
-        outputs = tuple(_tensors(result))
-        for output in outputs:
-            output.graph_node(tx)
-    if (tx.mutations.version, tx.ambient.version) != before:
-        raise GraphBreak(BRANCH_KIND, "the branch has side effects")
-    return Branch(body, result, outputs)
-
-
-def _tensors(result: Tracker) -> list[TensorTracker]:
-    if isinstance(result, TensorTracker):
-        return [result]
-    if isinstance(result, TupleTracker | ListTracker) and result.python_type in (tuple, list):
-        return [tensor for item in result.items for tensor in _tensors(item.realize())]
-    raise GraphBreak(BRANCH_KIND, f"the branch gives a {result.describe()}")
-
-
-def _structure(result: Tracker) -> object:
-    if isinstance(result, TupleTracker | ListTracker):
-        return (result.python_type, *[_structure(item.realize()) for item in result.items])
-    return None
-
-
-def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[Branch]) -> Tracker:
+def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[Body]) -> Tracker:
     first, second = branches
-    if _structure(first.result) != _structure(second.result):
+    if structure(first.result) != structure(second.result):
         raise GraphBreak(BRANCH_KIND, "the branches give different structures")
-    lifted = unify([branch.body for branch in branches])
-    operands = [example(node) for node in lifted]
+    lifted = unify([branch.recording for branch in branches])
     for branch in branches:
-        if any(output.fake is operand for output in branch.outputs for operand in operands):
-            raise GraphBreak(BRANCH_KIND, "a branch returns an operand")
-        if any(
-            node.meta.get("framesmith_impure") for node in branch.body.body.order if node.op != "placeholder"
-        ):
-            raise GraphBreak(BRANCH_KIND, "a branch changes a tensor")
+        branch.check_outputs(lifted)
+        branch.check_changes()
     graphs = [
-        branch.body.finish([output.graph_node(tx) for output in branch.outputs], name=name)
+        branch.recording.finish(branch.output_nodes(tx), name=name)
         for branch, name in zip(branches, ("true_branch", "false_branch"), strict=True)
     ]
     node = call_node(
@@ -115,13 +67,4 @@ def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[Branch]) -
     )
     results = wrap_result(tx, node)
     assert isinstance(results, TupleTracker)
-    return _rebuild(first.result, iter(results.items))
-
-
-def _rebuild(result: Tracker, values: Iterator[Tracker]) -> Tracker:
-    """The structure of a branch's result, with the values that the operator gives."""
-    if isinstance(result, TensorTracker):
-        return next(values)
-    assert isinstance(result, TupleTracker | ListTracker)
-    items = [_rebuild(item.realize(), values) for item in result.items]
-    return TupleTracker(items) if isinstance(result, TupleTracker) else ListTracker(items)
+    return rebuild(first.result, iter(results.items))

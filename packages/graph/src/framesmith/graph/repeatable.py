@@ -1,0 +1,45 @@
+"""Whether a nested graph gives the same when it runs twice, as that of a checkpoint does."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import fx
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+@final
+class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's modes have no types
+    """Sees the operators behind what a program calls: `F.dropout(x, 0.0)` draws nothing, whatever its name says."""
+
+    drawn = False
+
+    def __torch_dispatch__(
+        self,
+        func: torch._ops.OpOverload,
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
+        """Run it and note whether it draws random numbers."""
+        if torch.Tag.nondeterministic_seeded in func.tags and not _drops_nothing(func, args, kwargs or {}):
+            self.drawn = True
+        result: object = func(*args, **(kwargs or {}))
+        return result
+
+
+def _drops_nothing(func: torch._ops.OpOverload, args: Sequence[object], kwargs: dict[str, object]) -> bool:
+    """Whether the operator is an attention without dropout."""
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.name == "dropout_p":
+            given = args[position] if position < len(args) else kwargs.get("dropout_p", 0.0)
+            return given == 0.0
+    return False
+
+
+def draws_random_numbers(module: fx.GraphModule, operands: Sequence[object]) -> bool:
+    """Whether the graph draws random numbers; it is run on the examples given, and must not change them."""
+    watch = _Watch()  # type: ignore[no-untyped-call]  # torch's modes have no types
+    with watch:
+        module(*operands)
+    return watch.drawn

@@ -1,0 +1,115 @@
+"""The body of a higher-order operator: a Python function traced into a nested graph, from tensors to tensors.
+
+What `torch.cond` and checkpointing have in common. A body that does more than compute (a side effect, a change of a
+tensor, an operand given back) breaks the graph with the kind that the operator has for it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from torch import fx
+
+from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core import Constant, Lazy, TraceContext, Tracker
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A traced body: its recording, its result, the tensors in it, and the kind of its graph breaks."""
+
+    recording: NestedRecording
+    result: Tracker
+    outputs: tuple[TensorTracker, ...]
+    kind: BreakKind
+
+    def check_outputs(self, operands: Sequence[fx.Node]) -> None:
+        """Break the graph for a body that gives an operand back."""
+        given = [example(node) for node in operands]
+        if any(output.fake is operand for output in self.outputs for operand in given):
+            raise GraphBreak(self.kind, "it returns an operand")
+
+    def check_changes(self) -> None:
+        """Break the graph for a body that changes a tensor."""
+        inside = (node for node in self.recording.body.order if node.op != "placeholder")
+        if any(node.meta.get("framesmith_impure") for node in inside):
+            raise GraphBreak(self.kind, "it changes a tensor")
+
+    def output_nodes(self, tx: TraceContext) -> list[fx.Node]:
+        """The nodes of the tensors in the result."""
+        return [output.graph_node(tx) for output in self.outputs]
+
+
+def trace_body(
+    tx: TraceContext,
+    function: Tracker,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+    kind: BreakKind,
+    *,
+    constants: bool = False,
+) -> Body:
+    """Run a function into a nested graph; `constants` says that there may be some beside the tensors in its result."""
+    switches = tx.ambient.version
+    outside = _reachable([function, *args, *kwargs.values(), *tx.mutations.changed()])
+    with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
+        try:
+            result = complete(tx, function.begin_call(tx, list(args), kwargs)).realize()
+        except ObservedException:
+            raise GraphBreak(kind, "it raises an exception") from None
+        outputs = tuple(_tensors(result, kind, constants))
+        for output in outputs:
+            output.graph_node(tx)
+    if tx.ambient.version != switches or any(one.source is not None or one in outside for one in noted):
+        raise GraphBreak(kind, "it has side effects")
+    return Body(recording, result, outputs, kind)
+
+
+def _reachable(roots: Sequence[Tracker]) -> set[Tracker]:
+    """Every tracker that the body can get hold of, as long as it does not make it: it must not change one of these."""
+    found: set[Tracker] = set()
+    waiting = list(roots)
+    while waiting:
+        tracker = waiting.pop()
+        if isinstance(tracker, Lazy):
+            if not tracker.is_realized:
+                continue
+            tracker = tracker.realize()
+        if tracker not in found:
+            found.add(tracker)
+            waiting += tracker.children()
+    return found
+
+
+def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTracker]:
+    if isinstance(result, TensorTracker):
+        return [result]
+    if isinstance(result, TupleTracker | ListTracker) and result.python_type in (tuple, list):
+        return [tensor for item in result.items for tensor in _tensors(item.realize(), kind, constants)]
+    if constants and isinstance(result, Constant):
+        return []
+    raise GraphBreak(kind, f"it gives a {result.describe()}")
+
+
+def structure(result: Tracker) -> object:
+    """How a result is put together, for comparing two of them."""
+    if isinstance(result, TupleTracker | ListTracker):
+        return (result.python_type, *[structure(item.realize()) for item in result.items])
+    return None
+
+
+def rebuild(result: Tracker, values: Iterator[Tracker]) -> Tracker:
+    """The structure of a body's result, with the values that the operator gives."""
+    if isinstance(result, TensorTracker):
+        return next(values)
+    if isinstance(result, Constant):
+        return result
+    assert isinstance(result, TupleTracker | ListTracker)
+    items = [rebuild(item.realize(), values) for item in result.items]
+    return TupleTracker(items) if isinstance(result, TupleTracker) else ListTracker(items)

@@ -1,0 +1,58 @@
+"""`torch.utils.checkpoint.checkpoint`: the function becomes a nested graph that the backward pass runs again.
+
+Only what is the same when it is run twice is captured; anything else breaks the graph, and runs natively.
+"""
+
+import torch
+import torch.utils.checkpoint
+from torch._higher_order_ops.wrap import tag_activation_checkpoint
+
+from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.graph.repeatable import draws_random_numbers
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.torch_values.bodies import rebuild, trace_body
+from framesmith.variables.torch_values.results import call_node, wrap_result
+
+CHECKPOINT_KIND = register(
+    BreakKind(
+        "unsupported-checkpoint",
+        "a checkpointed function that is more than a computation on tensors",
+        "Its graph runs once more in the backward pass: it may neither have side effects, nor change a tensor, nor draw "
+        "random numbers (dropout), and has to give new tensors. Options other than use_reentrant=False are not captured.",
+        "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
+    )
+)
+_OPTIONS = frozenset({"context_fn", "determinism_check", "debug", "early_stop"})
+
+
+@CALLABLES.row(torch.utils.checkpoint.checkpoint)
+def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`checkpoint(function, *args, use_reentrant=False, **kwargs)`.
+
+    Whether the state of the random numbers is kept does not matter, as none are drawn.
+    """
+    reentrant = kwargs.pop("use_reentrant", None)
+    kwargs.pop("preserve_rng_state", None)
+    if not isinstance(reentrant, Constant) or reentrant.value is not False:
+        raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not False")
+    given = _OPTIONS.intersection(kwargs)
+    if given:
+        raise GraphBreak(CHECKPOINT_KIND, f"the option {min(given)} is given")
+    marker = tx.graph.marker()
+    try:
+        body = trace_body(tx, function, args, kwargs, CHECKPOINT_KIND, constants=True)
+        if not body.outputs:
+            raise GraphBreak(CHECKPOINT_KIND, "it gives no tensor")
+        body.check_outputs(body.recording.lifted)
+        body.check_changes()  # not even of its own: backward may be in need of what was there before
+        graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
+        if draws_random_numbers(graph.module, [example(node) for node in graph.lifted]):
+            raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
+        node = call_node(tx, tag_activation_checkpoint, (graph.node, *graph.lifted))
+    except GraphBreak:
+        tx.graph.rollback(marker)
+        raise
+    results = wrap_result(tx, node)
+    assert isinstance(results, TupleTracker)
+    return rebuild(body.result, iter(results.items))
