@@ -400,3 +400,34 @@ def test_loop_with_many_exceptions():
         return x, bad
 
     check(f, X, ["a", "b", "a", "c"])
+
+
+def unbound_cell(x):
+    print("break")
+    if x is None:
+        later = 1
+    return later + (lambda: later)()
+
+
+def unbound_cell_of_an_inlined_function(x):
+    def g():
+        items = items + [x]  # noqa: F823
+        return lambda: items
+
+    return g()
+
+
+def unbound_cell_in_a_handler(x):
+    try:
+        raise KeyError(1)
+    except KeyError:
+        if x is None:
+            later = 1
+        return later + (lambda: later)()
+
+
+@pytest.mark.parametrize(
+    "function", [unbound_cell, unbound_cell_of_an_inlined_function, unbound_cell_in_a_handler]
+)
+def test_a_variable_with_a_cell_is_a_local_one_where_it_is_bound(function):
+    check(function, X)
