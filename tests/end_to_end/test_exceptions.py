@@ -440,3 +440,34 @@ def test_a_condition_that_raises_reaches_the_handler():
 
 def test_a_condition_that_raises_in_a_callee_shows_its_frame():
     check_source(CONDITIONS_THAT_RAISE + "def f(x):\n    return ask(x * 2)\n")
+
+
+def unbound_cell(x):
+    print("break")
+    if x is None:
+        later = 1
+    return later + (lambda: later)()
+
+
+def unbound_cell_of_an_inlined_function(x):
+    def g():
+        items = items + [x]  # noqa: F823
+        return lambda: items
+
+    return g()
+
+
+def unbound_cell_in_a_handler(x):
+    try:
+        raise KeyError(1)
+    except KeyError:
+        if x is None:
+            later = 1
+        return later + (lambda: later)()
+
+
+@pytest.mark.parametrize(
+    "function", [unbound_cell, unbound_cell_of_an_inlined_function, unbound_cell_in_a_handler]
+)
+def test_a_variable_with_a_cell_is_a_local_one_where_it_is_bound(function):
+    check(function, X)

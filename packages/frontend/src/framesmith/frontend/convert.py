@@ -207,7 +207,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped) -> list[str]:
         return exit_.finished(end.value)
     if end.here:
         return exit_.here()
-    return exit_.to_the_end() if end.to_the_end else exit_.natively()
+    return exit_.to_the_end(end.raised) if end.to_the_end else exit_.natively()
 
 
 def run_natively(

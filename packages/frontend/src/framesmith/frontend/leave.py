@@ -70,13 +70,14 @@ class Exit:
         """Return a value."""
         return [f"return {self._writer.value(value)}"]
 
-    def to_the_end(self) -> list[str]:
-        """Hand the frames as they stand to the native continuation."""
+    def to_the_end(self, raised: Tracker | None = None) -> list[str]:
+        """Hand the frames as they stand to the native continuation; it begins by raising, if there is something to."""
         frames = self._machine.frames
         layouts = [layout_of(frame, frame.index) for frame in frames[:-1]]
         layouts.append(layout_of(frames[-1], frames[-1].current))
-        point = Point(tuple(layouts))
+        point = Point(tuple(layouts), raised is not None)
         values = [self._writer.value(value) for value in state_of(point, frames)]
+        values += [] if raised is None else [self._writer.value(raised)]
         return [f"return {self._ways.go_natively(self._writer, point, self._namespaces(), values)}"]
 
     def here(self) -> list[str]:

@@ -41,12 +41,13 @@ class Stopped:
 
     `reason` is the graph break; `to_the_end` says that the frames go on natively to their end, since an
     exception is about to leave them. `here`: nothing has to run; the frames go on where they stand, without
-    what they have let go of.
+    what they have let go of. `raised` is an exception that the operation would not raise natively in the same form.
     """
 
     reason: GraphBreak | None
     to_the_end: bool
     here: bool = False
+    raised: Tracker | None = None
 
 
 @final
@@ -220,6 +221,7 @@ class Translator:
         self._steps += 1
         if self._stop is not None and self._steps == self._stop.step:
             return self._stopped_as_planned(frame)
+        unbound: ObservedException | None = None
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
             self._execute(frame)
@@ -227,7 +229,7 @@ class Translator:
         except ObservedException as error:
             if self._is_caught():
                 return self._go_to_handler(error, frame)
-            end = Stopped(None, True)
+            end, unbound = Stopped(None, True), self._unbound(error, frame)
         except GraphBreak as reason:
             end = Stopped(forgetful(reason), False)
         except FakeFailure as failure:
@@ -239,7 +241,18 @@ class Translator:
         frame.stack[:] = stack
         frame.index = frame.current
         machine.handled = handled
+        if unbound is not None:
+            self._settle_context(unbound)
+            self._note_passage(unbound, frame)
+            return Stopped(None, True, raised=unbound.exception)
         return end
+
+    def _unbound(self, error: ObservedException, frame: Frame) -> ObservedException | None:
+        """An exception about an unbound variable is handed over: in a continuation the variables with cells are free
+        variables, and reading one would be a NameError."""
+        kind = error.exception.python_type
+        is_own = self.machine.frames[-1] is frame and issubclass(kind, UnboundLocalError)
+        return error if is_own else None
 
     def _go_to_handler(self, error: ObservedException, frame: Frame) -> Stopped | None:
         """Unwind; where that cannot be traced, trace again and go on natively from the operation that raised."""
