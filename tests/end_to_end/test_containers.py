@@ -8,6 +8,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 X = torch.tensor([-1.5, 0.25, 2.0])
 
 
@@ -405,3 +407,70 @@ def test_loop_over_a_growing_list():
         return items
 
     check(f, X, [1])
+
+
+def graphs_of(function, *args):
+    """How many graphs two calls make together."""
+    made = []
+
+    def backend(module, inputs):
+        made.append(module)
+        return module.forward
+
+    compiled = frontend.compile(function, backend=backend)
+    compiled(*args)
+    compiled(*args)
+    return len(made)
+
+
+def collects(x, count):
+    found, seen, names = [], [], []
+    for i in range(count):
+        x = x.sin()
+        print("round", i)
+        found.append(x)
+        seen += [i, i + 1]
+        names.extend([str(count)])
+    return found, seen, names
+
+
+def collects_and_looks(x, items):
+    alias = items
+    items.append(x)
+    print("break")
+    alias.append(x + 1)
+    items.append(len(items))
+    alias.append(items[0] is alias[0])
+    return items, items is alias, items[-2]
+
+
+def makes_modules(x, count):
+    torch.manual_seed(0)
+    for layer in [torch.nn.Linear(3, 3) for _ in range(count)]:
+        x = layer(x)
+        print("layer")
+    return x
+
+
+def greets(x, names):
+    for name in names:
+        x = x + 1
+        print("hello", name)
+    return x
+
+
+@pytest.mark.parametrize("function", [collects, makes_modules])
+def test_a_loop_that_collects_compiles_a_fixed_number_of_times(function):
+    check(function, X, 4)
+    assert graphs_of(function, X, 6) == graphs_of(function, X, 30)
+
+
+def test_what_is_only_printed_is_not_guarded():
+    check(greets, X, ["a", "b", "c"])
+    names = [f"name {number}" for number in range(30)]
+    assert graphs_of(greets, X, names) == graphs_of(greets, X, names[:5])
+
+
+@pytest.mark.parametrize("items", [[], [1], [X, 2]])
+def test_a_list_that_is_appended_to_and_then_read(items):
+    check(collects_and_looks, X, items)

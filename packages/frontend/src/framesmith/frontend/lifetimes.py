@@ -77,7 +77,7 @@ def reachable(values: Iterable[Tracker]) -> dict[int, Tracker]:
             tracker = tracker.realize()
         if id(tracker) not in seen:
             seen[id(tracker)] = tracker
-            todo += tracker.children()
+            todo += tracker.known_children()
     return seen
 
 

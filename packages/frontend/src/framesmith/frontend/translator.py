@@ -16,6 +16,7 @@ from framesmith.frontend.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
+from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded
 from framesmith.variables.core import Constant, ObservedException, PendingCall, TraceContext, Tracker
@@ -24,6 +25,7 @@ from framesmith.variables.objects.exceptions import ExceptionTracker
 CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 
 MAXIMUM_NESTING = 24
+VALUES = (EqualTo, LengthIs, KeysAre)
 
 
 @final
@@ -222,6 +224,7 @@ class Translator:
         if self._stop is not None and self._steps == self._stop.step:
             return self._stopped_as_planned(frame)
         unbound: ObservedException | None = None
+        known = machine.tx.guards.mark()
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
             self._execute(frame)
@@ -236,7 +239,7 @@ class Translator:
             end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
         del machine.frames[depth:]
         machine.outcome = None
-        if self._state() != state:
+        if self._state() != state or (end.reason is not None and self._has_read_values(known)):
             raise Restart(Stop(self._steps, frame.code, frame.current, end))
         frame.stack[:] = stack
         frame.index = frame.current
@@ -246,6 +249,10 @@ class Translator:
             self._note_passage(unbound, frame)
             return Stopped(None, True, raised=unbound.exception)
         return end
+
+    def _has_read_values(self, known: int) -> bool:
+        """Whether guards on values were added since: an operation that runs natively takes any value."""
+        return any(isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known))
 
     def _unbound(self, error: ObservedException, frame: Frame) -> ObservedException | None:
         """An exception about an unbound variable is handed over: in a continuation the variables with cells are free

@@ -1,5 +1,6 @@
 """Guards and the set of them an entry rests on. No text is generated here."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import final
@@ -90,6 +91,10 @@ class GuardSet:
     def mark(self) -> int:
         """Where the set stands, for `rollback`."""
         return len(self._guards)
+
+    def since(self, mark: int) -> Iterator[Guard]:
+        """The guards added after the mark."""
+        return itertools.islice(self._guards.values(), mark, None)
 
     def rollback(self, mark: int) -> None:
         """Forget the guards added since the mark."""

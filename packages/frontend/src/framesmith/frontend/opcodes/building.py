@@ -71,8 +71,7 @@ def list_append(machine: Machine, operation: Operation) -> None:
     """Append in a comprehension."""
     value = machine.frame.pop()
     target = below(machine, operation, ListTracker)
-    machine.tx.mutations.note(target)
-    target.items.append(value)
+    target.append(machine.tx, value)
 
 
 @opcode(Kind.SET_ADD)

@@ -15,7 +15,7 @@ NONE = Constant(None)
 @CALLABLES.row(list.append)
 def list_append(tx: TraceContext, self: ListTracker, item: Tracker, /) -> Tracker:
     """`self.append(item)`."""
-    self.change(tx).append(item)
+    self.append(tx, item)
     return NONE
 
 

@@ -30,7 +30,11 @@ STORE: Final[Callable[..., None]] = operator.setitem
 
 @final
 class ListTracker(Tracker):
-    """A list. Invariant: `items` is the state in the trace; an existing list is guarded by type and length."""
+    """A list. Invariant: `items` is the state in the trace; an existing list is guarded by type.
+
+    An existing list is unread until something asks for its items: then its length is guarded. What is appended before
+    does not ask, so that a loop that collects results is one entry whatever it has collected.
+    """
 
     def __init__(
         self,
@@ -38,12 +42,22 @@ class ListTracker(Tracker):
         source: Source | None = None,
         kind: type = list,
         value: list[object] | None = None,
+        read: Callable[[], list[Tracker]] | None = None,
     ) -> None:
-        self.items = list(items)
+        self._items = list(items)
+        self._read = read
         self.source = source
         self.kind = kind
         self.value = value
         self._visiting = False
+
+    @property
+    def items(self) -> list[Tracker]:
+        """All of them; one list for the life of the tracker."""
+        if self._read is not None:
+            read, self._read = self._read, None
+            self._items[:0] = read()
+        return self._items
 
     @property
     def python_type(self) -> type:
@@ -68,6 +82,11 @@ class ListTracker(Tracker):
         """The items, about to be changed."""
         tx.mutations.note(self)
         return self.items
+
+    def append(self, tx: TraceContext, item: Tracker) -> None:
+        """One more item; nobody asks how many there are."""
+        tx.mutations.note(self)
+        self._items.append(item)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods."""
@@ -150,14 +169,16 @@ class ListTracker(Tracker):
         """Append what an iterable gives; each item arrives before the next is asked for."""
         iterable = iterable.realize()
         if isinstance(iterable, ListTracker):
-            self.change(tx).extend(tuple(iterable.items))
+            given = tuple(iterable.items)
+            tx.mutations.note(self)
+            self._items.extend(given)
             return
         iterator = iterable.iterate(tx)
         tx.mutations.note(self)
-        limit = len(self.items) + MOST_ITEMS
+        limit = len(self._items) + MOST_ITEMS
         while (item := iterator.advance(tx)) is not None:
-            self.change(tx).append(item)
-            if len(self.items) > limit:
+            self.append(tx, item)
+            if len(self._items) > limit:
                 raise GraphBreak(UNKNOWN_ITERATOR, f"{iterable.describe()} gave more than {MOST_ITEMS} items")
 
     def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
@@ -180,6 +201,10 @@ class ListTracker(Tracker):
         """The items."""
         return iter(self.items)
 
+    def known_children(self) -> Iterator[Tracker]:
+        """The items as far as they were looked at."""
+        return iter(self._items)
+
     def reconstruct(self, writer: Writer) -> str:
         """A display; a list that holds itself is made empty and filled."""
         if not reaches_itself(self):
@@ -189,9 +214,13 @@ class ListTracker(Tracker):
         return name
 
     def replay(self, writer: Writer) -> None:
-        """Replace all items, without calling an override of a subclass."""
+        """Replace all items, or append to those that nobody read, without calling an override of a subclass."""
         assert self.source is not None
         place = writer.load(self.source)
+        if self._read is not None:
+            extend = writer.constant(list.extend, "list_extend")
+            writer.statement(f"{extend}({place}, {self._display(writer)})")
+            return
         if self.kind is list:
             writer.statement(f"{place}[:] = {self._display(writer)}")
         else:
@@ -201,7 +230,7 @@ class ListTracker(Tracker):
             )
 
     def _display(self, writer: Writer) -> str:
-        return f"[{', '.join([writer.value(item) for item in self.items])}]"
+        return f"[{', '.join([writer.value(item) for item in self._items])}]"
 
 
 @WRAP_RULES.exact(list)
@@ -214,10 +243,12 @@ def wrap_list(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 def list_storage(tx: TraceContext, value: list[object], source: Source, kind: type) -> ListTracker:
     """The list part of an existing list or instance of a subclass, whose type is guarded already."""
-    tx.guard(source, LengthIs(len(value)))
-    items = list.__iter__(value)
-    members = [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)]
-    return ListTracker(members, source, kind, value)
+
+    def read() -> list[Tracker]:
+        tx.guard(source, LengthIs(list.__len__(value)))
+        return [lazy(tx, item, Item(source, index)) for index, item in enumerate(list.__iter__(value))]
+
+    return ListTracker((), source, kind, value, read)
 
 
 def new_list(value: object) -> ListTracker:

@@ -184,6 +184,10 @@ class Tracker(ABC):
         return iter(())
 
     # -- errors ------------------------------------------------------------------------------------
+    def known_children(self) -> "Iterator[Tracker]":
+        """The children without a look at what nobody has read of an existing object."""
+        return self.children()
+
     def unsupported(self, doing: str) -> NoReturn:
         """Break the graph, naming this value and what was asked of it."""
         raise GraphBreak(UNSUPPORTED_VALUE, f"{self.describe()} does not support {doing} while tracing")
