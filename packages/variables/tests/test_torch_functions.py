@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import from_python
 
@@ -64,7 +65,9 @@ def operand(trace, value):
         return getattr(trace, value)
     if isinstance(value, list | tuple):
         built = from_python(type(value)())
-        built.items = type(built.items)(operand(trace, item) for item in value)
+        if isinstance(value, list):
+            return ListTracker([operand(trace, item) for item in value])
+        built.items = tuple(operand(trace, item) for item in value)
         return built
     return from_python(value)
 
