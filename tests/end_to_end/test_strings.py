@@ -4,6 +4,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 X = torch.tensor([-1.5, 0.25, 2.0])
 
 
@@ -119,3 +121,70 @@ def test_tensor_in_a_string():
 
 def test_string_of_an_item():
     check(lambda x: f"{x.sum().item():.3f}", X)
+
+
+def reports(x, count):
+    total, lines = 0.0, []
+    for step in range(count):
+        x = x.sin()
+        loss = x.sum().item()
+        total += loss
+        print(f"step {step}: {loss:.3f} {total / (step + 1)!r:>30} {step!s}")
+        line = f"{step:>4d}|{loss:8.2f}"
+        lines.append(line)
+        lines.append(line.strip() + f"{len(line)}")
+    return x, lines
+
+
+def announces(x, count):
+    for step in range(count):
+        x = x.sin()
+        print(f"step {step}: {x.sum().item():.3f} {step + 1!s}")
+    return x
+
+
+def keeps(x, n, names):
+    key = f"n{n}"
+    names[key] = names.get(key, 0) + 1
+    other = f"{n}"
+    same = other == "3", key in names, {f"{n:03d}": x}, f"{n:>{n + 1}}", hash(other) == hash(str(n))
+    try:
+        f"{n:zz}"
+    except ValueError as error:
+        return x + n, names, same, str(error)
+
+
+def late(x, n):
+    text = f"{n} {x.shape[0]}"
+    n += 1
+    return text, f"{text}-{n}", [text], x * n
+
+
+def test_texts_of_numbers_that_change():
+    check(reports, X, 3)
+    check(keeps, X, 3, {})
+    check(late, X, 5)
+
+
+def test_numbers_that_are_only_printed_make_no_graphs():
+    made = []
+
+    def backend(module, inputs):
+        made.append(module)
+        return module.forward
+
+    compiled = frontend.compile(announces, backend=backend)
+    compiled(X, 4)
+    compiled(X, 5)
+    first = len(made)
+    compiled(X, 40)
+    assert len(made) == first
+
+
+@pytest.mark.parametrize("numbers", [(1, 2, 3, 4), (1.5, 2, True, 4.0)])
+def test_texts_over_several_calls(numbers):
+    compiled = frontend.compile(late, backend="eager")
+    for number in numbers:
+        expected, found = late(X, number), compiled(X, number)
+        assert found[:3] == expected[:3]
+        assert torch.equal(found[3], expected[3])

@@ -29,6 +29,7 @@ import framesmith.variables.callables.attribute_functions
 import framesmith.variables.callables.builtin_functions
 import framesmith.variables.callables.builtin_methods
 import framesmith.variables.callables.constructors
+import framesmith.variables.callables.deferred_text
 import framesmith.variables.callables.functions
 import framesmith.variables.callables.functools_rows
 import framesmith.variables.callables.generators

@@ -1,5 +1,6 @@
 """Building and filling containers, strings and formatted values; unpacking."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -14,8 +15,9 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
 from framesmith.variables.callables.functions import complete
-from framesmith.variables.core import CALLABLES, Constant, Lazy, Tracker, fold, raise_observed
+from framesmith.variables.core import CALLABLES, Constant, Tracker, fold, raise_observed
 
 Bind = Callable[[object, str], str]
 T = TypeVar("T", bound=Tracker)
@@ -160,11 +162,13 @@ def list_to_tuple(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.BUILD_STRING)
 def build_string(machine: Machine, operation: Operation) -> None:
-    """An f-string from its parts; a part that changes from call to call is joined natively."""
+    """An f-string from its parts."""
     parts = machine.frame.pop_many(count(operation))
-    if any(isinstance(part, Lazy) and not part.is_realized for part in parts):
-        raise GraphBreak(UNSUPPORTED_VALUE, "an f-string with a part that was computed natively")
-    machine.frame.push(fold(machine.tx, lambda *texts: "".join(texts), parts))
+
+    def now() -> Tracker:
+        return fold(machine.tx, lambda *texts: "".join(texts), parts)
+
+    machine.frame.push(deferred_join(machine.tx, parts, now))
 
 
 @opcode(Kind.FORMAT_VALUE)
@@ -183,7 +187,11 @@ def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     """`format(value, spec)`."""
     row = CALLABLES.find(format)
     assert row is not None
-    return complete(machine.tx, row.begin(machine.tx, (value, spec), {}))
+    text = spec.as_python_constant() if isinstance(spec, Constant) else None
+    begin = functools.partial(row.begin, machine.tx, (value, spec), {})
+    if not isinstance(text, str):
+        return complete(machine.tx, begin())
+    return deferred_format(machine.tx, format, value, text, lambda: complete(machine.tx, begin()))
 
 
 @opcode(Kind.CONVERT_VALUE)
@@ -198,9 +206,11 @@ CONVERSIONS: Mapping[str, Callable[[object], str]] = {"s": str, "r": repr, "a": 
 
 def convert(machine: Machine, value: Tracker, conversion: str) -> Tracker:
     """`str`, `repr` or `ascii` of a value."""
-    row = CALLABLES.find(CONVERSIONS[conversion])
+    function = CONVERSIONS[conversion]
+    row = CALLABLES.find(function)
     assert row is not None
-    return complete(machine.tx, row.begin(machine.tx, (value,), {}))
+    begin = functools.partial(row.begin, machine.tx, (value,), {})
+    return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))
 
 
 @opcode(Kind.UNPACK_SEQUENCE)

@@ -38,6 +38,11 @@ class Tracker(ABC):
     def python_type(self) -> type:
         """The exact type of the value."""
 
+    @property
+    def is_run_time_number(self) -> bool:
+        """Whether this is a number that changes from call to call without a new trace."""
+        return False
+
     def realize(self) -> "Tracker":
         """The tracker with its type known; only a lazy tracker returns another object."""
         return self

@@ -55,6 +55,11 @@ class SymbolicNumber(GraphValue):
         self._node: fx.Node | None = None
 
     @property
+    def is_run_time_number(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def python_type(self) -> type:
         """`int`, `float` or `bool`."""
         return _PYTHON_TYPES[type(self.value)]

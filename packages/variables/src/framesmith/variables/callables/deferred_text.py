@@ -1,0 +1,108 @@
+"""Texts of numbers that the trace has not looked at: written when the entry has run, so that no number is guarded.
+
+    print(f"step {step}: {loss:.3f}")  ->  print("".join(("step ", format(step, ""), ": ", format(loss, ".3f"))))
+
+Whoever looks at such a text (as a key, in a comparison) reads the numbers then, with their guards.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, final
+
+from framesmith.guards.kinds import TypeIs
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.lazy import Lazy
+
+_PLAIN: Final = frozenset({int, float, bool, str})
+
+
+@final
+class DeferredText(Tracker):
+    """A text. `write` gives the expression for it; `now` reads the parts and gives the text as known."""
+
+    def __init__(
+        self, parts: Sequence[Tracker], write: Callable[[Writer], str], now: Callable[[], Tracker]
+    ) -> None:
+        self.parts = tuple(parts)
+        self.source = None
+        self._write = write
+        self._now = now
+        self._text: Tracker | None = None
+
+    @property
+    def python_type(self) -> type:
+        """`str`."""
+        return str
+
+    def realize(self) -> Tracker:
+        """The known text, once somebody asks."""
+        if self._text is None:
+            self._text = self._now().realize()
+        return self._text
+
+    def storage(self) -> Tracker:
+        """Asks the known text."""
+        return self.realize().storage()
+
+    def is_python_constant(self) -> bool:
+        """Only once it was asked for."""
+        return self._text is not None
+
+    def as_python_constant(self) -> object:
+        """The known text."""
+        return self.realize().as_python_constant()
+
+    def children(self) -> Iterator[Tracker]:
+        """What it is made of."""
+        return iter(self.parts)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The text of the numbers of this call."""
+        return self._write(writer) if self._text is None else writer.value(self._text)
+
+
+def _is_unread(tx: TraceContext, value: Tracker) -> bool:
+    """Whether a value is a number or text that was not looked at, or a number known at run time only."""
+    if isinstance(value, DeferredText):
+        return True
+    if isinstance(value, Lazy) and not value.is_realized:
+        kind = type(value.peek)
+        if kind in _PLAIN:
+            tx.guard(value.source, TypeIs(kind))
+            return True
+    return value.realize().is_run_time_number
+
+
+def deferred_format(
+    tx: TraceContext, function: Callable[..., str], value: Tracker, spec: str, now: Callable[[], Tracker]
+) -> Tracker:
+    """`format(value, spec)`, or `str`, `repr` and `ascii` of it with an empty spec."""
+    if not spec.endswith("c") and _is_unread(tx, value) and _takes(function, value, spec):
+        extra = (f", {spec!r}",) if spec else ()
+
+        def write(writer: Writer) -> str:
+            return f"{writer.constant(function, function.__name__)}({writer.value(value)}{''.join(extra)})"
+
+        return DeferredText((value,), write, now)
+    return now()
+
+
+def _takes(function: Callable[..., str], value: Tracker, spec: str) -> bool:
+    """Whether values of this type can be formatted so; where not, the error is the user's, now."""
+    kind = type(value.peek) if isinstance(value, Lazy) else value.python_type
+    try:
+        function(kind(), *([spec] if spec else []))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def deferred_join(tx: TraceContext, parts: Sequence[Tracker], now: Callable[[], Tracker]) -> Tracker:
+    """The parts of an f-string, one after the other."""
+    if not any(not isinstance(part, Constant) and _is_unread(tx, part) for part in parts):
+        return now()
+
+    def write(writer: Writer) -> str:
+        return f"''.join(({', '.join([writer.value(part) for part in parts])},))"
+
+    return DeferredText(parts, write, now)
