@@ -77,6 +77,7 @@ import framesmith.variables.polyfills.heapq
 import framesmith.variables.polyfills.operators
 import framesmith.variables.polyfills.reductions
 import framesmith.variables.torch_values.arguments
+import framesmith.variables.torch_values.autograd_functions
 import framesmith.variables.torch_values.bodies
 import framesmith.variables.torch_values.catalogue
 import framesmith.variables.torch_values.checkpointing
