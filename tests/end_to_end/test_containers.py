@@ -6,7 +6,7 @@ import types
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 
@@ -405,3 +405,25 @@ def test_loop_over_a_growing_list():
         return items
 
     check(f, X, [1])
+
+
+COPIES_AND_MARKERS = """
+import copy, os, heapq, torch
+SHARED = {"a": {1, 2}, "b": frozenset([3])}
+def f(x):
+    marker = object()
+    other = object()
+    copied = copy.deepcopy(SHARED)
+    copied["a"].add(5)
+    shallow = copy.copy(SHARED["a"])
+    y = x.clone()
+    y.__setitem__(0, 5.0)
+    text = "abc".translate(str.maketrans("a", "b")), os.path.join("a", "b"), os.path.basename("/a/b.txt"), os.fspath("q")
+    seen = {marker: 1}
+    return x.__getitem__(1), x.__getitem__([0, 2]), y, copied, shallow, text, marker is other, seen.get(other), {"m": marker}.get("m", None) is marker, heapq.nlargest(2, [1, 5, 3]), marker == other
+def args(): return (torch.ones(3),)
+"""
+
+
+def test_copies_markers_paths_and_items_by_name():
+    check_source(COPIES_AND_MARKERS, graphs=1, breaks=0)
