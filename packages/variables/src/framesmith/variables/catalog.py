@@ -96,6 +96,7 @@ import framesmith.variables.torch_values.native_enums
 import framesmith.variables.torch_values.native_modules
 import framesmith.variables.torch_values.nn_modules
 import framesmith.variables.torch_values.number_inputs
+import framesmith.variables.torch_values.numpy_arrays
 import framesmith.variables.torch_values.numpy_scalars
 import framesmith.variables.torch_values.recipes
 import framesmith.variables.torch_values.results
