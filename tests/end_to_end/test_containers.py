@@ -427,3 +427,33 @@ def args(): return (torch.ones(3),)
 
 def test_copies_markers_paths_and_items_by_name():
     check_source(COPIES_AND_MARKERS, graphs=1, breaks=0)
+
+
+ATTRIBUTES_OF_ORDERED_DICTS = """
+import collections, torch
+def make():
+    od = collections.OrderedDict(a=1); od.note = "hi"; return od
+def f(x, od):
+    return x * 2, getattr(od, "note", None), hasattr(od, "other"), od["a"]
+def args(): return (torch.ones(3), make())
+"""
+
+STATE_DICTS = """
+import collections, torch
+def f(x, m):
+    sd = m.state_dict()
+    with torch.no_grad():
+        for k, v in sd.items(): v.add_(1)
+    od = collections.OrderedDict(a=1); od.note = x + 1; c = od.copy()
+    od.change = None
+    setattr(od, "class", 1)
+    return m(x), list(sd), getattr(sd, "_metadata", None), od, od.note, hasattr(c, "note"), hasattr(od, "gone")
+def args():
+    torch.manual_seed(0)
+    return (torch.ones(4,3), torch.nn.Sequential(torch.nn.Linear(3,3), torch.nn.BatchNorm1d(3)))
+"""
+
+
+@pytest.mark.parametrize("source", [ATTRIBUTES_OF_ORDERED_DICTS, STATE_DICTS])
+def test_attributes_of_ordered_dicts(source):
+    check_source(source, breaks=0)

@@ -19,6 +19,7 @@ import framesmith.variables.builtin_types.itertools_types
 import framesmith.variables.builtin_types.list_methods
 import framesmith.variables.builtin_types.lists
 import framesmith.variables.builtin_types.namespaces
+import framesmith.variables.builtin_types.ordered_attributes
 import framesmith.variables.builtin_types.ranges
 import framesmith.variables.builtin_types.sequences
 import framesmith.variables.builtin_types.set_methods
