@@ -301,3 +301,107 @@ def test_checkpoints_of_what_could_draw_random_numbers_and_does_not():
 
 def test_checkpoints_with_a_count():
     check_source(CHECKPOINTS + "args.__defaults__ = (Counting,)\n")
+
+
+FUNCTIONS = """
+import torch
+from torch.autograd.function import once_differentiable
+
+STATE = {"scale": 2.0, "calls": 0}
+EXTRA = torch.ones(3)
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k, how="up"):
+        ctx.save_for_backward(x)
+        ctx.k = k
+        assert ctx.needs_input_grad[0] == x.requires_grad or True
+        return x * k * STATE["scale"]
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * ctx.k * STATE["scale"] + x * 0, None, None
+
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x * y, (x > 0), 7
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad, *others):
+        x, y = ctx.saved_tensors
+        return grad * y, grad * x
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+class Same(Round):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+class Counting(Round):
+    @staticmethod
+    def backward(ctx, grad):
+        STATE["calls"] += 1
+        return grad
+
+class Elsewhere(Round):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round() + EXTRA
+
+class Inplace(Round):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+def f(x):
+    a = Scale.apply(x, 3)
+    b, mask, number = Two.apply(a, x)
+    same = Same.apply(x)
+    return a.sin() + b + number, mask, Round.apply(x * 10), same, same is x
+
+def native(x):
+    return Counting.apply(x * 1.5), Elsewhere.apply(x), Inplace.apply(x * 2), STATE["calls"]
+
+def changes(x):
+    return Scale.apply(x, STATE["scale"], "down")
+
+def args():
+    return (torch.tensor([0.5, 1.25, -2.0], requires_grad=True),)
+"""
+
+
+def test_autograd_functions_are_captured():
+    check_source(FUNCTIONS, graphs=1, breaks=0)
+
+
+def test_autograd_functions_are_captured_for_aot_autograd():
+    check_source(FUNCTIONS, breaks=0, backend="aot_eager", tolerance=1e-6)
+
+
+def test_autograd_functions_that_do_more_than_compute():
+    check_source(FUNCTIONS + "f = native\n")
+
+
+def test_what_an_autograd_function_reads_is_guarded():
+    source = (
+        FUNCTIONS
+        + "f = lambda x, state: Scale.apply(x, 1)\nargs = lambda: (torch.ones(3, requires_grad=True), STATE)\n"
+    )
+    check_source(source, backend="aot_eager", change=lambda x, state: state.update(scale=state["scale"] + 1))

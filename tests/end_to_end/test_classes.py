@@ -894,3 +894,25 @@ def test_key_functions_of_the_user_that_break():
         return x, max(iter([x, x + 1]), key=lambda t: float(t.sum()))
 
     check(f, X, [])
+
+
+NAMED_TUPLES_WITH_ATTRIBUTES = """
+import collections, typing, torch
+class Step(collections.namedtuple("Step", "state action reward")):
+    def total(self): return self.state.sum() + self.reward
+    @property
+    def double(self): return self.reward * 2
+class Sub(Step):
+    def __new__(cls, state, reward=1): return super().__new__(cls, state, None, reward)
+old = Step(torch.ones(3), 1, 2)
+def f(x):
+    s = Step(x, 1, 2.0); t = s._replace(action=5); u = Sub(x)
+    s.note = "n"
+    a, b, c = t
+    return s.total(), s.double, t.action, s.state, u.reward, u, s, old.reward * x, old.total(), t[1:], s._asdict(), s == Step(x, 1, 2.0), a * c, s.note, Step._fields, Step._make([x, 1, 2]), old[0], len(old), isinstance(u, tuple), hasattr(s, "zz")
+def args(): return (torch.ones(3),)
+"""
+
+
+def test_named_tuples_with_attributes_of_their_own():
+    check_source(NAMED_TUPLES_WITH_ATTRIBUTES, graphs=1, breaks=0)

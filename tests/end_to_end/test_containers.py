@@ -6,7 +6,7 @@ import types
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 from framesmith import frontend
 
@@ -474,3 +474,55 @@ def test_what_is_only_printed_is_not_guarded():
 @pytest.mark.parametrize("items", [[], [1], [X, 2]])
 def test_a_list_that_is_appended_to_and_then_read(items):
     check(collects_and_looks, X, items)
+
+
+COPIES_AND_MARKERS = """
+import copy, os, heapq, torch
+SHARED = {"a": {1, 2}, "b": frozenset([3])}
+def f(x):
+    marker = object()
+    other = object()
+    copied = copy.deepcopy(SHARED)
+    copied["a"].add(5)
+    shallow = copy.copy(SHARED["a"])
+    y = x.clone()
+    y.__setitem__(0, 5.0)
+    text = "abc".translate(str.maketrans("a", "b")), os.path.join("a", "b"), os.path.basename("/a/b.txt"), os.fspath("q")
+    seen = {marker: 1}
+    return x.__getitem__(1), x.__getitem__([0, 2]), y, copied, shallow, text, marker is other, seen.get(other), {"m": marker}.get("m", None) is marker, heapq.nlargest(2, [1, 5, 3]), marker == other
+def args(): return (torch.ones(3),)
+"""
+
+
+def test_copies_markers_paths_and_items_by_name():
+    check_source(COPIES_AND_MARKERS, graphs=1, breaks=0)
+
+
+ATTRIBUTES_OF_ORDERED_DICTS = """
+import collections, torch
+def make():
+    od = collections.OrderedDict(a=1); od.note = "hi"; return od
+def f(x, od):
+    return x * 2, getattr(od, "note", None), hasattr(od, "other"), od["a"]
+def args(): return (torch.ones(3), make())
+"""
+
+STATE_DICTS = """
+import collections, torch
+def f(x, m):
+    sd = m.state_dict()
+    with torch.no_grad():
+        for k, v in sd.items(): v.add_(1)
+    od = collections.OrderedDict(a=1); od.note = x + 1; c = od.copy()
+    od.change = None
+    setattr(od, "class", 1)
+    return m(x), list(sd), getattr(sd, "_metadata", None), od, od.note, hasattr(c, "note"), hasattr(od, "gone")
+def args():
+    torch.manual_seed(0)
+    return (torch.ones(4,3), torch.nn.Sequential(torch.nn.Linear(3,3), torch.nn.BatchNorm1d(3)))
+"""
+
+
+@pytest.mark.parametrize("source", [ATTRIBUTES_OF_ORDERED_DICTS, STATE_DICTS])
+def test_attributes_of_ordered_dicts(source):
+    check_source(source, breaks=0)

@@ -387,3 +387,37 @@ def test_numpy_warns_in_each_call():
         return x * 2, value, len(seen)
 
     check(f, X)
+
+
+NUMPY_TABLES = """
+import math
+import numpy as np, torch
+
+betas = np.linspace(0.1, 0.2, 3)
+grid = np.array([[1, 2], [3, 4]], dtype=np.int32)
+
+def f(x, own):
+    for t in reversed(range(len(betas))):
+        x = x * float(betas[t]) + math.sqrt(betas[t]) + betas[-1]
+    for beta in betas:
+        x = x - beta
+    return x * grid[1, 0], grid.shape, own[0], grid.size, betas.ndim, own
+
+def g(x, own):
+    try:
+        betas[7]
+    except IndexError:
+        x = x + 1
+    return x, grid[0], grid * 2, own.sum()
+
+def args():
+    return torch.ones(3), np.ones(2)
+"""
+
+
+@pytest.mark.parametrize(("name", "breaks"), [("f", 0), ("g", None)])
+def test_numbers_of_numpy_arrays(name, breaks):
+    def change(x, own):
+        own[0] += 1
+
+    check_source(NUMPY_TABLES + f"f = {name}\n", breaks=breaks, change=change)

@@ -19,6 +19,7 @@ import framesmith.variables.builtin_types.itertools_types
 import framesmith.variables.builtin_types.list_methods
 import framesmith.variables.builtin_types.lists
 import framesmith.variables.builtin_types.namespaces
+import framesmith.variables.builtin_types.ordered_attributes
 import framesmith.variables.builtin_types.ranges
 import framesmith.variables.builtin_types.sequences
 import framesmith.variables.builtin_types.set_methods
@@ -78,6 +79,7 @@ import framesmith.variables.polyfills.heapq
 import framesmith.variables.polyfills.operators
 import framesmith.variables.polyfills.reductions
 import framesmith.variables.torch_values.arguments
+import framesmith.variables.torch_values.autograd_functions
 import framesmith.variables.torch_values.bodies
 import framesmith.variables.torch_values.catalogue
 import framesmith.variables.torch_values.checkpointing
@@ -96,6 +98,7 @@ import framesmith.variables.torch_values.native_enums
 import framesmith.variables.torch_values.native_modules
 import framesmith.variables.torch_values.nn_modules
 import framesmith.variables.torch_values.number_inputs
+import framesmith.variables.torch_values.numpy_arrays
 import framesmith.variables.torch_values.numpy_scalars
 import framesmith.variables.torch_values.recipes
 import framesmith.variables.torch_values.results

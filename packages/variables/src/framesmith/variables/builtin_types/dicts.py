@@ -17,6 +17,7 @@ from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
@@ -48,6 +49,7 @@ class DictTracker(Tracker):
         self.owner: Tracker | None = None
         self.state = Entries()
         self.dropped: dict[Hashable, Tracker] = {}
+        self.attributes: Attributes = {}
         self.is_complete = value is None
         self.reordered = False
         self._visiting = False
@@ -195,13 +197,21 @@ class DictTracker(Tracker):
         return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods, and `default_factory`."""
+        """Methods, `default_factory`, and what an OrderedDict holds beside its items."""
+        if self.kind is OrderedDict:
+            own = own_attribute(tx, self.value, self.source, self.attributes, name)
+            if own is not None:
+                return own
         if name == "default_factory" and self.kind is defaultdict:
             return self.factory or Constant(None)
         return builtin_attribute(tx, self, name)
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Nothing can be set on a dict."""
+        """Nothing can be set on a dict; an OrderedDict takes names that its class does not have."""
+        if self.kind is OrderedDict and not hasattr(OrderedDict, name):
+            tx.mutations.note(self)
+            self.attributes[name] = value
+            return
         if self.kind is not dict:
             self.unsupported(f"storing attribute {name!r}")
         problem = f"attribute '{name}' is read-only" if hasattr(dict, name) else f"has no attribute '{name}'"
@@ -340,14 +350,16 @@ class DictTracker(Tracker):
             yield entry.value
         if self.factory is not None:
             yield self.factory
+        yield from self.attributes.values()
 
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
         """A display; a dict that holds itself is made empty and filled."""
-        if reaches_itself(self):
+        if self.attributes or reaches_itself(self):
             name = writer.define(self, self._made(writer, "{}"), "dict")
             for key, value in self.items():
                 writer.statement(f"{name}[{writer.value(key)}] = {writer.value(value)}")
+            write_attributes(name, self.attributes, writer)
             return name
         pairs = [f"{writer.value(key)}: {writer.value(value)}" for key, value in self.items()]
         return self._made(writer, f"{{{', '.join(pairs)}}}")
@@ -385,6 +397,7 @@ class DictTracker(Tracker):
             writer.statement(
                 f"{place}[{key_text}] = {text}" if plain else f"{store}({place}, {key_text}, {text})"
             )
+        write_attributes(place, self.attributes, writer)
 
 
 def list_values(value: object) -> object:

@@ -8,6 +8,7 @@ import binascii
 import cmath
 import math
 import operator
+import os
 import re
 import struct
 import unicodedata
@@ -30,6 +31,7 @@ def functions_of(module: ModuleType) -> list[Callable[..., object]]:
 
 for _module in (math, cmath, unicodedata, binascii):
     register_pure(functions_of(_module))
+register_pure((os.fspath, str.maketrans))
 register_pure((ord, chr, hex, oct, bin, operator.length_hint))
 register_pure((struct.pack, struct.unpack, struct.calcsize, struct.unpack_from))
 register_constant_type(re.Pattern)

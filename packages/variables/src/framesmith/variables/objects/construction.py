@@ -44,7 +44,7 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     for base in resolution_order(kind):
         if base in _makers:
             return _makers[base](tx, kind)
-    if not can_build(kind) or not is_heap_type(kind):
+    if not can_build(kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
     return InstanceTracker(kind, payload=_EMPTY_PAYLOADS[base]() if base in _EMPTY_PAYLOADS else None)

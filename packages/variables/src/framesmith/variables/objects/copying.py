@@ -8,10 +8,14 @@ from typing import Final
 from framesmith.guards.sources import Pinned
 from framesmith.guards.sources.steps import type_dict
 from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
 from framesmith.variables.objects.lookup import (
@@ -46,6 +50,8 @@ for _function in (copy.copy, copy.deepcopy):
 def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
     version = protocol.as_python_constant()
+    if isinstance(self, SetTracker) and self.kind in (set, frozenset):
+        return TupleTracker([from_python(self.kind), TupleTracker([ListTracker(unpack(tx, self))]), NONE])
     if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
         return self.unsupported("__reduce_ex__")
     own = find(tx, self.kind, "__reduce__")

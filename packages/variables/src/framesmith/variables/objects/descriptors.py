@@ -6,7 +6,7 @@ instance itself holds in `instances`.
 
 import functools
 from abc import abstractmethod
-from collections import deque
+from collections import deque, namedtuple
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -154,6 +154,15 @@ def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     return value
 
 
+def _get_tuple_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
+    """A field of a named tuple whose instances have attributes of their own; C reads it past any `__getitem__`."""
+    assert found.value is not None
+    arguments = found.value.__reduce__()[1]
+    assert isinstance(arguments, tuple)
+    return receiver.storage().subscript(tx, Constant(arguments[0]))
+
+
+_TupleField: Final[type] = type(vars(namedtuple("_TupleField", "field"))["field"])
 _GETTERS: Final[dict[type, Getter]] = {
     FunctionType: _get_function,
     functools._lru_cache_wrapper: _get_function,
@@ -166,6 +175,7 @@ _GETTERS: Final[dict[type, Getter]] = {
     MemberDescriptorType: _get_field,
     GetSetDescriptorType: _get_field,
     functools.cached_property: _get_cached,
+    _TupleField: _get_tuple_field,
 }
 
 

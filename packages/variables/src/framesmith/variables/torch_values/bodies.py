@@ -57,7 +57,7 @@ def trace_body(
 ) -> Body:
     """Run a function into a nested graph; `constants` says that there may be some beside the tensors in its result."""
     switches = tx.ambient.version
-    outside = _reachable([function, *args, *kwargs.values(), *tx.mutations.changed()])
+    outside = reachable([function, *args, *kwargs.values(), *tx.mutations.changed()])
     with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
         try:
             result = complete(tx, function.begin_call(tx, list(args), kwargs)).realize()
@@ -71,7 +71,7 @@ def trace_body(
     return Body(recording, result, outputs, kind)
 
 
-def _reachable(roots: Sequence[Tracker]) -> set[Tracker]:
+def reachable(roots: Sequence[Tracker]) -> set[Tracker]:
     """Every tracker that the body can get hold of, as long as it does not make it: it must not change one of these."""
     found: set[Tracker] = set()
     waiting = list(roots)

@@ -13,6 +13,7 @@ from framesmith.graph.break_kinds import (
     NATIVE_CALL,
     TENSOR_ITEM,
 )
+from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_subscript
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.torch_values import recipes
 from framesmith.variables.torch_values.class_attributes import class_attribute
@@ -138,6 +139,10 @@ def is_same_size(tx: TraceContext, self: Tracker, other: Tracker) -> Tracker:
     """Whether the sizes are equal; decided by the sizes at hand."""
     left, right = receiver(self, "is_same_size").fake.shape, receiver(other, "is_same_size").fake.shape
     return Constant(len(left) == len(right) and all(bool(a == b) for a, b in zip(left, right, strict=True)))
+
+
+CALLABLES.row(torch._C.TensorBase.__getitem__)(slot_subscript)
+CALLABLES.row(torch._C.TensorBase.__setitem__)(slot_set_subscript)
 
 
 def _install() -> None:

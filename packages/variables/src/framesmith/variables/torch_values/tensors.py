@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Hashable, Iterator
-from types import FunctionType, MethodDescriptorType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import Final, final
 
 import torch
@@ -22,6 +22,7 @@ from framesmith.variables.core import (
     is_constant_type,
     raise_observed,
 )
+from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
@@ -139,6 +140,8 @@ class TensorTracker(GraphValue):
             return self._missing(name)
         if isinstance(stored, MethodDescriptorType | FunctionType):
             return TensorMethod(self, name, stored)
+        if isinstance(stored, WrapperDescriptorType):
+            return BoundBuiltin(self, stored)
         if is_constant_type(type(stored)):
             return Constant(stored)
         return self.unsupported(f"reading attribute {name!r}")

@@ -1,0 +1,156 @@
+"""`torch.autograd.Function`: a call of `apply` is one node, which runs the user's `forward` and `backward` as they are.
+
+That is right as long as both only compute: then the graph may hold the class itself, and autograd (and AOTAutograd)
+does with it what it does in eager. To be sure, both are traced first, into a graph that is thrown away: this guards
+everything they read, and finds side effects, tensors they get from elsewhere, and whatever else cannot be captured.
+What `backward` reads counts as it is when the function is called; a backend that compiles it keeps to that.
+"""
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Final, Protocol, final
+
+import torch
+from torch.autograd.function import Function
+
+from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.guards.sources import Pinned
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import FunctionTracker, complete
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.torch_values.bodies import reachable
+from framesmith.variables.torch_values.graph_values import GraphValue, graph_arguments
+from framesmith.variables.torch_values.results import call_node, wrap_result
+from framesmith.variables.torch_values.tensors import TensorTracker
+
+FUNCTION_KIND = register(
+    BreakKind(
+        "unsupported-autograd-function",
+        "a torch.autograd.Function that is more than a computation on its arguments",
+        "The graph holds the function as a whole and may run it at another time: forward and backward may neither have "
+        "side effects, nor change tensors, nor use tensors that are no arguments.",
+        "Pass every tensor as an argument, and keep everything else outside of the function.",
+    )
+)
+
+
+class Differentiable(Protocol):
+    """What is used of a `torch.autograd.Function`."""
+
+    def forward(self, *args: object) -> object:
+        """The computation."""
+        ...
+
+    def setup_context(self, ctx: object, inputs: object, output: object) -> None:
+        """What is kept for `backward`, where `forward` has no context."""
+        ...
+
+    def backward(self, ctx: object, *gradients: object) -> object:
+        """The gradients."""
+        ...
+
+
+@final
+class Context:
+    """Stands for the `ctx` of a function while it is looked at. What is not here breaks the graph."""
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple[object, ...] = ()
+
+    def save_for_backward(self, *tensors: object) -> None:
+        """As torch does it."""
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: object) -> None:
+        """Autograd's business."""
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Autograd's business."""
+
+
+def rehearse(
+    function: Differentiable, needs: tuple[bool, ...], args: Sequence[object], setup: bool, backward: bool
+) -> None:
+    """Run forward and backward, for the tracer to look at."""
+    context = Context(needs)
+    with torch.no_grad():
+        if setup:
+            output = function.forward(*args)
+            function.setup_context(context, tuple(args), output)
+        else:
+            output = function.forward(context, *args)
+        if backward:
+            outputs = output if isinstance(output, tuple) else (output,)
+            gradients = [torch.ones_like(one) if isinstance(one, torch.Tensor) else None for one in outputs]
+            function.backward(context, *gradients)
+
+
+_APPLY: Final = getattr(Function.apply, "__func__")  # noqa: B009  # a class method
+
+
+@CALLABLES.row(_APPLY)
+def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`Function.apply(*args)`."""
+    kind = function.as_python_constant()
+    if not isinstance(kind, type) or not issubclass(kind, Function):
+        return function.unsupported("apply()")
+    if kwargs:
+        raise GraphBreak(FUNCTION_KIND, f"{kind.__name__}.apply() with keywords")
+    operands = [argument.realize() for argument in args]
+    for operand in operands:
+        if not isinstance(operand, GraphValue) and not operand.is_python_constant():
+            raise GraphBreak(FUNCTION_KIND, f"{kind.__name__}.apply() of {operand.describe()}")
+    marker = tx.graph.marker()
+    try:
+        _look(tx, function, kind, operands)
+    except GraphBreak:
+        tx.graph.rollback(marker)
+        raise
+    return wrap_result(tx, call_node(tx, target(kind), graph_arguments(tx, operands)))
+
+
+def target(kind: type[Function]) -> Callable[..., object]:
+    """A function for the node: fx writes methods of torch's classes by the name of their class in torch."""
+
+    def apply_function(*args: object) -> object:
+        result: object = kind.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
+        return result
+
+    apply_function.__name__ = f"apply_{kind.__name__}"
+    return apply_function
+
+
+def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: Sequence[Tracker]) -> None:
+    """Trace the function without keeping what is recorded. Breaks the graph where it does more than compute."""
+    tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
+    needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
+    versions = [tensor.fake._version for tensor in tensors]
+    differentiated = torch.is_grad_enabled() and any(needs)
+    setup = kind.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
+    assert isinstance(rehearse, FunctionType)
+    rehearsal = FunctionTracker(rehearse, Pinned(rehearse, "rehearse"))
+    given = (
+        function,
+        TupleTracker([Constant(need) for need in needs]),
+        TupleTracker(operands),
+        Constant(setup),
+        Constant(differentiated),
+    )
+    outside = reachable([*given, *tx.mutations.changed()])
+    with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
+        try:
+            complete(tx, rehearsal.bind(tx, given, {}))
+        except ObservedException:
+            raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} raises an exception") from None
+    if any(one.source is not None or one in outside for one in noted):
+        raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} has side effects")
+    if versions != [tensor.fake._version for tensor in tensors]:
+        raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} changes a tensor")
+    nodes = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
+    fakes = {id(tensor.fake) for tensor in tensors}
+    if any(node not in nodes and id(example(node)) not in fakes for node in recording.lifted):
+        raise GraphBreak(
+            FUNCTION_KIND, f"{kind.__name__} uses a tensor or symbolic number that is no argument"
+        )
