@@ -202,3 +202,31 @@ def test_module_with_changing_batch():
         change=change,
         graphs=2,
     )
+
+
+DIVISIONS = [
+    lambda x, n: x * (7 // n),
+    lambda x, n: x * (7 % n),
+    lambda x, n: x * (7 / n),
+    lambda x, n: (x, divmod(7, n)),
+    lambda x, n: x * (x.shape[0] // n),
+    lambda x, n: x * (7.0 / (n * 0.5)),
+    lambda x, n: x * (-7 // (n - 2)),
+    lambda x, n: x * 0**n,
+    lambda x, n: x * n**-1,
+]
+
+
+@pytest.mark.parametrize("function", DIVISIONS)
+@pytest.mark.parametrize("number", [0, 2, 5])
+def test_a_number_that_became_dynamic_may_be_zero(function, number):
+    compiled = frontend.compile(function, backend="eager")
+
+    def outcome(called, n):
+        try:
+            return str(called(torch.ones(2), n))
+        except ZeroDivisionError as error:
+            return str(error)
+
+    for n in (1, 3, 4, -1, number, 7):
+        assert outcome(compiled, n) == outcome(function, n)

@@ -4,6 +4,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check, check_source
 
+from framesmith import frontend
+
 X = torch.tensor([-1.5, 0.25, 2.0])
 
 
@@ -471,3 +473,23 @@ def unbound_cell_in_a_handler(x):
 )
 def test_a_variable_with_a_cell_is_a_local_one_where_it_is_bound(function):
     check(function, X)
+
+
+def test_an_inlined_function_that_goes_on_natively_knows_what_its_caller_handles():
+    def g(x):
+        number = x.sum().item()
+        if int(number) % 4 == 3:
+            raise ValueError(str(number))
+        return x + int(number)
+
+    def f(x):
+        try:
+            raise KeyError(1)
+        except KeyError:
+            return g(x)
+
+    def change(x):
+        x.data.add_(1)
+
+    with frontend.config.patch(recompile_limit=2):
+        check(f, torch.zeros(1), calls=9, change=change)

@@ -296,3 +296,58 @@ DROPPED = [
 @pytest.mark.parametrize("function", DROPPED, ids=lambda function: function.__name__)
 def test_closed_when_dropped(function):
     check(function, X, [])
+
+
+class Loud:
+    def __init__(self, log):
+        self.log = log
+
+    def __del__(self):
+        self.log.append("del")
+
+
+def object_rebound(x, log):
+    one = Loud(log)
+    one = None
+    log.append("after")
+    return x + 1
+
+
+def object_never_bound(x, log):
+    Loud(log)
+    log.append("after")
+    return x + 1
+
+
+def object_held_across_a_break(x, log):
+    one = Loud(log)
+    print("break")
+    log.append("after")
+    return x + 1
+
+
+def object_popped(x, log):
+    held = [Loud(log)]
+    held.pop()
+    log.append("after")
+    return x + 1
+
+
+def object_of_an_inlined_function(x, log):
+    def g():
+        one = Loud(log)
+        return x + len(log)
+
+    y = g()
+    log.append("after")
+    return y
+
+
+OBJECTS = [
+    object_rebound, object_never_bound, object_held_across_a_break, object_popped, object_of_an_inlined_function,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", OBJECTS, ids=lambda function: function.__name__)
+def test_objects_with_a_finaliser(function):
+    check(function, X, [])

@@ -148,8 +148,12 @@ class NativeContinuation:
         returned: list[object] = []
         for depth in range(len(point.frames) - 1, -1, -1):
             own = take_last(values, share(point.frames[depth]))
+            handled = self._handled(depth, values)
             try:
-                returned.append(self._run(depth, own, returned, raised))
+                if handled is None:
+                    returned.append(self._run(depth, own, returned, raised))
+                else:
+                    self._run_handling(handled, depth, own, returned, raised)
             except BaseException as error:
                 raised.append(without_our_frames(error))
                 if depth:
@@ -157,6 +161,34 @@ class NativeContinuation:
         if raised:
             raise_from(raised)
         return returned.pop()
+
+    def _handled(self, depth: int, values: list[object]) -> BaseException | None:
+        """What the frames around one are handling: it is the context of what is raised inside. `values` are theirs."""
+        end = len(values)
+        for layout in reversed(self._point.frames[:depth]):
+            end -= share(layout)
+            carried = [slot for slot in layout.stack if slot is not Slot.NULL]
+            for index in range(len(carried) - 1, -1, -1):
+                value = values[end + index]
+                if carried[index] is Slot.HANDLED and isinstance(value, BaseException):
+                    return value
+        return None
+
+    def _run_handling(
+        self,
+        handled: BaseException,
+        depth: int,
+        values: list[object],
+        returned: list[object],
+        raised: list[object],
+    ) -> None:
+        """Run a frame inside a handler."""
+        kept = handled.__traceback__, handled.__context__
+        try:
+            raise handled
+        except BaseException:
+            restored(handled, kept)
+            returned.append(self._run(depth, values, returned, raised))
 
     def _run(self, depth: int, values: list[object], returned: list[object], raised: list[object]) -> object:
         """Run one frame; `returned` or `raised` hold what the one inside did, if there was one, and are emptied."""
@@ -198,6 +230,12 @@ class NativeContinuation:
             native = ResumeLayout(slots, layout.locals, raises)
             self._codes[key] = resume_function(layout.code, index, native)
         return self._codes[key]
+
+
+def restored(exception: BaseException, kept: tuple[object, BaseException | None]) -> None:
+    """Undo what raising an exception again did to it."""
+    exception.__traceback__ = kept[0]  # type: ignore[assignment]  # it was its traceback
+    exception.__context__ = kept[1]
 
 
 def raise_from(raised: list[object]) -> NoReturn:

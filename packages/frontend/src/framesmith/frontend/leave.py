@@ -7,7 +7,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.frontend.continuations import Point, state_of
+from framesmith.frontend.continuations import Point, restored, state_of
 from framesmith.frontend.layout import FrameLayout, layout_of
 from framesmith.frontend.lifetimes import loose_ends, variables_of
 from framesmith.frontend.machine import Frame, Machine
@@ -254,9 +254,3 @@ def caught(lines: list[str], handler: list[str]) -> list[str]:
         f"if {RAISED} is not None:",
         *(f"    {line}" for line in handler),
     ]
-
-
-def restored(exception: BaseException, kept: tuple[object, BaseException | None]) -> None:
-    """Undo what raising an exception again did to it."""
-    exception.__traceback__ = kept[0]  # type: ignore[assignment]  # it was its traceback
-    exception.__context__ = kept[1]

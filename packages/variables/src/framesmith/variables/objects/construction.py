@@ -41,6 +41,8 @@ def register_instance_maker(base: type) -> Callable[[InstanceMaker], InstanceMak
 
 def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     """An empty instance of the class, born in the trace."""
+    if find(tx, kind, "__del__") is not None:
+        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalised")
     for base in resolution_order(kind):
         if base in _makers:
             return _makers[base](tx, kind)

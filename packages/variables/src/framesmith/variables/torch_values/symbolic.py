@@ -39,6 +39,7 @@ _UNARY: Final[dict[str, Callable[..., object]]] = {
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
 """The function that computed a number, and its operands: trackers of numbers, or plain numbers."""
 _NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
+_DIVISIONS = frozenset({"/", "//", "%"})
 
 
 @final
@@ -136,6 +137,8 @@ class SymbolicNumber(GraphValue):
         ):
             return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
+        if symbol in _DIVISIONS and is_zero(pair[1]):
+            return self._folded(tx, functions[symbol], other, swap)
         return compute(tx, functions[symbol], *pair)
 
     def _folded(
@@ -167,6 +170,12 @@ class SymbolicNumber(GraphValue):
     def describe(self) -> str:
         """The expression."""
         return f"{self.python_type.__name__} {self.value}"
+
+
+def is_zero(divisor: Tracker) -> bool:
+    """Whether dividing raises ZeroDivisionError, which an expression never does; guarded."""
+    value = divisor.value if isinstance(divisor, SymbolicNumber) else divisor.as_python_constant()
+    return bool(asked("whether a divisor is zero", bool, value == 0))
 
 
 def _itself(value: object) -> object:
