@@ -175,10 +175,9 @@ def test_numbers_that_are_only_printed_make_no_graphs():
 
     compiled = frontend.compile(announces, backend=backend)
     compiled(X, 4)
-    compiled(X, 5)
     first = len(made)
     compiled(X, 40)
-    assert len(made) == first
+    assert len(made) == first + 1  # for the other `count`
 
 
 @pytest.mark.parametrize("numbers", [(1, 2, 3, 4), (1.5, 2, True, 4.0)])
