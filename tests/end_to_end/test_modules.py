@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from tests.end_to_end.support import check
 from torch import nn
+from torch._dynamo import mutation_guard
 
 from framesmith import frontend
 from framesmith.frontend import api
@@ -417,3 +418,17 @@ def test_compiled_module_inside_a_compiled_function():
 def test_module_compile_method_of_torch_is_not_touched():
     module = Mlp()
     assert module._compiled_call_impl is None
+
+
+def test_modules_are_made_in_a_trace_beside_torch_compile():
+    def f(x):
+        torch.manual_seed(0)
+        return torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())(x)
+
+    before = torch.nn.Module.__init__, torch.nn.Module.__setstate__
+    try:
+        mutation_guard.install_generation_tagging_init()
+        check(f, X)
+        assert not frontend.explain(f, X).breaks
+    finally:
+        torch.nn.Module.__init__, torch.nn.Module.__setstate__ = before

@@ -5,8 +5,9 @@ from types import CodeType
 import torch
 from torch import _compile
 
-from framesmith.variables.callables.functions import DISABLED_CODES
-from framesmith.variables.core import CALLABLES, TraceContext, Tracker
+from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES
+from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
 
 # Every use of torch's decorator makes a closure over this one code object.
 DISABLED_CODES.update(
@@ -20,3 +21,21 @@ DISABLED_CODES.update(
 def annotate(tx: TraceContext, the_type: Tracker, the_value: Tracker) -> Tracker:
     """`torch.jit.annotate(T, v)` is `v`."""
     return the_value
+
+
+def _tagged(name: str, original: str) -> None:
+    """TorchDynamo, once it has run, wraps two methods of `nn.Module` to note for itself which modules are new. A module
+    that is made in a trace is traced without that note."""
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        wrapper = getattr(torch.nn.Module, name)
+        held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
+        return traced_form(held[original].cell_contents).bind(tx, args, kwargs)
+
+    DIRECTIVES[
+        "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
+    ] = call
+
+
+_tagged("__init__", "init")
+_tagged("__setstate__", "setstate")
