@@ -217,3 +217,22 @@ def args():
 
 def test_texts_of_subclasses_of_builtins():
     check_source(SUBCLASSES_OF_BUILTINS)
+
+
+METHODS_BOUND_AFTER_THE_GRAPH = """
+import re, string, torch
+
+PATTERN = re.compile("a+")
+
+def f(x):
+    method = PATTERN.sub
+    template = string.Template("$a-$b").substitute(a=1, b="b")
+    return x * 2, PATTERN.sub(lambda match: match.group() * 2, "baac"), template, method("z", "aab")
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_c_methods_that_ask_for_their_class_are_called_natively():
+    check_source(METHODS_BOUND_AFTER_THE_GRAPH)
