@@ -283,3 +283,42 @@ def test_key_functions_with_tensors():
         X,
         breaks=0,
     )
+
+
+ITERATORS_THAT_START_AGAIN = """
+import torch
+
+class Again:
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        self.i = 0
+        return self
+
+    def __next__(self):
+        if self.i >= self.n:
+            raise StopIteration
+        self.i += 1
+        return self.i
+
+def short(n):
+    try:
+        a, b, *c, d = Again(n)
+    except ValueError as error:
+        return str(error)
+    return a, b, c, d
+
+def f(x):
+    a, *b = Again(4)
+    c, *d, e = iter([1, 2, 3])
+    *g, h = (x, 1)
+    return x * a, b, d, e, g, h, [short(n) for n in range(4)], list(Again(2)), [*Again(2)]
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_the_rest_of_an_unpacked_iterator_is_asked_for_an_iterator_again():
+    check_source(ITERATORS_THAT_START_AGAIN, breaks=0)

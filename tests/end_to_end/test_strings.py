@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 from framesmith import frontend
 
@@ -187,3 +187,52 @@ def test_texts_over_several_calls(numbers):
         expected, found = late(X, number), compiled(X, number)
         assert found[:3] == expected[:3]
         assert torch.equal(found[3], expected[3])
+
+
+SUBCLASSES_OF_BUILTINS = """
+import torch
+
+class Dim(int):
+    def __repr__(self):
+        return f"Dim({int(self)})"
+
+class Rate(float):
+    def __str__(self):
+        return "rate"
+
+class Name(str):
+    def __str__(self):
+        return "name"
+
+def f(x):
+    d, r, n = Dim(3), Rate(0.5), Name("n")
+    texts = [f"{d}", f"{d:03d}", f"{r}", f"{r:.2f}", f"{n}", f"{n:>4}", f"{d!r}", f"{n!s}", f"{d!s:>9}"]
+    more = ["{} {} {}".format(d, r, n), "%s %s %s" % (d, r, n), "%d" % d, format(d), format(n, ""), str(r), "".join([n])]
+    return x * 2, texts, more
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_texts_of_subclasses_of_builtins():
+    check_source(SUBCLASSES_OF_BUILTINS)
+
+
+METHODS_BOUND_AFTER_THE_GRAPH = """
+import re, string, torch
+
+PATTERN = re.compile("a+")
+
+def f(x):
+    method = PATTERN.sub
+    template = string.Template("$a-$b").substitute(a=1, b="b")
+    return x * 2, PATTERN.sub(lambda match: match.group() * 2, "baac"), template, method("z", "aab")
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+def test_c_methods_that_ask_for_their_class_are_called_natively():
+    check_source(METHODS_BOUND_AFTER_THE_GRAPH)

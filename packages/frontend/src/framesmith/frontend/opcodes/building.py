@@ -225,19 +225,27 @@ def unpack_sequence(machine: Machine, operation: Operation) -> None:
     machine.frame.stack.extend(reversed(values))
 
 
-def taken(machine: Machine, most: int | None) -> list[Tracker]:
+def taken(machine: Machine, most: int) -> list[Tracker]:
     """The first items of the popped iterable, at most `most` of them (asking an iterator no further)."""
-    tx = machine.tx
     iterable = machine.frame.pop().realize()
     if isinstance(iterable, ListTracker | TupleTracker):
-        return unpack(tx, iterable)
+        return unpack(machine.tx, iterable)
+    return first_of(machine, unpacked(machine, iterable), most)
+
+
+def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
+    """The iterator of what is unpacked."""
     kind = iterable.python_type
     if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
         raise_observed(TypeError, f"cannot unpack non-iterable {kind.__name__} object")
-    iterator = iterable.iterate(tx)
+    return iterable.iterate(machine.tx)
+
+
+def first_of(machine: Machine, iterator: Tracker, most: int) -> list[Tracker]:
+    """At most `most` items."""
     values: list[Tracker] = []
-    while most is None or len(values) < most:
-        value = iterator.advance(tx)
+    while len(values) < most:
+        value = iterator.advance(machine.tx)
         if value is None:
             break
         values.append(value)
@@ -246,17 +254,20 @@ def taken(machine: Machine, most: int | None) -> list[Tracker]:
 
 @opcode(Kind.UNPACK_EX)
 def unpack_ex(machine: Machine, operation: Operation) -> None:
-    """`a, *b, c = x`."""
+    """`a, *b, c = x`. After the first names, CPython makes a list of the iterator, which asks it for `iter()` again."""
     assert isinstance(operation.argument, tuple)
     before, after = operation.argument
-    values = taken(machine, None)
-    if len(values) < before + after:
+    iterator = unpacked(machine, machine.frame.pop().realize())
+    head = first_of(machine, iterator, before)
+    rest = unpack(machine.tx, iterator) if len(head) == before else []
+    if len(head) < before or len(rest) < after:
+        got = len(head) + len(rest)
         raise_observed(
-            ValueError, f"not enough values to unpack (expected at least {before + after}, got {len(values)})"
+            ValueError, f"not enough values to unpack (expected at least {before + after}, got {got})"
         )
-    middle = ListTracker(values[before : len(values) - after])
-    tail = values[len(values) - after :] if after else []
-    machine.frame.stack.extend(reversed([*values[:before], middle, *tail]))
+    middle = ListTracker(rest[: len(rest) - after])
+    tail = rest[len(rest) - after :] if after else []
+    machine.frame.stack.extend(reversed([*head, middle, *tail]))
 
 
 def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:

@@ -68,6 +68,9 @@ def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     return value.special_attribute(tx, "__str__").call(tx, [], {}).realize()
 
 
+_FORMATS: Final = (int.__format__, float.__format__, complex.__format__, str.__format__)
+
+
 def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, /) -> Tracker:
     """`format(value, spec)`, as an f-string does it."""
     value = value.realize()
@@ -75,7 +78,10 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     own = any(_own_code(value, name) for name in ("__format__", "__str__", "__repr__"))
     if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
         return fold(tx, format, [value, spec])
-    if _static(value.python_type, "__format__") is object.__format__:
+    method = _static(value.python_type, "__format__")
+    if method in _FORMATS and not text_of(spec):
+        return str_of(tx, value)  # C looks for a `__str__` of its own when there is nothing to format
+    if method is object.__format__:
         if text_of(spec):
             message = f"unsupported format string passed to {value.python_type.__name__}.__format__"
             raise_observed(TypeError, message)

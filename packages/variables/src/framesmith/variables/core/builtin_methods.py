@@ -238,9 +238,13 @@ class BoundBuiltin(Tracker):
         yield self.receiver
 
     def reconstruct(self, writer: Writer) -> str:
-        """`descriptor.__get__(receiver)`: an override of a subclass is not looked up again."""
+        """`descriptor.__get__(receiver, type)`: an override of a subclass is not looked up again.
+
+        The type has to be given: CPython 3.11 crashes without it for methods that ask for their class (`re.Pattern.sub`).
+        """
         descriptor = writer.constant(self.descriptor, self.descriptor.__name__)
-        return f"{descriptor}.__get__({writer.value(self.receiver)})"
+        kind = self.receiver.python_type
+        return f"{descriptor}.__get__({writer.value(self.receiver)}, {writer.constant(kind, kind.__name__)})"
 
     def describe(self) -> str:
         """`list.append of a list`."""

@@ -14,6 +14,7 @@ from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
 from framesmith.guards.sources.steps import type_dict
 from framesmith.variables.callables.functions import complete
+from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
@@ -128,6 +129,8 @@ class ClassTracker(SpecialMethods):
         if kind in (FunctionType, BuiltinFunctionType) or peek(kind, "__get__") is peek(object, "__get__"):
             return found.tracker(tx)
         if kind is ClassMethodDescriptorType:
+            if CALLABLES.find(found.value) is not None:
+                return BoundMethod(Builtin(found.value), self)
             return Builtin(getattr(self.value, found.name))
         if issubclass(kind, staticmethod):
             return part(tx, found, "__func__")

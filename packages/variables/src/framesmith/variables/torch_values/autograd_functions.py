@@ -6,6 +6,7 @@ everything they read, and finds side effects, tensors they get from elsewhere, a
 What `backward` reads counts as it is when the function is called; a backend that compiles it keeps to that.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Final, Protocol, final
@@ -87,7 +88,10 @@ def rehearse(
             function.backward(context, *gradients)
 
 
-_APPLY: Final = getattr(Function.apply, "__func__")  # noqa: B009  # a class method
+_STORED: Final = inspect.getattr_static(Function, "apply")
+_APPLY: Final = getattr(
+    _STORED, "__func__", _STORED
+)  # a class method, in Python up to torch 2.13 and in C since
 
 
 @CALLABLES.row(_APPLY)
