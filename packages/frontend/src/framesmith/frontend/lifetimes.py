@@ -43,6 +43,11 @@ def is_finalised(value: object) -> bool:
     return hasattr(type(value), "__del__")
 
 
+def may_be_finalised(value: object) -> bool:
+    """Whether dropping an existing object may ever run code of the user."""
+    return isinstance(value, (GeneratorType, *_CHAINS)) or hasattr(type(value), "__del__")
+
+
 def inside(iterator: object) -> list[object]:
     """What an iterator over iterators holds, also in its tuple of them."""
     held = gc.get_referents(iterator)

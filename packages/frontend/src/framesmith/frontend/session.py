@@ -3,7 +3,9 @@
 Everything here hangs on the compiled function and dies with it.
 """
 
+import gc
 import inspect
+import sys
 import threading
 import time
 import warnings
@@ -23,6 +25,7 @@ from framesmith.frontend.errors import (
     TracingBugWarning,
 )
 from framesmith.frontend.leave import leaving
+from framesmith.frontend.lifetimes import may_be_finalised
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.policy import Policy
@@ -190,7 +193,11 @@ class Place:
             raise RecompileError(
                 f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}"
             )
+        precious = [value for value in values if may_be_finalised(value)]
+        before = list(map(sys.getrefcount, precious))
         converted = self._convert(values)
+        if any(now > then for now, then in zip(map(sys.getrefcount, precious), before, strict=True)):
+            gc.collect()  # rings of objects that the trace left behind keep them alive
         self.session.record(converted, self)
         self.dispatcher.add(converted.entry)
         return converted.entry

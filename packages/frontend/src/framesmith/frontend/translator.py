@@ -5,7 +5,7 @@ How a trace ends is data: `Finished`, or `Stopped` at an operation that has to r
 
 from dataclasses import dataclass
 from types import CodeType
-from typing import final
+from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
 from framesmith.frontend.lifetimes import check_left, drop, variables_of
@@ -25,6 +25,7 @@ from framesmith.variables.objects.exceptions import ExceptionTracker
 CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 
 MAXIMUM_NESTING = 24
+Ours = TypeVar("Ours", GraphBreak, ObservedException)
 VALUES = (EqualTo, LengthIs, KeysAre)
 
 
@@ -71,10 +72,10 @@ class Restart(Exception):
         self.stop = stop
 
 
-def forgetful(reason: GraphBreak) -> GraphBreak:
-    """A reason without its traceback, whose frames hold the trace and the user's values."""
-    reason.__traceback__ = reason.__context__ = reason.__cause__ = None
-    return reason
+def forgetful(error: Ours) -> Ours:
+    """An exception of ours without its traceback, whose frames hold the trace and the user's values."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error
 
 
 @final
@@ -143,7 +144,7 @@ class Translator:
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:
         """Unwind in a nested run; what the stacks held is dropped before the exception goes on."""
-        caught, dropped = self._unwind(error)
+        caught, dropped = self._unwind(forgetful(error))
         drop(self.machine, dropped)
         if not caught:
             raise error
@@ -231,8 +232,8 @@ class Translator:
             return None
         except ObservedException as error:
             if self._is_caught():
-                return self._go_to_handler(error, frame)
-            end, unbound = Stopped(None, True), self._unbound(error, frame)
+                return self._go_to_handler(forgetful(error), frame)
+            end, unbound = Stopped(None, True), self._unbound(forgetful(error), frame)
         except GraphBreak as reason:
             end = Stopped(forgetful(reason), False)
         except FakeFailure as failure:
