@@ -493,3 +493,17 @@ def test_an_inlined_function_that_goes_on_natively_knows_what_its_caller_handles
 
     with frontend.config.patch(recompile_limit=2):
         check(f, torch.zeros(1), calls=9, change=change)
+
+
+def test_an_unbound_variable_with_a_cell_in_a_continuation_that_runs_natively():
+    def f(x):
+        number = x.sum().item()
+        if int(number) % 4 != 3:
+            later = 1
+        return x + later + (lambda: later)() + int(number)
+
+    def change(x):
+        x.data.add_(1)
+
+    with frontend.config.patch(recompile_limit=2):
+        check(f, torch.zeros(1), calls=9, change=change)

@@ -4,11 +4,12 @@ Symbolic form: a `Point` from which the translator starts. Native form: `bytecod
 innermost first. What is handed over is one flat list of values, in the order of `Point.names`.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from types import CellType, CodeType, FunctionType
-from typing import NoReturn, final
+from typing import Final, NoReturn, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
@@ -127,6 +128,31 @@ def rebuild_frames(
     return lazy(tx, value, source)
 
 
+_UNBOUND_CELL: Final = re.compile(
+    "cannot access free variable '(.*)' where it is not associated with a value"
+)
+
+
+def as_users(error: BaseException, code: CodeType) -> BaseException:
+    """What the user's own frame would raise: the variables with cells are free variables in a continuation, and an
+    unbound one is a NameError there."""
+    found = _UNBOUND_CELL.match(str(error)) if type(error) is NameError else None
+    traceback = error.__traceback__
+    if (
+        found is None
+        or found[1] not in code.co_cellvars
+        or traceback is None
+        or traceback.tb_next is not None
+    ):
+        return error
+    local = UnboundLocalError(
+        f"cannot access local variable '{found[1]}' where it is not associated with a value"
+    )
+    local.__context__, local.__cause__ = error.__context__, error.__cause__
+    local.__suppress_context__ = error.__suppress_context__
+    return local.with_traceback(traceback)
+
+
 @final
 class NativeContinuation:
     """Goes on natively: each frame through its resume function, the innermost first.
@@ -154,10 +180,12 @@ class NativeContinuation:
                     returned.append(self._run(depth, own, returned, raised))
                 else:
                     self._run_handling(handled, depth, own, returned, raised)
-            except BaseException as error:
-                raised.append(without_our_frames(error))
+            except BaseException as caught:
+                error = as_users(without_our_frames(caught), point.frames[depth].code)
+                raised.append(error)
                 if depth:
                     self._passage(depth - 1)(error)
+                del error
         if raised:
             raise_from(raised)
         return returned.pop()
