@@ -17,6 +17,7 @@ FOLDED = {
     "CALL",
     "RESERVED",
     "INTERPRETER_EXIT",
+    "EXIT_INIT_CHECK",  # in a frame of CPython's own, never in a code object
     "ENTER_EXECUTOR",
 }
 
