@@ -916,3 +916,32 @@ def args(): return (torch.ones(3),)
 
 def test_named_tuples_with_attributes_of_their_own():
     check_source(NAMED_TUPLES_WITH_ATTRIBUTES, graphs=1, breaks=0)
+
+
+class Closes:
+    def m(self, x):
+        return x * 2
+
+    def close(self):
+        return "closed"
+
+
+class AsksClosing(Closes):
+    def m(self, x):
+        def me():
+            return self
+
+        print(sorted(locals().keys()))
+        parent = super()
+        return super().m(x), parent.m(x + 1), me() is self
+
+    def fails(self, x, log):
+        try:
+            raise ValueError(x.shape[0])
+        finally:
+            log.append(super().close())
+
+
+def test_super_in_a_frame_that_goes_on_natively():
+    check(lambda x: AsksClosing().m(x), X)
+    check(lambda x, log: AsksClosing().fails(x, log), X, [])

@@ -50,6 +50,7 @@ from framesmith.bytecode.meaning import Kind, Operation, Reading, read, stack_de
 from framesmith.bytecode.operation import NO_FALL_THROUGH
 from framesmith.bytecode.operation_effects import effect
 from framesmith.bytecode.slots import renumber, split_wide_pairs
+from framesmith.bytecode.supers import name_arguments
 
 _STAR_FLAGS: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -102,6 +103,9 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
         emitter.emit("STORE_FAST", f".{name}")
     _go_on(emitter, reading, operation_index, layout, body)
     emitter.finish()
+    first = code.co_varnames[0] if code.co_argcount and "__class__" in code.co_freevars else None
+    if first in layout.locals or first in code.co_cellvars:
+        body = name_arguments(parts, body, str(first))
     _append_body(parts, body, regions)
     split_wide_pairs(parts)
     cleanup.remove_unreachable(parts)

@@ -1,0 +1,47 @@
+"""`super()` without arguments, written with them.
+
+Called without arguments it looks at the frame that calls it: for the cell `__class__`, and for the first argument in the
+first slot (`super_init_without_args`, Objects/typeobject.c). In a continuation another value may stand there.
+
+    LOAD_GLOBAL super; CALL 0      ->  LOAD_GLOBAL super; LOAD_DEREF __class__; LOAD_FAST self; CALL 2
+    LOAD_SUPER_ATTR name           ->  the same with the flag that says that it has its arguments (3.12+)
+"""
+
+from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.instruction import Instruction
+
+_TWO_ARGUMENTS = 2
+
+
+def name_arguments(parts: CodeParts, body: list[Instruction], first: str) -> list[Instruction]:
+    """The body with every such call spelled out; jumps to a call lead to where its arguments are loaded."""
+    load = "LOAD_DEREF" if first in parts.freevars else "LOAD_FAST"
+    found: list[Instruction] = []
+    before: Instruction | None = None
+    for instruction in body:
+        found.append(instruction)
+        if instruction.name == "LOAD_SUPER_ATTR" and isinstance(instruction.argument, tuple):
+            name, flags = instruction.argument
+            instruction.argument = (name, flags | _TWO_ARGUMENTS)
+        elif _is_super(before) and instruction.name in ("PRECALL", "CALL") and instruction.argument == 0:
+            call = instruction.copy()
+            call.argument = _TWO_ARGUMENTS
+            instruction.name, instruction.argument, instruction.hint = "LOAD_DEREF", "__class__", -1
+            found += [Instruction(load, first, position=call.position), call]
+        elif _is_longer(before) and instruction.argument == 0:
+            instruction.argument = _TWO_ARGUMENTS
+        before = found[-1]
+    return found
+
+
+def _is_super(instruction: Instruction | None) -> bool:
+    return (
+        instruction is not None and instruction.name == "LOAD_GLOBAL" and instruction.argument == ("super", 1)
+    )
+
+
+def _is_longer(instruction: Instruction | None) -> bool:
+    """A PRECALL (3.11) of such a call: its CALL follows."""
+    return (
+        instruction is not None and instruction.name == "PRECALL" and instruction.argument == _TWO_ARGUMENTS
+    )
