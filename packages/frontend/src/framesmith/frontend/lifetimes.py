@@ -18,6 +18,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
+from framesmith.variables.core.reach import reachable
 
 _CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
@@ -58,7 +59,8 @@ def is_loose(value: Tracker) -> bool:
     """Whether something of the user runs when this value is dropped where it stands now."""
     if isinstance(value, GeneratorTracker):
         return is_abandoned(value)
-    return is_finalised(real_object(value))
+    real = real_object(value)
+    return real is not None and is_finalised(real)
 
 
 def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
@@ -71,19 +73,6 @@ def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
         reached = reachable(values)
         found += [generator for generator in waiting if id(generator) in reached]
     return found
-
-
-def reachable(values: Iterable[Tracker]) -> dict[int, Tracker]:
-    """Everything that these values lead to, by identity."""
-    todo, seen = list(values), dict[int, Tracker]()
-    while todo:
-        tracker = todo.pop()
-        if isinstance(tracker, Lazy) and tracker.is_realized:
-            tracker = tracker.realize()
-        if id(tracker) not in seen:
-            seen[id(tracker)] = tracker
-            todo += tracker.known_children()
-    return seen
 
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:

@@ -199,8 +199,9 @@ class Standing:
 
     def recheck(self) -> bool:
         """Ask the facts on grounds with a new state; when all are true, take the states of this moment as known."""
-        for cls in self._classes:
-            class_stamps.give_number(cls)
+        for cls, stamp in zip(self._classes, self._over.get(CLASS, ()), strict=True):
+            if not class_stamps.number_of(stamp):
+                class_stamps.give_number(cls)
         states = {kind: [kind.read(view) or None for view in over] for kind, over in self._over.items()}
         for kind, now in states.items():
             for held, new, old in zip(self._on[kind], now, self._known[kind], strict=True):

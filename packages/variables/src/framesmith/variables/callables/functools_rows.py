@@ -190,6 +190,7 @@ class _Again:
     def __init__(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         self._args = args
         self._kwargs = kwargs
+        self._keys: list[object] = []
 
     def __call__(self, function: Callable[..., object]) -> object:
         """Make it."""
@@ -200,10 +201,13 @@ class _Again:
 
         How C makes a key of the arguments is its own affair: a twin over an empty function makes one of the same form.
         """
-        settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
-        twin = functools.lru_cache(**settings)(lambda *args, **kwargs: None)
-        self(twin)
-        return any(key in _results(function) for key in _results(twin))
+        if not self._keys:
+            settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
+            twin = functools.lru_cache(**settings)(lambda *args, **kwargs: None)
+            self(twin)
+            self._keys = [*_results(twin)]
+        stored = _results(function)
+        return any(key in stored for key in self._keys)
 
 
 def _results(function: object) -> dict[object, object]:

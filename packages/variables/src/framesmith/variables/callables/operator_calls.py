@@ -57,7 +57,9 @@ def _reflected_row(symbol: str) -> None:
         left, right = left.realize(), right.realize()
         result = right.reflected(tx, symbol, left)
         if result is None:
-            return raise_observed(TypeError, unsupported_operands(symbol, left, right))
+            return raise_observed(
+                TypeError, unsupported_operands(symbol, left.python_type, right.python_type)
+            )
         return result
 
 

@@ -1,10 +1,12 @@
 """Rows for the builtins that run over an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final, TypeGuard
 
+from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.iterator_chains import is_none
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -20,10 +22,8 @@ from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare, known_truth
 from framesmith.variables.polyfills import reductions as polyfills
 
-_BY_KEY: Final = {
-    "min": traced_form(polyfills.minimum),
-    "max": traced_form(polyfills.maximum),
-}
+_EXTREME: Final = traced_form(polyfills.extreme)
+_IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
 _SORT_BY: Final = traced_form(polyfills.sort_by)
 SUM: Final[Callable[..., object]] = sum
@@ -109,7 +109,9 @@ def _extreme(
     if calls_python(key):
         given = TupleTracker(operands) if len(operands) > 1 else operands[0]
         otherwise = () if default is None else (default,)
-        return _BY_KEY[name].bind(tx, (given, key, Constant(f"{name}() {EMPTY}"), *otherwise), {})
+        is_better = tx.wrap(_IS_BETTER[symbol], Pinned(_IS_BETTER[symbol], "is_better"))
+        text = Constant(f"{name}() {EMPTY}")
+        return _EXTREME.bind(tx, (given, key, is_better, text, *otherwise), {})
     items = list(operands) if len(operands) > 1 else unpack(tx, operands[0])
     if not items:
         if default is not None:

@@ -1,4 +1,4 @@
-"""Python functions of ours that are traced in place of a C function or of an operator."""
+"""Python functions, ours or of a library, that are traced in place of a C function or of an operator."""
 
 from types import FunctionType
 

@@ -12,7 +12,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
@@ -33,12 +33,14 @@ _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
 def _copying(function: FunctionType) -> None:
+    form = traced_form(function)
+
     @CALLABLES.row(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes stand for themselves."""
         if isinstance(x, Constant) or x.python_type in (type, FunctionType):
             return x
-        return FunctionTracker(function, Pinned(function, function.__name__)).bind(tx, (x, *args), kwargs)
+        return form.bind(tx, (x, *args), kwargs)
 
 
 for _function in (copy.copy, copy.deepcopy):

@@ -251,17 +251,18 @@ class SpecialMethods(Holder):
 
     def begin_special(self, tx: TraceContext, name: str, args: Arguments) -> Tracker | PendingCall | None:
         """Call a special method that is a Python function of the class."""
-        found = self.special(tx, name)
-        if found is None or found.stored is not None or not isinstance(found.value, FunctionType):
-            return None
-        return self.begin_ask(tx, found, args)
+        found = self._python_method(tx, name)
+        return None if found is None else self.begin_ask(tx, found, args)
 
     def operator_method(self, tx: TraceContext, symbol: str, in_place: bool) -> Tracker | None:
         """`__add__` or `__iadd__` and friends, bound, where it is a Python function of the class."""
-        found = self.special(tx, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
-        if found is None or found.stored is not None or not isinstance(found.value, FunctionType):
-            return None
-        return complete(tx, begin_get(tx, found, self))
+        found = self._python_method(tx, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
+        return None if found is None else complete(tx, begin_get(tx, found, self))
+
+    def _python_method(self, tx: TraceContext, name: str) -> Found | None:
+        found = self.special(tx, name)
+        plain = found is not None and found.stored is None and isinstance(found.value, FunctionType)
+        return found if plain else None
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`__radd__` and friends; not asked between operands of one type."""

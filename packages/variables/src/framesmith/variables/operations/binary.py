@@ -60,7 +60,7 @@ METHODS: Final[dict[str, str]] = {
 
 UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
-_CONCATENATED = (list, tuple, str, bytes, deque)
+CONCATENATED = (list, tuple, str, bytes, deque)
 
 
 def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
@@ -76,7 +76,7 @@ def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Trac
         result = attempt()
         if result is not None:
             return result
-    return raise_observed(TypeError, unsupported_operands(symbol, left, right))
+    return raise_observed(TypeError, unsupported_operands(symbol, left.python_type, right.python_type))
 
 
 def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
@@ -97,22 +97,19 @@ def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     return binary(tx, symbol, left, right) if result is None else result
 
 
-def unsupported_operands(symbol: str, left: Tracker, right: Tracker) -> str:
+def unsupported_operands(symbol: str, left: type, right: type) -> str:
     """CPython's message for operands that do not fit: sequences have the last word on `+` and `*`."""
-    name, other = left.python_type.__name__, right.python_type.__name__
-    if symbol == "+" and issubclass(left.python_type, _CONCATENATED):
-        base = next(kind for kind in _CONCATENATED if issubclass(left.python_type, kind)).__name__
+    name, other = left.__name__, right.__name__
+    if symbol == "+" and issubclass(left, CONCATENATED):
+        base = next(kind for kind in CONCATENATED if issubclass(left, kind)).__name__
         return (
             f"can't concat {other} to {name}"
             if base == "bytes"
             else (f'can only concatenate {base} (not "{other}") to {base}')
         )
-    if symbol == "*" and issubclass(left.python_type, _CONCATENATED):
+    if symbol == "*" and issubclass(left, CONCATENATED):
         return f"can't multiply sequence by non-int of type '{other}'"
-    if symbol == "*" and issubclass(right.python_type, _CONCATENATED):
+    if symbol == "*" and issubclass(right, CONCATENATED):
         return f"can't multiply sequence by non-int of type '{name}'"
     shown = "** or pow()" if symbol == "**" else symbol
-    return (
-        f"unsupported operand type(s) for {shown}: "
-        f"'{left.python_type.__name__}' and '{right.python_type.__name__}'"
-    )
+    return f"unsupported operand type(s) for {shown}: '{name}' and '{other}'"

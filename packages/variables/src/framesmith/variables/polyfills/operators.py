@@ -1,9 +1,8 @@
 """Binary operators whose left operand has a method written in Python."""
 
-from collections import deque
 from collections.abc import Callable
 
-SEQUENCES = (list, tuple, str, bytes, bytearray, deque)
+from framesmith.variables.operations.binary import CONCATENATED, unsupported_operands
 
 
 def operate(
@@ -16,23 +15,19 @@ def operate(
     return result
 
 
-def refused(symbol: str, left: type, right: type) -> str:
-    """CPython's message for operands of which none knows the other."""
-    shown = "** or pow()" if symbol == "**" else symbol
-    return f"unsupported operand type(s) for {shown}: '{left.__name__}' and '{right.__name__}'"
-
-
 def reflected(symbol: str, name: str) -> Callable[..., object]:
     """What `left <symbol> right` does once the left operand has declined: a function of both."""
 
     def ask_right(left: object, right: object) -> object:
-        if symbol == "*" and isinstance(right, SEQUENCES) and not hasattr(type(left), "__index__"):
-            raise TypeError(f"can't multiply sequence by non-int of type '{type(left).__name__}'")
         method = getattr(type(right), name, None)
-        if method is not None and type(right) is not type(left):
+        repeats = symbol == "*" and isinstance(
+            right, CONCATENATED
+        )  # a sequence's own `__rmul__` words it differently
+        fits = hasattr(type(left), "__index__") if repeats else type(right) is not type(left)
+        if method is not None and fits:
             result = method(right, left)
             if result is not NotImplemented:
                 return result
-        raise TypeError(refused(symbol, type(left), type(right)))
+        raise TypeError(unsupported_operands(symbol, type(left), type(right)))
 
     return ask_right

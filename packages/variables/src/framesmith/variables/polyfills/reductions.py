@@ -6,45 +6,25 @@ from typing import Any
 MISSING = object()
 
 
-def minimum(
+def extreme(
     iterable: Iterable[Any],
     key: Callable[[Any], Any],  # any user function
+    is_better: Callable[[Any, Any], Any],
     message: str,
     default: object = MISSING,
 ) -> object:
-    """`min(iterable, key=key, default=default)`; `message` is for an iterable without items."""
+    """`min` and `max` with a key; `is_better` compares two keys, `message` is for an iterable without items."""
     iterator = iter(iterable)
     best = next(iterator, MISSING)
     if best is MISSING:
         if default is MISSING:
             raise ValueError(message)
         return default
-    least = key(best)
+    best_key = key(best)
     for item in iterator:
         value = key(item)
-        if value < least:
-            best, least = item, value
-    return best
-
-
-def maximum(
-    iterable: Iterable[Any],
-    key: Callable[[Any], Any],  # any user function
-    message: str,
-    default: object = MISSING,
-) -> object:
-    """`max(iterable, key=key, default=default)`."""
-    iterator = iter(iterable)
-    best = next(iterator, MISSING)
-    if best is MISSING:
-        if default is MISSING:
-            raise ValueError(message)
-        return default
-    greatest = key(best)
-    for item in iterator:
-        value = key(item)
-        if value > greatest:
-            best, greatest = item, value
+        if is_better(value, best_key):
+            best, best_key = item, value
     return best
 
 

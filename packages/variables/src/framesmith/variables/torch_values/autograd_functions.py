@@ -8,19 +8,18 @@ What `backward` reads counts as it is when the function is called; a backend tha
 
 import inspect
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Final, Protocol, final
 
 import torch
 from torch.autograd.function import Function
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
-from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import FunctionTracker, complete
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.core.observed import ObservedException
-from framesmith.variables.torch_values.bodies import reachable
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.torch_values.graph_values import GraphValue, graph_arguments
 from framesmith.variables.torch_values.results import call_node, wrap_result
 from framesmith.variables.torch_values.tensors import TensorTracker
@@ -88,6 +87,7 @@ def rehearse(
             function.backward(context, *gradients)
 
 
+_REHEARSAL: Final = traced_form(rehearse)
 _STORED: Final = inspect.getattr_static(Function, "apply")
 _APPLY: Final = getattr(
     _STORED, "__func__", _STORED
@@ -133,8 +133,6 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
     versions = [tensor.fake._version for tensor in tensors]
     differentiated = torch.is_grad_enabled() and any(needs)
     setup = kind.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
-    assert isinstance(rehearse, FunctionType)
-    rehearsal = FunctionTracker(rehearse, Pinned(rehearse, "rehearse"))
     given = (
         function,
         TupleTracker([Constant(need) for need in needs]),
@@ -145,10 +143,10 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
     outside = reachable([*given, *tx.mutations.changed()])
     with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
         try:
-            complete(tx, rehearsal.bind(tx, given, {}))
+            complete(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:
             raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} raises an exception") from None
-    if any(one.source is not None or one in outside for one in noted):
+    if any(one.source is not None or id(one) in outside for one in noted):
         raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} has side effects")
     if versions != [tensor.fake._version for tensor in tensors]:
         raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} changes a tensor")

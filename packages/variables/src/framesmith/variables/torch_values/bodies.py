@@ -14,8 +14,9 @@ from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
-from framesmith.variables.core import Constant, Lazy, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.torch_values.tensors import TensorTracker
 
 
@@ -66,25 +67,9 @@ def trace_body(
         outputs = tuple(_tensors(result, kind, constants))
         for output in outputs:
             output.graph_node(tx)
-    if tx.ambient.version != switches or any(one.source is not None or one in outside for one in noted):
+    if tx.ambient.version != switches or any(one.source is not None or id(one) in outside for one in noted):
         raise GraphBreak(kind, "it has side effects")
     return Body(recording, result, outputs, kind)
-
-
-def reachable(roots: Sequence[Tracker]) -> set[Tracker]:
-    """Every tracker that the body can get hold of, as long as it does not make it: it must not change one of these."""
-    found: set[Tracker] = set()
-    waiting = list(roots)
-    while waiting:
-        tracker = waiting.pop()
-        if isinstance(tracker, Lazy):
-            if not tracker.is_realized:
-                continue
-            tracker = tracker.realize()
-        if tracker not in found:
-            found.add(tracker)
-            waiting += tracker.children()
-    return found
 
 
 def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTracker]:
