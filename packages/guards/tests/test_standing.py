@@ -1,6 +1,7 @@
 """One comparison stands for facts about classes, modules and functions: it notices each change that matters, and
 forgives changes elsewhere."""
 
+import contextlib
 import sys
 from types import ModuleType
 
@@ -8,6 +9,8 @@ import pytest
 
 from framesmith.guards import Guard, GuardSet, compile_guards
 from framesmith.guards.class_stamps import USABLE
+from framesmith.guards.failure import MISSES
+from framesmith.guards.grounds import CLASS, CODE, DEFAULTS, NAMESPACE, grounds
 from framesmith.guards.kinds import (
     ClassAttribute,
     CodeIs,
@@ -15,6 +18,7 @@ from framesmith.guards.kinds import (
     HasKey,
     Identical,
     IsNone,
+    KeysAre,
     SameObject,
     TypeIs,
 )
@@ -27,7 +31,7 @@ from framesmith.guards.sources import (
     Local,
     Pinned,
 )
-from framesmith.guards.standing import CLASS, CODE, DEFAULTS, NAMESPACE, Standing, grounds
+from framesmith.guards.standing import Standing
 
 
 class Meta(type):
@@ -129,6 +133,79 @@ def test_a_change_of_a_module_that_matters_is_noticed(module, change):
     assert [check(), check()] == [True, True]
     change(module)
     assert [check(), check()] == [False, False]
+
+
+class Part:
+    """What a class may hold: an object with slots, found in a dictionary of the class."""
+
+    __slots__ = ("name", "size")
+
+    def __init__(self, name, size):
+        self.name, self.size = name, size
+
+
+class OtherPart:
+    __slots__ = ("name", "size")
+
+
+def with_parts():
+    class Whole:
+        parts = {"a": Part("a", 1), "b": Part("b", None)}  # noqa: RUF012
+
+    return Whole
+
+
+def part_facts(whole):
+    parts = ClassDictItem(Pinned(whole, "Whole"), "parts")
+    first = Item(parts, "a")
+    return [
+        Guard(parts, TypeIs(dict)),
+        Guard(parts, KeysAre(("a", "b"))),
+        Guard(first, TypeIs(Part)),
+        Guard(Attribute(first, "name"), EqualTo("a")),
+        Guard(Attribute(Item(parts, "b"), "size"), IsNone()),
+    ]
+
+
+PART_CHANGES = {
+    "one more": lambda whole: whole.parts.update(c=Part("c", 1)),
+    "order": lambda whole: whole.parts.update(a=whole.parts.pop("a")),
+    "another": lambda whole: whole.parts.update(a=Part("x", 1)),
+    "a slot": lambda whole: setattr(whole.parts["a"], "name", "b"),
+    "a slot that was none": lambda whole: setattr(whole.parts["b"], "size", 0),
+    "an unset slot": lambda whole: delattr(whole.parts["a"], "name"),
+    "a class": lambda whole: setattr(whole.parts["a"], "__class__", OtherPart),
+    "another dictionary": lambda whole: setattr(whole, "parts", {}),
+}
+
+
+@pytest.mark.parametrize("change", PART_CHANGES.values(), ids=PART_CHANGES)
+def test_a_change_of_what_a_class_holds_is_noticed(change):
+    whole = with_parts()
+    check = checked(*part_facts(whole))
+    assert [check(), check()] == [True, True]
+    change(whole)
+    with contextlib.suppress(*MISSES):
+        assert not check()
+
+
+def test_an_equal_object_in_a_slot_is_forgiven():
+    whole = with_parts()
+    check = checked(*part_facts(whole))
+    assert check()
+    whole.parts["a"].name = "".join(["a"])
+    whole.parts["a"].size = 7
+    assert [check(), check()] == [True, True]
+
+
+def test_what_hangs_on_a_global_is_not_held():
+    names = Pinned(vars(sys.modules[__name__]), "names")
+    thing = Attribute(Item(names, "GLOBAL_PART"), "name")
+    assert grounds(Guard(Item(names, "GLOBAL_PART"), TypeIs(Part))) is None
+    assert grounds(Guard(thing, EqualTo("g"))) is None
+
+
+GLOBAL_PART = Part("g", 1)
 
 
 def given(x, y=None):

@@ -10,148 +10,24 @@ then taken as known.
     ->  [*map(number_of, stamps)] == known and [*map(dict_version, namespaces)] == known or recheck()
 
 Likewise the code and the defaults of functions, which have an identity instead of a number.
-
-Only dictionaries of modules are asked for their version: those of instances do not always count (CPython 3.13).
+What grounds there are is in `grounds`.
 """
 
-import builtins
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import attrgetter, is_
-from types import FunctionType, ModuleType
-from typing import Final, TypeAlias, final
+from collections.abc import Sequence
+from itertools import chain
+from operator import is_
+from types import FunctionType
+from typing import Final, final
 
 from framesmith.guards import class_stamps
 from framesmith.guards.failure import MISSES
+from framesmith.guards.grounds import CLASS, CODE, NOWHERE, Ground, Kind, grounds
 from framesmith.guards.guard_set import Guard
-from framesmith.guards.kinds.aliasing import SameObject
-from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable
-from framesmith.guards.kinds.base import Claim, Relation
-from framesmith.guards.kinds.containers import HasKey
-from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone
-from framesmith.guards.kinds.types import TypeIs
-from framesmith.guards.kinds.values import EqualTo
+from framesmith.guards.kinds.attributes import ClassAttribute
+from framesmith.guards.kinds.base import Relation
 from framesmith.guards.names import Names
-from framesmith.guards.scope import Scope
-from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.containers import Item
-from framesmith.guards.sources.functions import FunctionClosure, FunctionDefault
-from framesmith.guards.sources.roots import Builtin, Pinned
-from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem
-from framesmith.guards.torch_adapter import dict_version
 
 _UNKNOWN: Final = -1
-_ABOUT_THE_OBJECT = (Identical, NotIdentical, IsNone, NotNone)
-_SCALARS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
-# What an object of the type gives under the name for as long as it lives.
-_FIXED: Final = {
-    (property, "fget"),
-    (property, "fset"),
-    (staticmethod, "__func__"),
-    (classmethod, "__func__"),
-}
-_NOWHERE = Scope({}, {})
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
-    equality, or by identity where equality would run user code."""
-
-    view: Callable[..., object]
-    read: Callable[..., object]
-    by_identity: bool = False
-
-
-CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of)
-NAMESPACE: Final = Kind(lambda names: names, dict_version)
-CODE: Final = Kind(lambda function: function, attrgetter("__code__"))
-DEFAULTS: Final = Kind(lambda function: function, attrgetter("__defaults__"), by_identity=True)
-_KINDS: Final = (CLASS, NAMESPACE, CODE, DEFAULTS)
-
-#: What a fact rests on: the state, of this kind, of an object.
-Ground: TypeAlias = tuple[Kind, object]
-
-
-def grounds(guard: Guard) -> tuple[Ground, ...] | None:
-    """What alone the guard rests on, which may be nothing; None when it rests on anything else."""
-    claim = guard.claim
-    if isinstance(claim, SameObject):
-        left, right = _holder(claim.left), _holder(claim.right)
-        return None if left is None or right is None else left + right
-    if isinstance(claim, Relation):
-        return None
-    if isinstance(claim, ClassAttribute):
-        return _pinned_class(guard.source)
-    if isinstance(claim, HasKey):
-        return _container(guard.source)
-    if isinstance(claim, CodeIs):
-        return _function(CODE, guard.source)
-    return _holder(guard.source) if _lasting(claim) else None
-
-
-def _lasting(claim: Claim) -> bool:
-    """Whether the claim stays true of an object once it was: of its identity, or of what cannot change."""
-    if isinstance(claim, EqualTo):
-        return type(claim.value) in _SCALARS
-    if isinstance(
-        claim, TypeIs
-    ):  # `__class__` may be assigned on modules, and on instances of other mutable types
-        return is_immutable(claim.expected) and claim.expected is not ModuleType
-    return isinstance(claim, _ABOUT_THE_OBJECT)
-
-
-def _holder(source: Source | None) -> tuple[Ground, ...] | None:
-    """The grounds that give the value of the source."""
-    if isinstance(source, Builtin):
-        return ((NAMESPACE, vars(builtins)),)
-    if isinstance(source, Item):
-        return _namespace(source.base) if type(source.key) is str else None
-    if isinstance(source, ClassDictItem):
-        return _pinned_class(source.base)
-    if isinstance(source, FunctionDefault):
-        return _function(DEFAULTS, source.base)
-    if isinstance(source, FunctionClosure):
-        return () if _function(CODE, source.base) else None
-    if isinstance(source, Attribute) and (type(_value(source.base)), source.name) in _FIXED:
-        return _holder(source.base)
-    return None
-
-
-def _container(source: Source | None) -> tuple[Ground, ...] | None:
-    """The ground of which the source is the dictionary."""
-    return _pinned_class(source.base) if isinstance(source, ClassDict) else _namespace(source)
-
-
-def _pinned_class(source: Source | None) -> tuple[Ground, ...] | None:
-    if not isinstance(source, Pinned) or not isinstance(source.value, type):
-        return None
-    return () if is_immutable(source.value) else ((CLASS, source.value),)
-
-
-def _function(kind: Kind, source: Source | None) -> tuple[Ground, ...] | None:
-    if isinstance(source, Pinned) and type(source.value) is FunctionType:
-        return ((kind, source.value),)
-    return None
-
-
-def _namespace(source: Source | None) -> tuple[Ground, ...] | None:
-    """A pinned dictionary of an imported module."""
-    if not isinstance(source, Pinned) or type(source.value) is not dict:
-        return None
-    module = sys.modules.get(str(source.value.get("__name__")))
-    imported = isinstance(module, ModuleType) and vars(module) is source.value
-    return ((NAMESPACE, source.value),) if imported else None
-
-
-def _value(source: Source) -> object:
-    try:
-        return source.read(_NOWHERE)
-    except MISSES:
-        return None
 
 
 def standing(guards: Sequence[Guard]) -> "Standing | None":
@@ -173,10 +49,10 @@ class Standing:
 
     def __init__(self, facts: dict[Guard, tuple[Ground, ...]]) -> None:
         self.facts = tuple(facts)
-        on: dict[Kind, dict[int, tuple[object, list[Guard]]]] = {kind: {} for kind in _KINDS}
+        on: dict[Kind, dict[int, tuple[object, list[Guard]]]] = {CLASS: {}}
         for guard, found in facts.items():
             for kind, ground in found:
-                on[kind].setdefault(id(ground), (ground, []))[1].append(guard)
+                on.setdefault(kind, {}).setdefault(id(ground), (ground, []))[1].append(guard)
         self._classes = [cls for cls, _ in on[CLASS].values() if isinstance(cls, type)]
         self._over = {
             kind: tuple(kind.view(ground) for ground, _ in held.values()) for kind, held in on.items() if held
@@ -185,6 +61,10 @@ class Standing:
         self._known: dict[Kind, list[object]] = {
             kind: [_UNKNOWN] * len(over) for kind, over in self._over.items()
         }
+        self._touched = (
+            *(each.__code__ for each in self._over.get(CODE, ()) if isinstance(each, FunctionType)),
+            *chain.from_iterable(self._over.values()),
+        )
         self._groundless = [guard for guard, found in facts.items() if not found]
 
     @property
@@ -195,6 +75,8 @@ class Standing:
     def render(self, names: Names) -> str:
         """One comparison a kind for all of them; the facts themselves where it fails."""
         terms = [_same(kind, over, self._known[kind], names) for kind, over in self._over.items()]
+        # Copying the references brings the objects into the processor's caches, many at a time.
+        terms.insert(0, f"[*{names.constant(self._touched, 'touched')}]")
         return f"({' and '.join(terms)} or {names.constant(self.recheck, 'recheck')}())"
 
     def recheck(self) -> bool:
@@ -218,9 +100,9 @@ class Standing:
 def _is_true(guard: Guard) -> bool:
     try:
         if isinstance(guard.claim, Relation):
-            return guard.claim.holds([_NOWHERE.value_of(source) for source in guard.claim.over])
+            return guard.claim.holds([NOWHERE.value_of(source) for source in guard.claim.over])
         assert guard.source is not None
-        return guard.claim.check(_NOWHERE.value_of(guard.source))
+        return guard.claim.check(NOWHERE.value_of(guard.source))
     except MISSES:
         return False
 

@@ -74,6 +74,7 @@ import framesmith.variables.objects.typing_objects
 import framesmith.variables.objects.weak_references
 import framesmith.variables.polyfills.bisect
 import framesmith.variables.polyfills.collections
+import framesmith.variables.polyfills.dataclasses
 import framesmith.variables.polyfills.functools
 import framesmith.variables.polyfills.heapq
 import framesmith.variables.polyfills.operators

@@ -1,12 +1,11 @@
 """Claims about the value of constants: equality that is exact by type, truth."""
 
-import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from framesmith.guards.comparison import same_constant
+from framesmith.guards.comparison import Comparable, is_plain_constant, same_constant
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
@@ -20,6 +19,13 @@ class EqualTo(Claim):
 
     value: object
 
+    @property
+    def is_about_identity(self) -> bool:
+        """Whether only the very object is equal."""
+        return not is_plain_constant(self.value) and not isinstance(
+            self.value, Comparable | tuple | list | frozenset
+        )
+
     def check(self, value: object) -> bool:
         return same_constant(value, self.value)
 
@@ -28,7 +34,7 @@ class EqualTo(Claim):
         if row is not None:
             return row(self.value, value_expression, names)
         constant = names.constant(self.value, type(self.value).__name__)
-        if isinstance(self.value, enum.Enum | type):
+        if self.is_about_identity:
             return f"{value_expression} is {constant}"
         return f"{names.constant(same_constant, 'same')}({value_expression}, {constant})"
 

@@ -1,14 +1,15 @@
-"""C functions that are traced through a Python form of theirs. The forms stand in `polyfills`."""
+"""C functions, and a few others, that are traced through a Python form of theirs. The forms stand in `polyfills`."""
 
 import bisect as c_bisect
 import collections as c_collections
+import dataclasses as py_dataclasses
 import heapq as c_heapq
 from collections.abc import Callable
 
 from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.polyfills import bisect, collections, heapq
+from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq
 
 
 def polyfill(original: Callable[..., object], form: Callable[..., object]) -> None:
@@ -25,3 +26,4 @@ for _name in ("heappush", "heappop", "heapreplace", "heappushpop", "heapify"):
 for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
     polyfill(getattr(c_bisect, _name), getattr(bisect, _name))
 polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed
+polyfill(py_dataclasses.fields, dataclasses.fields)

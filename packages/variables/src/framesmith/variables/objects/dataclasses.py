@@ -5,26 +5,10 @@ from collections.abc import Hashable
 from types import FunctionType
 from typing import Final
 
-from framesmith.guards.sources import CallResult, Item
-from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.objects.lookup import class_source, peek
+from framesmith.variables.objects.lookup import peek
 
 _GENERATED: Final = "<string>"  # the file name that `dataclasses` gives to the code it generates
-
-
-@CALLABLES.row(dataclasses.fields)
-def fields(tx: TraceContext, class_or_instance: Tracker) -> Tracker:
-    """`dataclasses.fields(x)`: the field objects of the class."""
-    subject = class_or_instance
-    kind = subject.as_python_constant() if issubclass(subject.python_type, type) else subject.python_type
-    if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
-        raise_observed(TypeError, "must be called with a dataclass type or instance")
-    listed = CallResult(class_source(kind), dataclasses.fields)
-    found = dataclasses.fields(kind)
-    return TupleTracker([tx.wrap(field, Item(listed, index)) for index, field in enumerate(found)])
 
 
 def dataclass_key(tx: TraceContext, instance: Tracker) -> Hashable | None:

@@ -1,0 +1,174 @@
+"""What a guard rests on alone: classes, dictionaries of modules and classes, functions, slots of objects found there.
+
+A *ground* is an object together with a kind of state that CPython changes with every change that matters. How grounds
+are compared is in `standing`.
+
+Only dictionaries of modules and plain ones held by classes are asked for their version: those of instances do not always
+count (CPython 3.13).
+"""
+
+import builtins
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from types import FunctionType, MemberDescriptorType, ModuleType
+from typing import Final, TypeAlias, final
+
+from framesmith.guards import class_stamps
+from framesmith.guards.failure import MISSES
+from framesmith.guards.guard_set import Guard
+from framesmith.guards.kinds.aliasing import SameObject
+from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable, static_lookup
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.containers import HasKey, KeysAre, LengthIs
+from framesmith.guards.kinds.functions import CodeIs
+from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone
+from framesmith.guards.kinds.types import TypeIs
+from framesmith.guards.kinds.values import EqualTo
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.containers import Item
+from framesmith.guards.sources.functions import FunctionClosure, FunctionDefault
+from framesmith.guards.sources.roots import Builtin, Pinned
+from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem
+from framesmith.guards.torch_adapter import dict_version
+
+_ABOUT_THE_OBJECT = (Identical, NotIdentical, IsNone, NotNone)
+_SCALARS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
+# What an object of the type gives under the name for as long as it lives.
+_FIXED: Final = {
+    (property, "fget"),
+    (property, "fset"),
+    (staticmethod, "__func__"),
+    (classmethod, "__func__"),
+}
+NOWHERE: Final = Scope({}, {})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
+    equality, or by identity where equality would run user code."""
+
+    view: Callable[..., object]
+    read: Callable[..., object]
+    by_identity: bool = False
+
+
+CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of)
+NAMESPACE: Final = Kind(lambda names: names, dict_version)
+CODE: Final = Kind(lambda function: function, attrgetter("__code__"))
+DEFAULTS: Final = Kind(lambda function: function, attrgetter("__defaults__"), by_identity=True)
+TYPE: Final = Kind(lambda value: value, type, by_identity=True)
+
+
+@cache
+def slot(name: str) -> Kind:
+    """What the slot of this name holds."""
+    return Kind(lambda value: value, attrgetter(name), by_identity=True)
+
+
+#: What a fact rests on: the state, of this kind, of an object.
+Ground: TypeAlias = tuple[Kind, object]
+
+
+def grounds(guard: Guard) -> tuple[Ground, ...] | None:
+    """What alone the guard rests on, which may be nothing; None when it rests on anything else."""
+    claim = guard.claim
+    if isinstance(claim, SameObject):
+        left, right = _holder(claim.left), _holder(claim.right)
+        return None if left is None or right is None else left + right
+    if isinstance(claim, Relation):
+        return None
+    if isinstance(claim, ClassAttribute):
+        return _pinned_class(guard.source)
+    if isinstance(claim, HasKey | KeysAre | LengthIs):
+        return _container(guard.source)
+    if isinstance(claim, CodeIs):
+        return _function(CODE, guard.source)
+    if isinstance(claim, TypeIs) and not _lasting(claim):
+        return _of_class(TYPE, guard.source)
+    return _holder(guard.source) if _lasting(claim) else None
+
+
+def _lasting(claim: Claim) -> bool:
+    """Whether the claim stays true of an object once it was: of its identity, or of what cannot change."""
+    if isinstance(claim, EqualTo):
+        return claim.is_about_identity or type(claim.value) in _SCALARS
+    if isinstance(
+        claim, TypeIs
+    ):  # `__class__` may be assigned on modules, and on instances of other mutable types
+        return is_immutable(claim.expected) and claim.expected is not ModuleType
+    return isinstance(claim, _ABOUT_THE_OBJECT)
+
+
+def _holder(source: Source | None) -> tuple[Ground, ...] | None:
+    """The grounds that give the value of the source."""
+    if isinstance(source, Builtin):
+        return ((NAMESPACE, vars(builtins)),)
+    if isinstance(source, Item):
+        return _container(source.base) if type(source.key) is str else None
+    if isinstance(source, ClassDictItem):
+        return _pinned_class(source.base)
+    if isinstance(source, FunctionDefault):
+        return _function(DEFAULTS, source.base)
+    if isinstance(source, FunctionClosure):
+        return () if _function(CODE, source.base) else None
+    if isinstance(source, Attribute) and source.name == "__code__" and _function(CODE, source.base):
+        return _function(CODE, source.base)
+    if isinstance(source, Attribute):
+        kind = type(_value(source.base))
+        if (kind, source.name) in _FIXED:
+            return _holder(source.base)
+        if isinstance(static_lookup(kind, source.name), MemberDescriptorType):
+            return _of_class(slot(source.name), source.base)
+    return None
+
+
+def _of_class(kind: Kind, source: Source | None) -> tuple[Ground, ...] | None:
+    """The state of an object that a class holds, in its dictionary or below. Others would be kept alive."""
+    below = source
+    while isinstance(below, Item | Attribute):
+        below = below.base
+    held = _holder(source) if isinstance(below, ClassDictItem) else None
+    return None if source is None or held is None else (*held, (kind, _value(source)))
+
+
+def _container(source: Source | None) -> tuple[Ground, ...] | None:
+    """The ground of which the source is the dictionary."""
+    if isinstance(source, ClassDict):
+        return _pinned_class(source.base)
+    if isinstance(source, ClassDictItem):
+        return _of_class(NAMESPACE, source) if type(_value(source)) is dict else None
+    return _namespace(source)
+
+
+def _pinned_class(source: Source | None) -> tuple[Ground, ...] | None:
+    if not isinstance(source, Pinned) or not isinstance(source.value, type):
+        return None
+    return () if is_immutable(source.value) else ((CLASS, source.value),)
+
+
+def _function(kind: Kind, source: Source | None) -> tuple[Ground, ...] | None:
+    if isinstance(source, Pinned) and type(source.value) is FunctionType:
+        return ((kind, source.value),)
+    return None
+
+
+def _namespace(source: Source | None) -> tuple[Ground, ...] | None:
+    """A pinned dictionary of an imported module."""
+    if not isinstance(source, Pinned) or type(source.value) is not dict:
+        return None
+    module = sys.modules.get(str(source.value.get("__name__")))
+    imported = isinstance(module, ModuleType) and vars(module) is source.value
+    return ((NAMESPACE, source.value),) if imported else None
+
+
+def _value(source: Source) -> object:
+    try:
+        return source.read(NOWHERE)
+    except MISSES:
+        return None
