@@ -392,4 +392,78 @@ def f(x, log):
         log.append([(s.name, s.line) for s in traceback.extract_tb(e.__traceback__) if "framesmith" not in s.filename])
     return x
 """,
+    "closed while it holds another": """
+def g0(x, log):
+    try:
+        yield x
+        yield x * 2
+    finally:
+        log.append('fin')
+def g2(x, log):
+    v1 = g0(x, log)
+    x = x + next(v1)
+    native()
+    x = x + v1.send(3)
+    yield x
+def f(x, log):
+    v3 = g2(x, log)
+    x = x + next(v3)
+    v3.close()
+    log.append('after')
+    return x
+""",
+    "ended while it holds another": """
+def g0(x, log):
+    try:
+        yield x
+        yield x * 2
+    finally:
+        log.append('fin')
+def g2(x, log):
+    v1 = g0(x, log)
+    x = x + next(v1)
+    print("a")
+    yield x
+    yield x
+def f(x, log):
+    v3 = g2(x, log)
+    x = x + next(v3)
+    x = x + next(v3)
+    next(v3, None)
+    log.append('after')
+    return x
+""",
+    "throw through yield from": """
+def inner(x, log):
+    try: yield x
+    except Boom as e:
+        log.append("inner")
+        yield x * 2
+def outer(x, log):
+    yield from inner(x, log)
+    log.append("end")
+def f(x, log):
+    g = outer(x, log)
+    y = next(g)
+    z = g.throw(Boom("t"))
+    return y + z, next(g, 5)
+""",
+    "close through yield from": """
+def inner(x, log):
+    try: yield x
+    except GeneratorExit as e:
+        log.append("inner")
+        raise
+def outer(x, log):
+    try:
+        yield from inner(x, log)
+    except GeneratorExit:
+        log.append("outer")
+        raise
+def f(x, log):
+    g = outer(x, log)
+    y = next(g)
+    g.close()
+    return y
+""",
 }

@@ -53,6 +53,14 @@ class SymbolicGenerator:
         """What the frame holds."""
         return iter(held_by(self.frame))
 
+    def close(self, exception: Tracker) -> Yielded | Returned:
+        """Raise where it stands; what the frame holds goes as soon as the exception leaves it."""
+        self.frame.closing = True
+        try:
+            return self.resume(Constant(None), exception)
+        finally:
+            self.frame.closing = False
+
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
         machine, frame = self._machine, self.frame

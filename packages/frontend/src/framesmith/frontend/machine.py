@@ -64,7 +64,7 @@ class Frame:
 
     Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
     next and `current` the one that runs. `way` says how what it gives reaches the frame below, `entered` at which step of
-    the trace it was pushed (0: it was there from the start).
+    the trace it was pushed (0: it was there from the start), `closing` that nobody keeps the exception that leaves it.
     """
 
     code: CodeType
@@ -83,6 +83,7 @@ class Frame:
     way: Way = Way.CALL
     otherwise: Tracker | None = None
     entered: int = 0
+    closing: bool = False
 
     @property
     def operation(self) -> Operation:
@@ -234,6 +235,7 @@ class Machine:
         generator.left(self.tx, ended=isinstance(outcome, Returned))
         if isinstance(outcome, Returned):
             return self.end(frame, outcome.value)
+        frame.way, frame.otherwise = Way.CALL, None
         self.frame.push(outcome.value)
         return [generator]
 

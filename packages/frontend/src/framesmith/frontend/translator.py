@@ -181,7 +181,7 @@ class Translator:
                 self._enter_handler(frame, handler, error.exception)
                 break
             machine.frames.pop()
-            left += variables_of(frame)
+            (dropped if frame.closing else left).extend(variables_of(frame))
             self._leave_by(error, frame)
             if frame.barrier:
                 break
@@ -197,6 +197,8 @@ class Translator:
         generator, machine = frame.generator, self.machine
         if generator is None:
             return
+        frame.locals.clear()
+        frame.cells.clear()
         if not frame.barrier:
             generator.left(machine.tx, ended=True)
         if is_end(error):

@@ -65,16 +65,16 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
 def return_value(machine: Machine, operation: Operation) -> None:
     """Leave the frame; a generator's frame ends."""
     frame = machine.frame
-    if frame.generator is not None:
-        drop(machine, machine.leave_generator(Returned(frame.pop())))
-        return
     held = variables_of(frame)
     if len(machine.frames) == 1:  # the entry ends here: what exists and is held by nobody else goes with it
         held = [value for value in held if value.source is None]
     frame.locals.clear()
     frame.cells.clear()
     drop(machine, held)
-    machine.leave(frame.pop())
+    if frame.generator is None:
+        machine.leave(frame.pop())
+    else:
+        drop(machine, machine.leave_generator(Returned(frame.pop())))
 
 
 @opcode(Kind.RETURN_GENERATOR)

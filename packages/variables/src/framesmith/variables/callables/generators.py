@@ -62,6 +62,10 @@ class SuspendedFrame(Protocol):
         """Go on with `value` as the result of the `yield`, or with `exception` raised there, up to the next `yield`."""
         ...
 
+    def close(self, exception: Tracker) -> Yielded | Returned:
+        """Go on with `exception` raised, which nobody keeps when it leaves the frame."""
+        ...
+
     def enter(self, value: Tracker) -> None:
         """Become the innermost frame of the translator, which goes on with `value` as the result of the `yield`."""
         ...
@@ -98,8 +102,10 @@ class GeneratorTracker(Tracker):
         outcome = self.step(tx, Constant(None), None)
         return outcome.value if isinstance(outcome, Yielded) else None
 
-    def step(self, tx: TraceContext, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
-        """Resume the frame; an exception that leaves it ends the generator (PEP 479 is in its bytecode)."""
+    def step(
+        self, tx: TraceContext, value: Tracker, exception: Tracker | None, *, closing: bool = False
+    ) -> Yielded | Returned:
+        """Resume the frame; an exception that leaves it ends the generator."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
         tx.mutations.note(self)
@@ -109,7 +115,10 @@ class GeneratorTracker(Tracker):
             return Returned(Constant(None))
         self.running = True
         try:
-            outcome = self.frame.resume(value, exception)
+            if exception is not None and closing:
+                outcome = self.frame.close(exception)
+            else:
+                outcome = self.frame.resume(value, exception)
         except ObservedException:
             self.finished = True
             raise
@@ -287,7 +296,7 @@ def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
         self.finished = True
         return Constant(None)
     try:
-        outcome = self.step(tx, Constant(None), new_exception(GeneratorExit))
+        outcome = self.step(tx, Constant(None), new_exception(GeneratorExit), closing=True)
     except ObservedException as error:
         if issubclass(error.exception.python_type, GeneratorExit | StopIteration):
             return Constant(None)
