@@ -7,12 +7,8 @@ from tests.end_to_end.breaks.test_matrix import change
 
 # Positions in which operators still run natively, and why.
 LOST = {
-    "for generator": "a generator that crosses a break is a real one, whose frame is not compiled",
-    "inside generator": "a break inside a generator makes it a real one",
-    "while generator is suspended": "a generator that crosses a break is a real one",
     "map callback": "a break inside a callback of a builtin runs the builtin natively",
     "class body": "the body of a class runs natively",
-    "iterator next": "a break inside __next__ runs the step of the loop natively",
 }
 # Positions that need one more graph, and why.
 SPLIT = {

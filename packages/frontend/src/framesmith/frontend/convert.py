@@ -20,6 +20,7 @@ from framesmith.frontend.generated import PREFIX, Identity, generated_function
 from framesmith.frontend.leave import Exit, Ways
 from framesmith.frontend.lifetimes import is_abandoned
 from framesmith.frontend.machine import Machine
+from framesmith.frontend.opcodes.table import native_of
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.policy import Policy
 from framesmith.frontend.trampoline import Leave
@@ -191,23 +192,41 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped) -> list[str]:
     machine = trace.machine
     if machine.frames:
         writer.line = location(machine.frames[0])[1]
-    exit_ = Exit(writer, machine, ways)
+    exit_ = Exit(writer, machine, ways, handed_out(machine, end))
     done: set[int] = set()
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))
             tracker.replay(writer)
     for generator in machine.generators:
-        if is_abandoned(generator):
+        if is_abandoned(generator) and not exit_.carries(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
     for setting, value in tx.ambient.changes():
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
+    lines = write_exit(exit_, end)
+    exit_.check()
+    return lines
+
+
+def write_exit(exit_: Exit, end: Finished | Stopped) -> list[str]:
+    """The way out."""
     if isinstance(end, Finished):
         return exit_.finished(end.value)
     if end.here:
         return exit_.here()
     return exit_.to_the_end(end.raised) if end.to_the_end else exit_.natively()
+
+
+def handed_out(machine: Machine, end: Finished | Stopped) -> list[Tracker]:
+    """What has to be an object: the result, an exception, the operands of the operation that runs natively."""
+    if isinstance(end, Finished):
+        return [end.value]
+    if end.here or end.to_the_end:
+        return [] if end.raised is None else [end.raised]
+    row = native_of(machine.frame.operation.kind)
+    count = 0 if row is None else row.pops(machine.frame.operation)
+    return machine.frame.stack[-count:] if count else []
 
 
 def run_natively(

@@ -6,7 +6,7 @@ from typing import final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
-from framesmith.frontend.layout import layout_of
+from framesmith.frontend.layout import carrying, layout_of
 from framesmith.frontend.lifetimes import held_by, is_loose
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.graph import GraphBreak
@@ -20,11 +20,12 @@ from framesmith.variables.core import Constant, ObservedException, Tracker, Writ
 class SymbolicGenerator:
     """A suspended symbolic frame (the `SuspendedFrame` protocol)."""
 
-    def __init__(self, machine: Machine, frame: Frame) -> None:
+    def __init__(self, machine: Machine, frame: Frame, *, started: bool = False) -> None:
         self._machine = machine
-        self._frame = frame
-        self._started = False
+        self.frame = frame
+        self._started = started
         self._handled: Tracker | None = None
+        self._outside: Tracker | None = machine.handled
 
     @property
     def started(self) -> bool:
@@ -32,44 +33,75 @@ class SymbolicGenerator:
         return self._started
 
     @property
+    def is_handling(self) -> bool:
+        """Whether it is suspended inside an exception handler."""
+        return self._handled is not None
+
+    @property
     def has_cleanup(self) -> bool:
         """Whether something of the user runs when the generator is dropped where it stands."""
-        frame = self._frame
+        frame = self.frame
         if not self._started:
             return False
         return cleans_up(frame) or any(is_loose(value) for value in frame.stack)
 
     def release(self) -> None:
         """Hold nothing any more."""
-        self._frame.release()
+        self.frame.release()
 
     def held(self) -> Iterator[Tracker]:
         """What the frame holds."""
-        return iter(held_by(self._frame))
+        return iter(held_by(self.frame))
+
+    def close(self, exception: Tracker) -> Yielded | Returned:
+        """Raise where it stands; what the frame holds goes as soon as the exception leaves it."""
+        self.frame.closing = True
+        try:
+            return self.resume(Constant(None), exception)
+        finally:
+            self.frame.closing = False
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
-        machine, frame = self._machine, self._frame
+        machine, frame = self._machine, self.frame
         raised = None if exception is None else ObservedException(exception)
         if not self._started and raised is not None:
             raise raised
-        self._started = True
-        outside = machine.handled
-        machine.handled = outside if self._handled is None else self._handled
+        self.begin()
         if raised is None:
             frame.push(value)
         frame.barrier = True
         try:
             outcome = machine.run(frame, raised)
         finally:
-            self._handled = None if machine.handled is outside else machine.handled
-            machine.handled = outside
+            self.left()
         assert isinstance(outcome, Yielded | Returned)
         return outcome
 
+    def enter(self, value: Tracker) -> None:
+        """Go on with a value, as the innermost frame of the machine."""
+        self.frame.barrier = False
+        self._machine.enter(self.frame)
+        self.begin()
+        self.frame.push(value)
+
+    def begin(self) -> None:
+        """It runs: in the machine, and with its own handled exception."""
+        self._started = True
+        machine = self._machine
+        self._outside = machine.handled
+        if self._handled is not None:
+            machine.handled = self._handled
+
+    def left(self) -> None:
+        """Out of the machine again: the caller's handled exception is put back."""
+        machine = self._machine
+        self._handled = None if machine.handled is self._outside else machine.handled
+        machine.handled, self._outside = self._outside, None
+
     def reconstruct(self, generator: Tracker, writer: Writer) -> str:
         """A real generator: a new one when it has not started, else a continuation primed to its `yield`."""
-        frame = self._frame
+        frame = self.frame
         if self._handled is not None:
             raise GraphBreak(GENERATOR, "a generator suspended inside an exception handler")
         if not self._started:
@@ -79,19 +111,19 @@ class SymbolicGenerator:
         frame.push(Constant(None))
         layout = layout_of(frame, frame.current)
         code = resume_function(frame.code, frame.current, layout.native)
-        values = [*layout.stack_values(frame), *layout.local_values(frame)]
+        values = [*carrying(frame.stack), *(frame.locals[name] for name in layout.locals)]
         frame.pop()
         return self._build(generator, writer, code, [writer.value(value) for value in values], prime=True)
 
     def _fresh(self, generator: Tracker, writer: Writer) -> str:
-        code = self._frame.code
+        code = self.frame.code
         arguments: list[str] = []
         names = code.co_varnames
         total = code.co_argcount + code.co_kwonlyargcount
         for position, name in enumerate(names[: total + bool(code.co_flags & 4) + bool(code.co_flags & 8)]):
-            cell = self._frame.cells.get(name)
+            cell = self.frame.cells.get(name)
             value = (
-                cell.contents if cell is not None and name in code.co_cellvars else self._frame.locals[name]
+                cell.contents if cell is not None and name in code.co_cellvars else self.frame.locals[name]
             )
             assert value is not None
             text = writer.value(value)
@@ -108,7 +140,7 @@ class SymbolicGenerator:
     def _build(
         self, generator: Tracker, writer: Writer, code: CodeType, arguments: list[str], *, prime: bool
     ) -> str:
-        frame = self._frame
+        frame = self.frame
         names = code.co_freevars
         cells = "".join(f"{writer.value(cell_of(frame, name))}, " for name in names)
         make = writer.constant(FunctionType, "FunctionType")

@@ -1,13 +1,16 @@
 """What is live in a frame at an operation: the plan by which its state is taken apart and put together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import CodeType
 from typing import Final, final
 
 from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
-from framesmith.frontend.lifetimes import is_loose
+from framesmith.frontend.lifetimes import is_kept
 from framesmith.frontend.machine import Frame, SavedException
+from framesmith.frontend.ways import Way
 from framesmith.variables.core import Null, Tracker
 
 _LOOKS_AT_LOCALS: Final = frozenset({"locals", "vars", "eval", "exec", "dir"})
@@ -16,7 +19,10 @@ _LOOKS_AT_LOCALS: Final = frozenset({"locals", "vars", "eval", "exec", "dir"})
 @final
 @dataclass(frozen=True, slots=True)
 class FrameLayout:
-    """Where one frame goes on, and what has to be handed to it. Hashable: equal layouts share a continuation."""
+    """Where one frame goes on, and what has to be handed to it. Hashable: equal layouts share a continuation.
+
+    `references`: which of the values of stack and locals are generators that are handed over in pieces, and their numbers.
+    """
 
     code: CodeType
     namespace: int
@@ -26,38 +32,43 @@ class FrameLayout:
     cells: tuple[str, ...]
     replaced: bool
     current: int
+    way: Way = Way.CALL
+    references: tuple[tuple[int, int], ...] = ()
 
     @property
     def native(self) -> ResumeLayout:
         """The same for `bytecode.resume`."""
         return ResumeLayout(self.stack, self.locals)
 
-    def stack_values(self, frame: Frame) -> list[Tracker]:
-        """The trackers of the stack slots that carry a value."""
-        found: list[Tracker] = []
-        for slot, value in zip(self.stack, frame.stack, strict=True):
-            if slot is not Slot.NULL:
-                found.append(value.current if isinstance(value, SavedException) else value)
-        return found
 
-    def local_values(self, frame: Frame) -> list[Tracker]:
-        """The trackers of the live locals."""
-        return [frame.locals[name] for name in self.locals]
+def chain_layouts(frames: Sequence[Frame]) -> list[FrameLayout]:
+    """The layouts of frames that wait for the one inside them. What a loop asks may end it: live is what was before it."""
+    return [
+        layout_of(frame, frame.index, frame.index if inner.way is Way.CALL else frame.current)
+        for frame, inner in pairwise(frames)
+    ]
 
 
-def layout_of(frame: Frame, index: int) -> FrameLayout:
+def layout_of(frame: Frame, index: int, live_at: int | None = None) -> FrameLayout:
     """The layout for going on at operation `index` with the frame's present stack."""
-    live = live_names(frame, index)
+    live = live_names(frame, index if live_at is None else live_at)
     return FrameLayout(
         frame.code,
         id(frame.namespace.value),
         index,
         tuple(slot_of(value) for value in frame.stack),
-        tuple(name for name, value in frame.locals.items() if name in live or is_loose(value)),
+        tuple(name for name, value in frame.locals.items() if name in live or is_kept(value)),
         tuple(frame.cells),
         frame.replacement is not None,
         frame.current,
+        frame.way,
     )
+
+
+def carrying(stack: Sequence[Tracker]) -> list[Tracker]:
+    """What the slots of a stack carry, in the form in which it is handed over."""
+    slots = [slot for slot in stack if not isinstance(slot, Null)]
+    return [slot.current if isinstance(slot, SavedException) else slot for slot in slots]
 
 
 def slot_of(value: Tracker) -> Slot:

@@ -3,18 +3,33 @@
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.frontend.continuations import Point, restored, state_of
-from framesmith.frontend.layout import FrameLayout, layout_of
+from framesmith.frontend.layout import FrameLayout, chain_layouts, layout_of
 from framesmith.frontend.lifetimes import loose_ends, variables_of
 from framesmith.frontend.machine import Frame, Machine
+from framesmith.frontend.native import restored
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
+from framesmith.frontend.points import (
+    Placed,
+    Point,
+    beside_slots,
+    carried_generators,
+    holds_abandoned,
+    placed,
+    slot_values,
+    without,
+)
 from framesmith.frontend.trampoline import Leave, after_raising, raise_again
 from framesmith.frontend.user_stack import location
+from framesmith.frontend.ways import Way
 from framesmith.frontend.writer import EntryWriter
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import GENERATOR
+from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.objects.tracebacks import Passage
 
@@ -61,10 +76,21 @@ def leaving(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str
 class Exit:
     """Writes the end of one entry."""
 
-    def __init__(self, writer: EntryWriter, machine: Machine, ways: Ways) -> None:
+    def __init__(self, writer: EntryWriter, machine: Machine, ways: Ways, others: Sequence[Tracker]) -> None:
         self._writer = writer
         self._machine = machine
         self._ways = ways
+        self._carried = carried_generators(machine, others)
+
+    def carries(self, generator: GeneratorTracker) -> bool:
+        """Whether a generator is handed over in pieces."""
+        return id(generator) in self._carried
+
+    def check(self) -> None:
+        """What is handed over in pieces must not have been made as an object as well."""
+        for generator in self._machine.generators:
+            if self.carries(generator) and self._writer.made(generator) is not None:
+                raise GraphBreak(GENERATOR, "a generator that something else holds as well")
 
     def finished(self, value: Tracker) -> list[str]:
         """Return a value."""
@@ -73,19 +99,19 @@ class Exit:
     def to_the_end(self, raised: Tracker | None = None) -> list[str]:
         """Hand the frames as they stand to the native continuation; it begins by raising, if there is something to."""
         frames = self._machine.frames
-        layouts = [layout_of(frame, frame.index) for frame in frames[:-1]]
-        layouts.append(layout_of(frames[-1], frames[-1].current))
-        point = Point(tuple(layouts), raised is not None)
-        values = [self._writer.value(value) for value in state_of(point, frames)]
+        layouts = [*chain_layouts(frames), layout_of(frames[-1], frames[-1].current)]
+        place = placed(layouts, frames, self._carried, raises=raised is not None)
+        values = self._state(place)
         values += [] if raised is None else [self._writer.value(raised)]
-        return [f"return {self._ways.go_natively(self._writer, point, self._namespaces(), values)}"]
+        return [f"return {self._ways.go_natively(self._writer, place.point, namespaces(place), values)}"]
 
     def here(self) -> list[str]:
         """Go on where the frames stand, without an operation: what they hold no more is gone by then."""
         frames = self._machine.frames
-        point = Point(tuple(layout_of(frame, frame.index) for frame in frames))
-        values = [self._writer.value(value) for value in state_of(point, frames)]
-        return [f"return {self._ways.go_on(self._writer, point, self._namespaces(), values)}"]
+        place = placed(
+            [*chain_layouts(frames), layout_of(frames[-1], frames[-1].index)], frames, self._carried
+        )
+        return [f"return {self._go_on(place, self._state(place))}"]
 
     def natively(self) -> list[str]:
         """Run the operation at which the innermost frame stands, then go on behind it."""
@@ -111,8 +137,7 @@ class Exit:
         return self._writer.value(value)
 
     def _has_handler(self) -> bool:
-        frames = self._machine.frames
-        return any(frame.reading.handlers[frame.current] is not None for frame in frames)
+        return any(self._sees_exception(frame) for frame in self._machine.frames)
 
     def _has_stack(self) -> bool:
         """Whether an exception that leaves a frame drops something, which may be seen: a generator is closed then."""
@@ -133,9 +158,6 @@ class Exit:
         made = dict.fromkeys(text for value in held if (text := self._writer.made(value)) is not None)
         return f"({''.join(f'{text}, ' for text in made)})"
 
-    def _namespaces(self) -> list[dict[str, object]]:
-        return [frame.namespace.value for frame in self._machine.frames]
-
     def _outcome_lines(self, form: NativeForm) -> list[str]:
         """One way out for each outcome of the operation."""
         lines: list[str] = []
@@ -151,52 +173,50 @@ class Exit:
         frames = self._machine.frames
         frame = frames[-1]
         index = frame.current + 1 if outcome.target is None else outcome.target
-        below = [layout_of(outer, outer.index) for outer in frames[:-1]]
         layout = layout_of(frame, index)
         slots = tuple(Slot.NULL if text == "" else Slot.VALUE for text in outcome.pushes)
-        values = self._state(below, layout, [text for text in outcome.pushes if text])
-        pushed = FrameLayout(
-            layout.code,
-            layout.namespace,
-            index,
-            (*layout.stack, *slots),
-            layout.locals,
-            layout.cells,
-            layout.replaced,
-            layout.current,
-        )
-        return f"return {self._ways.go_on(self._writer, Point((*below, pushed)), self._namespaces(), values)}"
+        layout = replace(layout, stack=(*layout.stack, *slots))
+        place = placed([*chain_layouts(frames), layout], frames, self._carried)
+        return f"return {self._go_on(place, self._state(place, [text for text in outcome.pushes if text]))}"
 
-    def _state(self, below: list[FrameLayout], layout: FrameLayout, pushed: list[str]) -> list[str]:
+    def _go_on(self, place: Placed, values: list[str]) -> str:
+        return self._ways.go_on(self._writer, place.point, namespaces(place), values)
+
+    def _state(self, place: Placed, pushed: Sequence[str] = ()) -> list[str]:
         """Expressions for all frames, with `pushed` after the stack of the innermost."""
-        frames = self._machine.frames
         text: Callable[[Tracker], str] = self._writer.value
-        outer = [text(value) for value in state_of(Point(tuple(below)), frames[:-1])] if below else []
-        inner = [text(value) for value in state_of(Point((layout,)), frames[-1:])]
-        count = len(layout.stack_values(frames[-1]))
-        return [*outer, *inner[:count], *pushed, *inner[count:]]
+        new, found = iter(pushed), list[str]()
+        for layout, frame in zip((*place.point.frames, *place.point.generators), place.frames, strict=True):
+            slots = without(slot_values(layout, frame), layout)
+            found += [next(new) if slot is None else text(slot) for slot in slots]
+            found += [text(value) for value in beside_slots(layout, frame)]
+        return found
 
     def _raised_lines(self) -> list[str]:
         """Go on where the operation stands, with the exception that it raised; outwards from the first handler."""
         frames = self._machine.frames
         depth = len(frames)
-        while depth and frames[depth - 1].reading.handlers[frames[depth - 1].current] is None:
+        while depth and not self._sees_exception(frames[depth - 1]):
             depth -= 1
         places = tuple((frame.code, location(frame)[1]) for frame in reversed(frames[max(depth - 1, 0) :]))
         passed = f"{self._writer.constant(Passage(places, native=True), 'passage')}({RAISED})"
         if not depth:
             again = leaving(self._writer, self._writer.constant(raise_again, "raise"), [RAISED, self._kept()])
             return [passed, f"return {again}"]
-        below = [layout_of(outer, outer.index) for outer in frames[: depth - 1]]
-        layout = raising_layout(frames[depth - 1])
-        point = Point((*below, layout), raises=True)
-        text: Callable[[Tracker], str] = self._writer.value
-        values = [text(value) for value in state_of(point, frames[:depth])]
-        onward = self._ways.go_on(self._writer, point, self._namespaces()[:depth], [*values, RAISED])
+        layouts = [*chain_layouts(frames[:depth]), raising_layout(frames[depth - 1])]
+        place = placed(layouts, frames[:depth], self._carried, raises=True)
+        onward = self._go_on(place, [*self._state(place), RAISED])
         settled = leaving(
             self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]
         )
         return [passed, f"return {settled}"]
+
+    def _sees_exception(self, frame: Frame) -> bool:
+        """Whether an exception that leaves the frame inside is more than passed on by this one: it may be caught, end an
+        iterator, or drop a generator that is handed over in pieces."""
+        if frame.reading.handlers[frame.current] is not None or frame.way is not Way.CALL:
+            return True
+        return frame.generator is not None or holds_abandoned(frame, self._carried, self._machine.generators)
 
     def _inside_handler(self, lines: list[str]) -> list[str]:
         """Put back the interpreter's handled exception around the native operation."""
@@ -230,17 +250,12 @@ def raising_layout(frame: Frame) -> FrameLayout:
     """The layout of a frame whose running operation raises: what its handler may read is live."""
     handler = frame.reading.handlers[frame.current]
     index = frame.current if handler is None else handler.target
-    layout = layout_of(frame, index)
-    return FrameLayout(
-        layout.code,
-        layout.namespace,
-        frame.current,
-        layout.stack,
-        layout.locals,
-        layout.cells,
-        layout.replaced,
-        frame.current,
-    )
+    return layout_of(frame, frame.current, index)
+
+
+def namespaces(place: Placed) -> list[dict[str, object]]:
+    """The globals of the frames."""
+    return [frame.namespace.value for frame in place.frames]
 
 
 def caught(lines: list[str], handler: list[str]) -> list[str]:

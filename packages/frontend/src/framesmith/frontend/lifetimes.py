@@ -63,6 +63,12 @@ def is_loose(value: Tracker) -> bool:
     return real is not None and is_finalised(real)
 
 
+def is_kept(value: Tracker) -> bool:
+    """Whether it matters how long a variable that nobody reads again holds the value: a generator that runs may be suspended
+    where dropping it is seen."""
+    return is_loose(value) or (isinstance(value, GeneratorTracker) and not value.finished)
+
+
 def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
     """What would be finalised with these values if nobody else held them."""
     values = list(values)

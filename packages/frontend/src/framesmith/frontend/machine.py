@@ -6,18 +6,23 @@ from types import CodeType
 from typing import Protocol, final
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
+from framesmith.frontend.ways import Way, landing
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import RECURSION
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
-from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, born_here, end_of
 from framesmith.variables.core import (
     NULL,
+    Constant,
     Null,
     ObservedException,
     PendingCall,
+    PendingFrame,
+    PendingStep,
     TraceContext,
     Tracker,
+    new_exception,
     raise_observed,
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
@@ -58,7 +63,8 @@ class Frame:
     """One symbolic frame.
 
     Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
-    next and `current` the one that runs.
+    next and `current` the one that runs. `way` says how what it gives reaches the frame below, `entered` at which step of
+    the trace it was pushed (0: it was there from the start), `closing` that nobody keeps the exception that leaves it.
     """
 
     code: CodeType
@@ -74,6 +80,10 @@ class Frame:
     generator: GeneratorTracker | None = None
     barrier: bool = False
     names: dict[str, Tracker] = field(default_factory=dict)
+    way: Way = Way.CALL
+    otherwise: Tracker | None = None
+    entered: int = 0
+    closing: bool = False
 
     @property
     def operation(self) -> Operation:
@@ -138,13 +148,18 @@ def new_frame(
     return Frame(code, reading_of(code), namespace, dict(arguments), cells, function)
 
 
-def frame_of(pending: PendingCall) -> Frame:
+def frame_of(pending: PendingFrame) -> Frame:
     """The frame of a call that waits to be run."""
     namespace = pending.namespace
     assert isinstance(namespace, NamespaceTracker)
     frame = new_frame(pending.code, namespace, pending.arguments, pending.closure, pending.function)
     frame.replacement = pending.replacement
     return frame
+
+
+def is_end(error: ObservedException) -> bool:
+    """Whether an exception is the end of an iterator."""
+    return issubclass(error.exception.python_type, StopIteration)
 
 
 class RunFrame(Protocol):
@@ -182,14 +197,23 @@ class Machine:
         self.frames.clear()
         self.generators.clear()
 
-    def deliver(self, result: Tracker | PendingCall) -> None:
+    def deliver(self, result: Tracker | PendingCall, way: Way = Way.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""
-        if isinstance(result, PendingCall):
-            if len(self.frames) >= MAXIMUM_FRAMES:
-                raise GraphBreak(RECURSION, f"{result.code.co_qualname} at depth {len(self.frames)}")
-            self.frames.append(frame_of(result))
-        else:
+        if not isinstance(result, PendingCall):
             self.frame.push(result)
+            return
+        if isinstance(result, PendingStep):
+            born_here(result.generator).enter(self.tx, result.value)
+        else:
+            self.enter(frame_of(result))
+        self.frame.way = way if result.otherwise is None else Way.DEFAULT
+        self.frame.otherwise = result.otherwise
+
+    def enter(self, frame: Frame) -> None:
+        """Make a frame the innermost."""
+        if len(self.frames) >= MAXIMUM_FRAMES:
+            raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {len(self.frames)}")
+        self.frames.append(frame)
 
     def leave(self, value: Tracker) -> None:
         """Return from the innermost frame; behind a barrier the value is the outcome of its run."""
@@ -200,10 +224,33 @@ class Machine:
         else:
             self.frame.push(result)
 
-    def leave_generator(self, outcome: Yielded | Returned) -> None:
-        """Suspend or end the innermost frame, which belongs to a generator."""
-        self.frames.pop()
-        self.outcome = outcome
+    def leave_generator(self, outcome: Yielded | Returned) -> list[Tracker]:
+        """Suspend or end the innermost frame, which belongs to a generator; returns what nothing may hold any more."""
+        frame = self.frames.pop()
+        if frame.barrier:
+            self.outcome = outcome
+            return []
+        generator = frame.generator
+        assert generator is not None
+        generator.left(self.tx, ended=isinstance(outcome, Returned))
+        if isinstance(outcome, Returned):
+            return self.end(frame, outcome.value)
+        frame.way, frame.otherwise = Way.CALL, None
+        self.frame.push(outcome.value)
+        return [generator]
+
+    def end(self, inner: Frame, value: Tracker) -> list[Tracker]:
+        """What the inner frame iterates over has come to its end; returns what the frame around it lets go of."""
+        frame = self.frame
+        found = landing(inner.way, frame.operation)
+        if found is None:
+            raise end_of(value)
+        dropped = frame.pop_many(found.drops)
+        if found.pushes:
+            frame.push(value if inner.otherwise is None else inner.otherwise)
+        if found.target is not None:
+            frame.jump(found.target)
+        return dropped
 
     def load_local(self, name: str) -> Tracker:
         """A fast local; UnboundLocalError when it is not bound."""
@@ -236,6 +283,12 @@ class Machine:
             set_context(self.tx, exception, earlier.realize())
             if as_cause:
                 set_cause(self.tx, exception, earlier)
+
+    def in_place_of(self, exception: Tracker, message: str) -> Tracker:
+        """The RuntimeError that a generator raises in place of another exception (PEP 479)."""
+        raised = new_exception(RuntimeError, Constant(message))
+        self.chain(raised, exception, as_cause=True)
+        return raised
 
     def reraised(self, exception: Tracker) -> ObservedException:
         """An exception on its way on: raised before, so its context stays as it is."""

@@ -14,7 +14,7 @@ from types import CellType, CodeType, FunctionType
 from typing import final
 
 from framesmith.frontend import events
-from framesmith.frontend.continuations import NativeContinuation, Point, rebuild_frames
+from framesmith.frontend.continuations import rebuild_frames
 from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert, run_natively
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
 from framesmith.frontend.errors import (
@@ -27,7 +27,9 @@ from framesmith.frontend.errors import (
 from framesmith.frontend.leave import leaving
 from framesmith.frontend.lifetimes import may_be_finalised
 from framesmith.frontend.machine import Machine, new_frame
+from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, config
+from framesmith.frontend.points import Point
 from framesmith.frontend.policy import Policy
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import EntryWriter

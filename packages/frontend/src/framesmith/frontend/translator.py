@@ -9,17 +9,26 @@ from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
 from framesmith.frontend.lifetimes import check_left, drop, variables_of
-from framesmith.frontend.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of
+from framesmith.frontend.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
 from framesmith.frontend.opcodes import catalog
 from framesmith.frontend.opcodes.table import step_of
+from framesmith.frontend.points import stranded
 from framesmith.frontend.user_stack import location
+from framesmith.frontend.ways import Way
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables import catalog as tracker_catalog
-from framesmith.variables.callables.generators import Returned, Yielded
-from framesmith.variables.core import Constant, ObservedException, PendingCall, TraceContext, Tracker
+from framesmith.variables.callables.generators import Returned, Yielded, run_step
+from framesmith.variables.core import (
+    Constant,
+    ObservedException,
+    PendingCall,
+    PendingStep,
+    TraceContext,
+    Tracker,
+)
 from framesmith.variables.objects.exceptions import ExceptionTracker
 
 CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
@@ -103,7 +112,14 @@ class Translator:
     # -- nested runs: asked for by trackers --------------------------------------------------------
     def inline(self, pending: PendingCall) -> Tracker:
         """The `InlineCall` protocol: run a frame to its end."""
-        outcome = self.run_frame(frame_of(pending), None)
+        if isinstance(pending, PendingStep):
+            return run_step(self.machine.tx, pending)
+        try:
+            outcome = self.run_frame(frame_of(pending), None)
+        except ObservedException as error:
+            if pending.otherwise is None or not is_end(error):
+                raise
+            return pending.otherwise
         assert isinstance(outcome, Tracker)
         return outcome
 
@@ -165,11 +181,28 @@ class Translator:
                 self._enter_handler(frame, handler, error.exception)
                 break
             machine.frames.pop()
-            left += variables_of(frame)
+            (dropped if frame.closing else left).extend(variables_of(frame))
+            self._leave_by(error, frame)
             if frame.barrier:
                 break
+            if frame.way is not Way.CALL and is_end(error):
+                dropped += machine.end(frame, Constant(None))
+                check_left(machine, left)
+                return True, dropped
         check_left(machine, left)
         return handler is not None, dropped
+
+    def _leave_by(self, error: ObservedException, frame: Frame) -> None:
+        """An exception ends a generator; out of it, StopIteration is a RuntimeError (3.12 has bytecode for that)."""
+        generator, machine = frame.generator, self.machine
+        if generator is None:
+            return
+        frame.locals.clear()
+        frame.cells.clear()
+        if not frame.barrier:
+            generator.left(machine.tx, ended=True)
+        if is_end(error):
+            error.exception = machine.in_place_of(error.exception, "generator raised StopIteration")
 
     def _enter_handler(self, frame: Frame, handler: Handler, exception: Tracker) -> None:
         del frame.stack[handler.depth :]
@@ -193,9 +226,12 @@ class Translator:
             if machine.handled is not None:
                 machine.chain(error.exception, machine.handled)
 
-    def _is_caught(self) -> bool:
+    def _is_caught(self, error: ObservedException) -> bool:
         """Whether some frame of the outermost run handles an exception raised now."""
-        return any(frame.reading.handlers[frame.current] is not None for frame in self.machine.frames)
+        frames = self.machine.frames
+        if any(frame.reading.handlers[frame.current] is not None for frame in frames):
+            return True
+        return any(frame.way is not Way.CALL for frame in frames) and is_end(error)
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
     def run(self, raised: Tracker | None = None) -> Finished | Stopped:
@@ -204,18 +240,29 @@ class Translator:
         if raised is not None:
             error = ObservedException(raised)
             error.chained = error.again = True
-            if not self._is_caught():
-                return Stopped(None, True)
+            if not self._is_caught(error):
+                return Stopped(None, True, raised=raised)
             _, dropped = self._unwind(error)
             if (ended := self._let_go(dropped)) is not None:
                 return ended
         while machine.outcome is None:
             ended = self._guarded_step()
             if ended is not None:
-                return ended
+                return self._reachable(ended)
         outcome = machine.outcome
         assert isinstance(outcome, Tracker)
         return Finished(outcome)
+
+    def _reachable(self, end: Stopped) -> Stopped:
+        """A generator that has to be a real object cannot be left in mid-course: trace again, and stop before it runs."""
+        depth = stranded(self.machine)
+        if depth is None:
+            return end
+        inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
+        if not inner.entered:
+            raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
+        end = Stopped(end.reason, end.reason is None)
+        raise Restart(Stop(inner.entered, outer.code, outer.current, end))
 
     def _guarded_step(self) -> Stopped | None:
         """One operation; if it cannot be traced, put the frame back as it was before it and stop there."""
@@ -229,9 +276,11 @@ class Translator:
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
             self._execute(frame)
+            for entered in machine.frames[depth:]:
+                entered.entered = self._steps
             return None
         except ObservedException as error:
-            if self._is_caught():
+            if self._is_caught(error):
                 return self._go_to_handler(forgetful(error), frame)
             end, unbound = Stopped(None, True), self._unbound(forgetful(error), frame)
         except GraphBreak as reason:

@@ -8,6 +8,7 @@ from framesmith.frontend.lifetimes import drop, variables_of
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import opcode
+from framesmith.frontend.ways import Way
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -15,7 +16,7 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import NestedFunction
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
-from framesmith.variables.core import Constant, ObservedException, Tracker, raise_observed
+from framesmith.variables.core import Constant, ObservedException, Tracker
 
 DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE = 1, 2, 4, 8
 
@@ -64,16 +65,16 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
 def return_value(machine: Machine, operation: Operation) -> None:
     """Leave the frame; a generator's frame ends."""
     frame = machine.frame
-    if frame.generator is not None:
-        machine.leave_generator(Returned(frame.pop()))
-        return
     held = variables_of(frame)
     if len(machine.frames) == 1:  # the entry ends here: what exists and is held by nobody else goes with it
         held = [value for value in held if value.source is None]
     frame.locals.clear()
     frame.cells.clear()
     drop(machine, held)
-    machine.leave(frame.pop())
+    if frame.generator is None:
+        machine.leave(frame.pop())
+    else:
+        drop(machine, machine.leave_generator(Returned(frame.pop())))
 
 
 @opcode(Kind.RETURN_GENERATOR)
@@ -94,7 +95,7 @@ ASYNC_GENERATOR = 0x200
 @opcode(Kind.YIELD)
 def yield_value(machine: Machine, operation: Operation) -> None:
     """Suspend the frame; what is sent is pushed when it goes on."""
-    machine.leave_generator(Yielded(machine.frame.pop()))
+    drop(machine, machine.leave_generator(Yielded(machine.frame.pop())))
 
 
 @opcode(Kind.GET_YIELD_FROM_ITER)
@@ -110,10 +111,10 @@ def send(machine: Machine, operation: Operation) -> None:
     value = frame.pop().realize()
     receiver = frame.stack[-1].realize()
     keeps_receiver = bool(operation.argument)
-    if isinstance(receiver, GeneratorTracker):
-        outcome = receiver.step(machine.tx, value, None)
-    else:
-        outcome = delegate(machine, receiver, value)
+    if isinstance(receiver, GeneratorTracker) and (step := receiver.begin_step(value)) is not None:
+        machine.deliver(step, Way.DELEGATE)
+        return
+    outcome = delegate(machine, receiver, value)
     if isinstance(outcome, Returned):
         if not keeps_receiver:
             frame.pop()
@@ -124,6 +125,8 @@ def send(machine: Machine, operation: Operation) -> None:
 def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | Returned:
     """`yield from` an iterator that is not a generator."""
     tx = machine.tx
+    if isinstance(receiver, GeneratorTracker):  # it has ended
+        return Returned(Constant(None))
     if isinstance(value, Constant) and value.value is None:
         item = receiver.advance(tx)
         return Returned(Constant(None)) if item is None else Yielded(item)
@@ -157,10 +160,6 @@ def intrinsic(machine: Machine, operation: Operation) -> None:
     exception = frame.pop().realize()
     if issubclass(exception.python_type, StopIteration):
         kind = "coroutine" if frame.code.co_flags & COROUTINE else "generator"
-        try:
-            raise_observed(RuntimeError, f"{kind} raised StopIteration")
-        except ObservedException as error:
-            machine.chain(error.exception, exception, as_cause=True)
-            frame.push(error.exception)
+        frame.push(machine.in_place_of(exception, f"{kind} raised StopIteration"))
     else:
         frame.push(exception)

@@ -6,6 +6,7 @@ from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.ways import Way
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
 from framesmith.variables.core import Constant, Tracker
@@ -64,13 +65,13 @@ def get_iter(machine: Machine, operation: Operation) -> None:
 def for_iter(machine: Machine, operation: Operation) -> None:
     """Push the next value, or leave the loop."""
     frame = machine.frame
-    value = frame.stack[-1].realize().advance(machine.tx)
+    value = frame.stack[-1].realize().begin_advance(machine.tx)
     if value is None:
         iterator = frame.pop()
         frame.jump(operation.target)
         drop(machine, [iterator])
     else:
-        frame.push(value)
+        machine.deliver(value, Way.LOOP)
 
 
 def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:

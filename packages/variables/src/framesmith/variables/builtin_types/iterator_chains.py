@@ -5,14 +5,22 @@ from typing import final
 
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import index_of, known_truth
 
 ONE = Constant(1)
+
+
+def check_end(error: ObservedException) -> None:
+    """StopIteration out of a function that an iterator calls is the iterator's end."""
+    if not issubclass(error.exception.python_type, StopIteration):
+        raise error
 
 
 def is_none(value: Tracker | None) -> bool:
@@ -111,13 +119,26 @@ class MapIterator(IteratorTracker):
 
     def advance(self, tx: TraceContext) -> Tracker | None:
         """The function of one item of each."""
+        begun = self.begin_advance(tx)
+        try:
+            return None if begun is None else complete(tx, begun)
+        except ObservedException as error:
+            check_end(error)
+            return None
+
+    def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
+        """One item of each; the call is left to the translator."""
         items: list[Tracker] = []
         for part in self.parts:
             item = part.advance(tx)
             if item is None:
                 return None
             items.append(item)
-        return self.function.call(tx, items, {})
+        try:
+            return self.function.realize().begin_call(tx, items, {})
+        except ObservedException as error:
+            check_end(error)
+            return None
 
     def children(self) -> Iterator[Tracker]:
         """Function and iterators."""

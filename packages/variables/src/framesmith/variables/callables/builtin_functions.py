@@ -2,14 +2,14 @@
 break the graph. Constructors stand in `constructors`, reductions and sorting in `reductions`."""
 
 import builtins
-from types import GeneratorType
+from dataclasses import replace
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
 from framesmith.variables.callables.sentinels import CallIterator, SubscriptReversed
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
@@ -36,15 +36,15 @@ def call_iter(tx: TraceContext, value: Tracker, sentinel: Tracker | None = None,
 
 
 @CALLABLES.row(next)
-def call_next(tx: TraceContext, iterator: Tracker, default: Tracker | None = None, /) -> Tracker:
+def call_next(
+    tx: TraceContext, iterator: Tracker, default: Tracker | None = None, /
+) -> Tracker | PendingCall:
     """`next(iterator[, default])`."""
     if not defines(iterator.python_type, "__next__"):
         raise_observed(TypeError, f"'{iterator.python_type.__name__}' object is not an iterator")
-    if (
-        default is None and iterator.python_type is GeneratorType
-    ):  # its StopIteration carries what it returned
-        return iterator.attribute(tx, "__next__").call(tx, [], {})
-    found = iterator.advance(tx)
+    found = iterator.begin_advance(tx)
+    if isinstance(found, PendingCall):
+        return replace(found, otherwise=default)
     if found is not None:
         return found
     return raise_observed(StopIteration) if default is None else default

@@ -22,7 +22,15 @@ from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    PendingFrame,
+    TraceContext,
+    Tracker,
+    Writer,
+)
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
@@ -138,13 +146,13 @@ class FunctionTracker(PythonCallable):
         """`types.FunctionType`."""
         return FunctionType
 
-    def bind(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> PendingCall:
+    def bind(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> PendingFrame:
         """The frame of `self(*args, **kwargs)`, ready to run."""
         code = self.value.__code__
         if isinstance(self.anchor, Pinned):
             tx.guard(self.anchor, CodeIs(code))
         defaults = self._defaults(tx, code, len(args), kwargs)
-        return PendingCall(
+        return PendingFrame(
             code,
             namespace_of(tx, self.value.__globals__),
             bind_arguments(code, args, kwargs, defaults),
@@ -270,7 +278,7 @@ class NestedFunction(PythonCallable):
         first = code.co_argcount - len(self.defaults)
         defaults = {code.co_varnames[first + i]: value for i, value in enumerate(self.defaults)}
         bound = bind_arguments(code, args, kwargs, {**defaults, **self.keyword_defaults})
-        return PendingCall(code, self.namespace, bound, self.closure, self)
+        return PendingFrame(code, self.namespace, bound, self.closure, self)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes that were set, and those that the code object gives."""

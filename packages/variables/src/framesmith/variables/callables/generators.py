@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from types import GeneratorType, MethodDescriptorType
 from typing import Protocol, final
 
-from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    PendingStep,
+    TraceContext,
+    Tracker,
+    Writer,
+)
+from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
@@ -50,7 +59,19 @@ class SuspendedFrame(Protocol):
         ...
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
-        """Go on with `value` as the result of the `yield`, or with `exception` raised there."""
+        """Go on with `value` as the result of the `yield`, or with `exception` raised there, up to the next `yield`."""
+        ...
+
+    def close(self, exception: Tracker) -> Yielded | Returned:
+        """Go on with `exception` raised, which nobody keeps when it leaves the frame."""
+        ...
+
+    def enter(self, value: Tracker) -> None:
+        """Become the innermost frame of the translator, which goes on with `value` as the result of the `yield`."""
+        ...
+
+    def left(self) -> None:
+        """The translator has taken the frame off again: it has yielded or ended."""
         ...
 
     def reconstruct(self, generator: Tracker, writer: Writer) -> str:
@@ -81,8 +102,10 @@ class GeneratorTracker(Tracker):
         outcome = self.step(tx, Constant(None), None)
         return outcome.value if isinstance(outcome, Yielded) else None
 
-    def step(self, tx: TraceContext, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
-        """Resume the frame; an exception that leaves it ends the generator (PEP 479 is in its bytecode)."""
+    def step(
+        self, tx: TraceContext, value: Tracker, exception: Tracker | None, *, closing: bool = False
+    ) -> Yielded | Returned:
+        """Resume the frame; an exception that leaves it ends the generator."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
         tx.mutations.note(self)
@@ -92,7 +115,10 @@ class GeneratorTracker(Tracker):
             return Returned(Constant(None))
         self.running = True
         try:
-            outcome = self.frame.resume(value, exception)
+            if exception is not None and closing:
+                outcome = self.frame.close(exception)
+            else:
+                outcome = self.frame.resume(value, exception)
         except ObservedException:
             self.finished = True
             raise
@@ -100,6 +126,28 @@ class GeneratorTracker(Tracker):
             self.running = False
         self.finished = isinstance(outcome, Returned)
         return outcome
+
+    def begin_advance(self, tx: TraceContext) -> PendingCall | None:
+        """`next(self)`, left to the translator."""
+        return self.begin_step(Constant(None))
+
+    def begin_step(self, value: Tracker) -> PendingStep | None:
+        """`self.send(value)`, left to the translator; None when the generator has ended."""
+        if self.running:
+            raise_observed(ValueError, "generator already executing")
+        return None if self.finished else PendingStep(self, value)
+
+    def enter(self, tx: TraceContext, value: Tracker) -> None:
+        """Put the frame into the translator."""
+        tx.mutations.note(self)
+        self.running = True
+        self.frame.enter(value)
+
+    def left(self, tx: TraceContext, *, ended: bool) -> None:
+        """The translator has taken the frame off again."""
+        tx.mutations.note(self)
+        self.running, self.finished = False, ended
+        self.frame.left()
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The methods of generators."""
@@ -147,13 +195,15 @@ class GeneratorMethod(Tracker):
         """The type of a builtin method."""
         return type([].append)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The row of the method."""
         row = CALLABLES.find(self.descriptor)
         assert row is not None
-        result = row.begin(tx, (self.generator, *args), kwargs)
-        assert isinstance(result, Tracker)
-        return result
+        return row.begin(tx, (self.generator, *args), kwargs)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """The same, run to its end."""
+        return complete(tx, self.begin_call(tx, args, kwargs))
 
     def children(self) -> Iterator[Tracker]:
         """The generator."""
@@ -164,14 +214,27 @@ class GeneratorMethod(Tracker):
         return f"{writer.value(self.generator)}.{self.descriptor.__name__}"
 
 
-def _deliver(outcome: Yielded | Returned) -> Tracker:
-    """The yielded value, or StopIteration with the returned one."""
+def end_of(value: Tracker) -> ObservedException:
+    """StopIteration with what a generator returned."""
+    arguments = () if isinstance(value, Constant) and value.value is None else (value,)
+    return ObservedException(new_exception(StopIteration, *arguments))
+
+
+def run_step(tx: TraceContext, pending: PendingStep) -> Tracker:
+    """Run a step of a generator up to its `yield`: the yielded value, or StopIteration with the returned one."""
+    outcome = born_here(pending.generator).step(tx, pending.value, None)
     if isinstance(outcome, Yielded):
         return outcome.value
-    arguments = (
-        () if isinstance(outcome.value, Constant) and outcome.value.value is None else (outcome.value,)
-    )
-    raise ObservedException(new_exception(StopIteration, *arguments))
+    if pending.otherwise is not None:
+        return pending.otherwise
+    raise end_of(outcome.value)
+
+
+def _begin(self: GeneratorTracker, value: Tracker) -> PendingStep:
+    step = self.begin_step(value)
+    if step is None:
+        raise end_of(Constant(None))
+    return step
 
 
 def born_here(generator: Tracker) -> GeneratorTracker:
@@ -182,10 +245,9 @@ def born_here(generator: Tracker) -> GeneratorTracker:
 
 
 @CALLABLES.row(GeneratorType.__next__)
-def generator_next(tx: TraceContext, self: Tracker) -> Tracker:
+def generator_next(tx: TraceContext, self: Tracker) -> PendingStep:
     """`generator.__next__()`."""
-    self = born_here(self)
-    return _deliver(self.step(tx, Constant(None), None))
+    return _begin(born_here(self), Constant(None))
 
 
 @CALLABLES.row(GeneratorType.__iter__)
@@ -195,7 +257,7 @@ def generator_iter(tx: TraceContext, self: Tracker) -> Tracker:
 
 
 @CALLABLES.row(GeneratorType.send)
-def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> Tracker:
+def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingStep:
     """`generator.send(value)`."""
     self = born_here(self)
     if (
@@ -204,7 +266,7 @@ def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> Tracker:
         and not (isinstance(value, Constant) and value.value is None)
     ):
         raise_observed(TypeError, "can't send non-None value to a just-started generator")
-    return _deliver(self.step(tx, value, None))
+    return _begin(self, value)
 
 
 @CALLABLES.row(GeneratorType.throw)
@@ -220,7 +282,10 @@ def generator_throw(
     exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value
     if exception.python_type is type or issubclass(exception.python_type, type):
         exception = exception.call(tx, (), {})
-    return _deliver(self.step(tx, Constant(None), exception))
+    outcome = self.step(tx, Constant(None), exception)
+    if isinstance(outcome, Returned):
+        raise end_of(outcome.value)
+    return outcome.value
 
 
 @CALLABLES.row(GeneratorType.close)
@@ -231,7 +296,7 @@ def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
         self.finished = True
         return Constant(None)
     try:
-        outcome = self.step(tx, Constant(None), new_exception(GeneratorExit))
+        outcome = self.step(tx, Constant(None), new_exception(GeneratorExit), closing=True)
     except ObservedException as error:
         if issubclass(error.exception.python_type, GeneratorExit | StopIteration):
             return Constant(None)

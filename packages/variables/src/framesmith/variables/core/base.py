@@ -106,6 +106,10 @@ class Tracker(ABC):
         """`next(self)`; None when exhausted."""
         return self.unsupported("calling next() on it")
 
+    def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
+        """`next(self)`, where a Python frame is left to the translator; its StopIteration is the end."""
+        return self.advance(tx)
+
     def length(self, tx: "TraceContext") -> "Tracker":
         """`len(self)`."""
         return self.unsupported("taking its length")
@@ -208,11 +212,11 @@ class Tracker(ABC):
 
 @final
 @dataclass(frozen=True, slots=True)
-class PendingCall:
+class PendingFrame:
     """A Python frame ready to run: code with its fast locals bound.
 
     `replacement`, when given, is what the caller receives instead of the returned value: the new
-    instance after `__init__`, None after `__setattr__`.
+    instance after `__init__`, None after `__setattr__`. `otherwise` is what it receives when the frame raises StopIteration.
     """
 
     code: CodeType
@@ -221,6 +225,21 @@ class PendingCall:
     closure: tuple["Tracker", ...]
     function: Tracker
     replacement: Tracker | None = None
+    otherwise: Tracker | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PendingStep:
+    """A suspended generator ready to go on with a value. `otherwise` is what the caller receives at its end."""
+
+    generator: Tracker
+    value: Tracker
+    otherwise: Tracker | None = None
+
+
+PendingCall = PendingFrame | PendingStep
+"""Python code that the translator runs in a frame of its own, so that it can break in there and go on."""
 
 
 class InlineCall(Protocol):

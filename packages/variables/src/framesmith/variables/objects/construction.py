@@ -9,7 +9,14 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    PendingFrame,
+    TraceContext,
+    Tracker,
+)
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.descriptors import begin_get
@@ -96,7 +103,7 @@ def begin_init(
             return instance
         return instance.unsupported("a user-written __init__")
     result = instance.begin_ask(tx, initializer, args, kwargs)
-    if isinstance(result, PendingCall) and result.replacement is None:
+    if isinstance(result, PendingFrame) and result.replacement is None:
         return replace(result, replacement=instance)
     outcome = complete(tx, result).realize()
     if outcome.python_type is not type(None):

@@ -149,6 +149,18 @@ class SpecialMethods(Holder):
                 return None
             raise
 
+    def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
+        """`__next__`, left to the translator where it is a Python function."""
+        found = self.special(tx, "__next__")
+        if found is None or is_native(found):
+            return self.advance(tx)
+        try:
+            return self.begin_ask(tx, found, ())
+        except ObservedException as error:
+            if observed_is(error, StopIteration):
+                return None
+            raise
+
     # -- containers --------------------------------------------------------------------------------
     def length(self, tx: TraceContext) -> Tracker:
         """`__len__`, with CPython's checks of the result."""

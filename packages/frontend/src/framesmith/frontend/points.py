@@ -1,0 +1,215 @@
+"""Points: a chain of frames at given operations, and the generators suspended in them, taken apart into plain values.
+
+**A generator that only slots of the frames hold is no object on the way to a continuation**: its own live slots are handed over, and
+the continuation puts it together again, as a symbolic frame or as a real generator. One that anything
+else holds (a list, an attribute, a cell) has to be a real generator, whose frame nobody compiles. A generator that runs is a frame of
+the chain; the slots that refer to it say which.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar, final
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.resume import Slot
+from framesmith.frontend.generators import SymbolicGenerator
+from framesmith.frontend.layout import FrameLayout, carrying, layout_of
+from framesmith.frontend.lifetimes import is_abandoned
+from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
+from framesmith.frontend.ways import Way
+from framesmith.variables.callables.generators import GeneratorTracker
+from framesmith.variables.core import Tracker
+from framesmith.variables.core.reach import reachable
+
+T = TypeVar("T")
+Carried = dict[int, Frame]
+"""The generators that are handed over in pieces: their frames by the identity of their trackers."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a continuation goes on: frames from the outermost in, suspended generators, and whether it begins by raising.
+
+    Hashable; equal points share a continuation. `namespaces` are compared through the layouts' ids.
+    """
+
+    frames: tuple[FrameLayout, ...]
+    raises: bool = False
+    generators: tuple[FrameLayout, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The parameter names, in order."""
+        found: list[str] = []
+        for depth, frame in enumerate((*self.frames, *self.generators)):
+            slots = [f"stack_{depth}_{i}" for i, slot in enumerate(frame.stack) if slot is not Slot.NULL]
+            slots += [local_name(name, depth) for name in frame.locals]
+            found += without(slots, frame)
+            found += [f"cell_{depth}_{name}" for name in frame.cells]
+            if frame.replaced:
+                found.append(f"result_{depth}")
+            if frame.way is Way.DEFAULT:
+                found.append(f"default_{depth}")
+        return [*found, "raised"] if self.raises else found
+
+
+_OURS: Final = ("stack_", "cell_", "result_", "default_", "raised")
+
+
+def local_name(name: str, depth: int) -> str:
+    """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
+    text = name if name.isidentifier() else f"hidden_{name.encode().hex()}"
+    return text if depth == 0 and not text.startswith(_OURS) else f"local_{depth}_{text}"
+
+
+def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:
+    """The slots that carry a value, of those that would if no generator stood in one."""
+    referring = {position for position, _ in layout.references}
+    return [slot for position, slot in enumerate(slots) if position not in referring]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A point and the frames that stand there, those of suspended generators last."""
+
+    point: Point
+    frames: tuple[Frame, ...]
+
+
+def placed(
+    layouts: Sequence[FrameLayout], frames: Sequence[Frame], carried: Carried, *, raises: bool = False
+) -> Placed:
+    """A point of these layouts: slots that hold a carried generator refer to it. The last layout may have slots more
+    than its frame, on top of the stack."""
+    standing, found = list(frames), list(layouts)
+    numbers = {id(frame): number for number, frame in enumerate(standing)}
+    index = 0
+    while index < len(standing):
+        layout, references = found[index], list[tuple[int, int]]()
+        for position, value in enumerate(slot_values(layout, standing[index])):
+            frame = carried.get(id(value))
+            if frame is None:
+                continue
+            if id(frame) not in numbers:
+                numbers[id(frame)] = len(standing)
+                standing.append(frame)
+                found.append(suspended_layout(frame))
+            references.append((position, numbers[id(frame)]))
+        found[index] = replace(layout, references=tuple(references))
+        index += 1
+    count = len(frames)
+    return Placed(Point(tuple(found[:count]), raises, tuple(found[count:])), tuple(standing))
+
+
+def suspended_layout(frame: Frame) -> FrameLayout:
+    """The layout of a generator that stands at a `yield`, or before its first instruction."""
+    return layout_of(frame, frame.index)
+
+
+def is_fresh(layout: FrameLayout) -> bool:
+    """Whether a suspended generator has not begun."""
+    return reading_of(layout.code).operations[layout.current].kind is Kind.RETURN_GENERATOR
+
+
+def slot_values(layout: FrameLayout, frame: Frame) -> list[Tracker | None]:
+    """What stands in the stack and the locals of a layout; None for a slot that the frame does not have yet."""
+    more = sum(slot is not Slot.NULL for slot in layout.stack[len(frame.stack) :])
+    return [*carrying(frame.stack), *[None] * more, *(frame.locals[name] for name in layout.locals)]
+
+
+def beside_slots(layout: FrameLayout, frame: Frame) -> list[Tracker]:
+    """What a frame hands over beside its slots."""
+    found: list[Tracker] = [frame.cells[name] for name in layout.cells]
+    if frame.replacement is not None:
+        found.append(frame.replacement)
+    if frame.otherwise is not None:
+        found.append(frame.otherwise)
+    return found
+
+
+# -- which generators go in pieces --------------------------------------------------------------------
+def carried_generators(machine: Machine, others: Sequence[Tracker]) -> Carried:
+    """The generators that only slots of frames hold, be it slots of other such generators. `others`: values that are
+    needed as objects."""
+    if not machine.generators:
+        return {}
+    frames = frames_of_generators(machine)
+    roots = [*others, *machine.tx.mutations.changed()]
+    if machine.handled is not None:
+        roots.append(machine.handled)
+    standing = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]
+    for frame in standing:
+        slots = [*frame.stack, *frame.locals.values()]
+        roots += [
+            slot.current if isinstance(slot, SavedException) else slot
+            for slot in slots
+            if id(slot) not in frames
+        ]
+        roots += [*frame.cells.values(), *frame.names.values()]
+        roots += [value for value in (frame.replacement, frame.otherwise) if value is not None]
+    seen = reachable(roots)
+    carried = {key: frame for key, frame in frames.items() if key not in seen}
+    carried = without_rings(machine, carried)
+    standing_in = held_in_pieces(machine.frames, carried)
+    return {key: frame for key, frame in carried.items() if key in standing_in or frame in machine.frames}
+
+
+def frames_of_generators(machine: Machine) -> Carried:
+    """The frames of all generators that have not ended and can be put together again where they stand."""
+    found: Carried = {}
+    for generator in machine.generators:
+        inside = generator.frame
+        if generator.finished or not isinstance(inside, SymbolicGenerator):
+            continue
+        if generator.running or not inside.is_handling:
+            found[id(generator)] = inside.frame
+    return found
+
+
+def without_rings(machine: Machine, carried: Carried) -> Carried:
+    """Leave out generators that hold each other, and those which what runs inside them holds."""
+    depths = {id(frame): depth for depth, frame in enumerate(machine.frames)}
+    kept = dict(carried)
+    changed = True
+    while changed:
+        changed = False
+        for key, frame in list(kept.items()):
+            inside = machine.frames[depths[id(frame)] :] if id(frame) in depths else [frame]
+            if key in held_in_pieces(inside, kept):
+                del kept[key]
+                for lost in held_in_pieces([frame], kept):
+                    kept.pop(lost, None)
+                changed = True
+    return kept
+
+
+def held_in_pieces(frames: Sequence[Frame], carried: Carried) -> set[int]:
+    """The carried generators that slots of frames lead to through carried generators."""
+    found, todo = set[int](), list(frames)
+    while todo:
+        frame = todo.pop()
+        for slot in (*frame.stack, *frame.locals.values()):
+            if id(slot) in carried and id(slot) not in found:
+                found.add(id(slot))
+                todo.append(carried[id(slot)])
+    return found
+
+
+def holds_abandoned(frame: Frame, carried: Carried, generators: Sequence[GeneratorTracker]) -> bool:
+    """Whether a frame holds a carried generator with code of the user that runs when it is dropped."""
+    held = held_in_pieces([frame], carried)
+    return any(id(generator) in held and is_abandoned(generator) for generator in generators)
+
+
+def stranded(machine: Machine) -> int | None:
+    """The depth of the outermost generator's frame that runs although its generator has to be a real one."""
+    running = [depth for depth, frame in enumerate(machine.frames) if depth and frame.generator is not None]
+    if not running:
+        return None
+    carried = carried_generators(machine, ())
+    for depth in running:
+        if id(machine.frames[depth].generator) not in carried:
+            return depth
+    return None

@@ -1,0 +1,49 @@
+"""How what an inner frame gives reaches the frame that runs it: returned, yielded, or ended by StopIteration.
+
+A call pushes what is returned. A loop that asks a Python `__next__` pushes it too, but StopIteration ends the loop. A
+generator stands in the chain of frames as any callee does: what it yields is pushed, and its return is such an end.
+The same table serves the symbolic machine and the native continuation.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from types import CodeType
+from typing import Final, final
+
+from framesmith.bytecode.meaning import Operation
+
+_GENERATOR: Final = 0x20
+
+
+@final
+class Way(Enum):
+    """What a frame was entered for."""
+
+    CALL = auto()  # an end is raised as StopIteration
+    LOOP = auto()  # FOR_ITER: an end leaves the loop
+    DEFAULT = auto()  # next(iterator, default): an end gives the default
+    DELEGATE = auto()  # SEND: an end is the value of `yield from`
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where the outer frame goes on at an end: a jump or not, slots dropped, and what is pushed."""
+
+    target: int | None
+    drops: int
+    pushes: bool
+
+
+def landing(way: Way, operation: Operation) -> Landing | None:
+    """What an end does to the frame that runs `operation`; None where it is raised."""
+    if way is Way.LOOP:
+        return Landing(operation.target, 1, False)
+    if way is Way.DELEGATE:
+        return Landing(operation.target, 0 if operation.argument else 1, True)
+    return Landing(None, 0, True) if way is Way.DEFAULT else None
+
+
+def is_generator(code: CodeType) -> bool:
+    """Whether a frame of this code belongs to a generator."""
+    return bool(code.co_flags & _GENERATOR)
