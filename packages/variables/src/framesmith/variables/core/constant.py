@@ -151,6 +151,8 @@ class Constant(Tracker):
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """Singletons by identity; numbers and strings as far as CPython keeps one object."""
+        if other.is_unread:
+            return other.is_same(tx, self)
         return isinstance(other, Constant) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:

@@ -1,0 +1,23 @@
+"""Values that are other ones in each round of a loop: what needs to know them runs natively, between two graphs.
+
+The policy of whoever compiles says which ones they are; a trace passes them on, or stops before it looks at them.
+"""
+
+from typing import NoReturn
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CHANGING_VALUE
+from framesmith.guards import Source
+from framesmith.variables.core.base import TraceContext, Tracker
+
+
+def check_settled(tx: TraceContext, value: Tracker | Source) -> None:
+    """Break the graph before the content of a restless container, or the next item of an iterator, is read."""
+    source = value.source if isinstance(value, Tracker) else value
+    if source is not None and tx.graph.is_restless(source):
+        unsettled(value.describe() if isinstance(value, Tracker) else source.text())
+
+
+def unsettled(shown: str) -> NoReturn:
+    """Break the graph because of a value that is never twice the same."""
+    raise GraphBreak(CHANGING_VALUE, shown)
