@@ -14,7 +14,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import register_builder
-from framesmith.variables.core.restless import unsettled
+from framesmith.variables.core.restless import UnreadTracker, unsettled
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.operations.index import index_of
@@ -121,7 +121,7 @@ class RangeIterator(IteratorTracker):
 
 
 @final
-class UnknownRange(Tracker):
+class UnknownRange(UnreadTracker):
     """A range born in the trace with a bound that is another one in each round or call: made when the entry has run."""
 
     def __init__(self, bounds: Sequence[Tracker]) -> None:

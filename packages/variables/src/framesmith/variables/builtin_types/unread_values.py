@@ -12,14 +12,14 @@ from framesmith.guards.kinds import EqualTo, NotEqualTo, NotIdentical, Truthy
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import LITERAL_TYPES, Constant
-from framesmith.variables.core.restless import unsettled
+from framesmith.variables.core.restless import UnreadTracker, unsettled
 
 _SINGLETONS: Final = frozenset({bool, type(None), type(...), type(NotImplemented)})
 _TEXTS: Final = frozenset({str, bytes})
 
 
 @final
-class UnreadValue(Tracker):
+class UnreadValue(UnreadTracker):
     """An immutable existing value of which only the type is known, and guarded."""
 
     def __init__(self, value: object, source: Source) -> None:
@@ -87,7 +87,7 @@ class UnreadValue(Tracker):
             return self._is(tx, other)
         if type(self.value) in _TEXTS and isinstance(other, Constant):
             return self._equals(tx, other.value) and self.value is other.value
-        return unsettled(self.describe())
+        return super().is_same(tx, other)
 
 
 def may_stay_unread(value: object) -> bool:

@@ -12,13 +12,13 @@ from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.lazy import Lazy
-from framesmith.variables.core.restless import unsettled
+from framesmith.variables.core.restless import UnreadTracker, unsettled
 
 _PLAIN: Final = frozenset({int, float, bool, str})
 
 
 @final
-class DeferredText(Tracker):
+class DeferredText(UnreadTracker):
     """A text. `write` gives the expression for it; `now` reads the parts and gives the text as known."""
 
     def __init__(

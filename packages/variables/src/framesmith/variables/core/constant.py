@@ -159,6 +159,8 @@ class Constant(Tracker):
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
+        if self.value != self.value and self.source is not None:
+            self.unsupported("hashing it (a NaN equals itself alone)")
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -167,6 +169,8 @@ class Constant(Tracker):
             return repr(self.value)
         if type(self.value) is float and math.isfinite(self.value):
             return repr(self.value)
+        if type(self.value) is float and math.isnan(self.value):  # a container tells one NaN from another
+            return f"{writer.constant(float, 'float')}('nan')"
         return writer.constant(self.value, type(self.value).__name__)
 
     def describe(self) -> str:

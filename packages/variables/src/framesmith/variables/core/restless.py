@@ -21,3 +21,30 @@ def check_settled(tx: TraceContext, value: Tracker | Source) -> None:
 def unsettled(shown: str) -> NoReturn:
     """Break the graph because of a value that is never twice the same."""
     raise GraphBreak(CHANGING_VALUE, shown)
+
+
+class UnreadTracker(Tracker):
+    """A value of a builtin type that must not be looked at. For an operator, None would stand for NotImplemented, and
+    the program would get a TypeError; the answer is in the value, so the operator runs natively."""
+
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Not known."""
+        return unsettled(self.describe())
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Not known."""
+        return unsettled(self.describe())
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Not known."""
+        return unsettled(self.describe())
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Not known."""
+        return unsettled(self.describe())
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """Only that it is itself, or no object of another type."""
+        if self is other:
+            return True
+        return other.realize().python_type is self.python_type and unsettled(self.describe())

@@ -135,10 +135,10 @@ class SymbolicNumber(GraphValue):
         if isinstance(other, Constant) and is_converted(type(other.value)):
             return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
-            isinstance(other, Constant) and isinstance(other.value, int | float)
+            isinstance(other, Constant) and type(other.value) in (int, float, bool)
         ):
             operand = other.value
-        elif isinstance(other, Constant) and isinstance(other.value, str | bytes | complex):
+        elif isinstance(other, Constant) and isinstance(other.value, str | bytes | int | float | complex):
             return self._folded(tx, functions[symbol], other, swap)
         else:
             return None
