@@ -24,6 +24,7 @@ class Report:
     operators: int = 0
     breaks: list[str] = field(default_factory=list)
     recompiles: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     runs_per_call: list[int] = field(default_factory=list)
     operators_per_call: list[int] = field(default_factory=list)
 
@@ -117,6 +118,7 @@ def compare_worlds(
     if session is not None:
         report.breaks = [f"{one.kind}: {one.detail} (line {one.line})" for one in session.history.breaks]
         report.recompiles = list(session.history.recompiles)
+        report.notes = list(session.history.notes)
     assert breaks is None or len(report.breaks) == breaks, report.breaks
     assert graphs is None or report.graphs == graphs, f"{report.graphs} graphs, expected {graphs}; {report}"
     assert operators is None or report.operators_per_call[-1] == operators, report

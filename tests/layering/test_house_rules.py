@@ -16,6 +16,7 @@ CROWDED = {
     f"{VARIABLES}/core/base.py::Tracker": SLOTS,
     f"{VARIABLES}/builtin_types/dicts.py::DictTracker": SLOTS,
     f"{VARIABLES}/builtin_types/lists.py::ListTracker": SLOTS,
+    f"{VARIABLES}/builtin_types/deques.py::DequeTracker": SLOTS,
     f"{VARIABLES}/builtin_types/sets.py::SetTracker": SLOTS,
     f"{VARIABLES}/objects/classes.py::ClassTracker": SLOTS,
     f"{VARIABLES}/objects/special_methods.py::SpecialMethods": SLOTS,

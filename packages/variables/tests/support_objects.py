@@ -445,6 +445,9 @@ class NoGraph:
     def is_dynamic_number(self, source):
         return False
 
+    def is_restless(self, source):
+        return False
+
     def paused(self):
         return contextlib.nullcontext()
 

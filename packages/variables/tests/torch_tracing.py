@@ -29,6 +29,9 @@ class AllDynamic:
     def is_dynamic_number(self, source: object) -> bool:
         return True
 
+    def is_restless(self, source: object) -> bool:
+        return False
+
 
 class Trace:
     """`with Trace(x=..., n=...) as trace`: `trace.x` is the tracker of the input."""

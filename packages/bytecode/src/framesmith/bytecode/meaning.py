@@ -75,6 +75,13 @@ class Reading:
             self._live = live_before(self.operations, self.handlers)
         return self._live[index]
 
+    def is_in_loop(self, index: int) -> bool:
+        """Whether a jump behind operation `index` leads back to it or to what is before it."""
+        return any(
+            operation.target is not None and operation.target <= index
+            for operation in self.operations[index:]
+        )
+
 
 def read(code: CodeType) -> Reading:
     """Read `code`; raises UnknownOpcode for an instruction without a row."""

@@ -53,14 +53,24 @@ class Point:
                 found.append(f"default_{depth}")
         return [*found, "raised"] if self.raises else found
 
+    @property
+    def is_in_loop(self) -> bool:
+        """Whether one of the frames comes back to where it goes on."""
+        return any(reading_of(frame.code).is_in_loop(frame.index) for frame in self.frames)
 
-_OURS: Final = ("stack_", "cell_", "result_", "default_", "raised")
+
+_NO_VARIABLES: Final = ("stack_", "cell_", "result_", "default_", "raised")
+
+
+def is_variable(name: str) -> bool:
+    """Whether a parameter of a continuation carries a variable of the user's; other names mean something at one point."""
+    return not name.startswith(_NO_VARIABLES)
 
 
 def local_name(name: str, depth: int) -> str:
     """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
     text = name if name.isidentifier() else f"hidden_{name.encode().hex()}"
-    return text if depth == 0 and not text.startswith(_OURS) else f"local_{depth}_{text}"
+    return text if depth == 0 and is_variable(text) else f"local_{depth}_{text}"
 
 
 def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:

@@ -1,13 +1,17 @@
-"""Which sizes and numbers are symbolic: asked for by the user, or seen to change from call to call."""
+"""Which sizes and numbers are symbolic, and what is not looked at: asked for by the user, or seen to change."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import final
+from typing import Literal, final
 
 import torch
 
 from framesmith.frontend.options import config
+from framesmith.frontend.points import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.guards import GuardSet, Scope, Source, all_failures
+from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
+from framesmith.guards.sources import Local
 
 DYNAMIC_MARK = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK = "_dynamo_weak_dynamic_indices"
@@ -16,16 +20,31 @@ STATIC_MARK = "_dynamo_static_indices"
 
 @final
 @dataclass(slots=True)
+class Known:
+    """What was seen to change: numbers that become symbolic, and what is not looked at any more."""
+
+    numbers: set[Source] = field(default_factory=set)
+    restless: set[Source] = field(default_factory=set)
+
+
+@final
+@dataclass(slots=True)
 class Policy:
     """The decisions for one function or continuation (the `DynamicPolicy` protocol of graph).
 
     `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever,
-    None those that were seen to change.
+    None those that were seen to change. After `patience` misses because of one value, or because of what one container
+    holds, it is restless; never with None. In a loop one miss is enough: the next round has another value again.
+    `shared` is what the continuations of the same frames know of their variables; with `alone` it is told, not asked.
     """
 
     dynamic: bool | None
+    patience: int | None = None
+    alone: bool = True
+    shared: Known = field(default_factory=Known)
+    own: Known = field(default_factory=Known)
     sizes: dict[Source, set[int]] = field(default_factory=dict)
-    numbers: set[Source] = field(default_factory=set)
+    misses: Counter[Source] = field(default_factory=Counter)
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """Marks of the user first, then what was seen."""
@@ -43,17 +62,37 @@ class Policy:
 
     def is_dynamic_number(self, source: Source) -> bool:
         """Whether a number was seen to change."""
-        return self.dynamic is not False and source in self.numbers
+        return self.dynamic is not False and any(source in known.numbers for known in self._asked())
 
-    def learn(self, guards: GuardSet, scope: Scope) -> None:
-        """Look at why an entry does not fit: sizes and numbers that changed become symbolic."""
-        if self.dynamic is False or not config.automatic_dynamic_shapes:
+    def is_restless(self, source: Source) -> bool:
+        """Whether a value or content was seen to change too often."""
+        return any(source in known.restless for known in self._asked())
+
+    def _asked(self) -> tuple[Known, ...]:
+        return (self.own,) if self.alone else (self.own, self.shared)
+
+    def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:
+        """Look at why no entry fits: sizes and numbers that changed become symbolic, others are left alone."""
+        known_too_well: set[Source] = set()
+        for failure in [failure for guards in entries for failure in all_failures(guards, scope)]:
+            known_too_well.update(failure.known_too_well)
+            self._learn_dynamic(failure)
+        self.misses.update(known_too_well)
+        for source in known_too_well:
+            if self.patience is not None and self.misses[source] >= self.patience:
+                self._add("restless", source)
+
+    def _learn_dynamic(self, failure: Failure) -> None:
+        if self.dynamic is False or not config.automatic_dynamic_shapes or failure.source is None:
             return
-        for failure in all_failures(guards, scope):
-            if failure.source is None:
-                continue
-            if failure.tensor_change is not None and failure.tensor_change.rank is None:
-                changed = {dim for dim, _, _ in failure.tensor_change.sizes}
-                self.sizes.setdefault(failure.source, set()).update(changed)
-            if failure.value_change is not None:
-                self.numbers.add(failure.source)
+        if failure.tensor_change is not None and failure.tensor_change.rank is None:
+            changed = {dim for dim, _, _ in failure.tensor_change.sizes}
+            self.sizes.setdefault(failure.source, set()).update(changed)
+        if failure.value_change is not None:
+            self._add("numbers", failure.source)
+
+    def _add(self, what: Literal["numbers", "restless"], source: Source) -> None:
+        getattr(self.own, what).add(source)
+        root = [source, *source.ancestors()][-1]
+        if isinstance(root, Local) and is_variable(root.name):
+            getattr(self.shared, what).add(source)

@@ -30,7 +30,7 @@ from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.points import Point
-from framesmith.frontend.policy import Policy
+from framesmith.frontend.policy import Known, Policy
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
@@ -52,9 +52,17 @@ class Session:
         self.options = options
         self.history = events.History()
         self.lock = threading.RLock()
+        self._known: dict[tuple[CodeType, ...], Known] = {}
         self.root = Place(self, RootOrigin(self, function), Signature.of_function(function.__code__))
         self._continuations: dict[tuple[Point, tuple[int, ...]], Place] = {}
         self._natives: dict[tuple[Point, tuple[int, ...]], NativeContinuation] = {}
+
+    def policy(self, origin: "RootOrigin | PointOrigin") -> Policy:
+        """What is symbolic at a place, and what is not looked at. Continuations of the same frames share what they know."""
+        is_root = isinstance(origin, RootOrigin)
+        patience = 1 if origin.is_in_loop else max(config.recompile_limit // 2, 1)
+        known = self._known.setdefault(origin.codes, Known())
+        return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
     def continuation(self, point: Point, namespaces: list[dict[str, object]]) -> "Place":
         """The continuation at a point, made once."""
@@ -96,6 +104,7 @@ class Session:
     def reset(self) -> None:
         """Forget every entry and continuation."""
         with self.lock:
+            self._known.clear()
             for place in self.places():
                 place.reset()
             self._continuations.clear()
@@ -158,7 +167,7 @@ class Place:
     def __init__(self, session: Session, origin: "RootOrigin | PointOrigin", signature: Signature) -> None:
         self.session = session
         self.origin = origin
-        self.policy = Policy(session.options.dynamic)
+        self.policy = session.policy(origin)
         closure = origin.closure
         self._is_root = isinstance(origin, RootOrigin)
         self.dispatcher = Dispatcher(signature, origin.namespace, self.missed, closure, follows=self._is_root)
@@ -166,7 +175,7 @@ class Place:
 
     def reset(self) -> None:
         """Forget the entries."""
-        self.policy = Policy(self.session.options.dynamic)
+        self.policy = self.session.policy(self.origin)
         self.dispatcher.clear()
         self._exhausted = None
 
@@ -189,7 +198,7 @@ class Place:
             if failure is None:
                 return entry
             self._note_recompile(failure.text)
-            self.policy.learn(entry.guards, scope)
+        self.policy.learn([entry.guards for entry in entries], scope)
         if entries and config.error_on_recompile:
             recent = "\n  ".join(self.session.history.recompiles[-len(entries) :])
             raise RecompileError(
@@ -267,6 +276,8 @@ class RootOrigin:
         self.code: CodeType = function.__code__
         self.namespace: dict[str, object] = function.__globals__
         self.closure: tuple[CellType, ...] | None = function.__closure__
+        self.codes: tuple[CodeType, ...] = (self.code,)
+        self.is_in_loop = False
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """The frame at its first instruction, arguments not looked at."""
@@ -311,6 +322,8 @@ class PointOrigin:
         self.code: CodeType = point.frames[0].code
         self.namespace: dict[str, object] = namespaces[0]
         self.closure: tuple[CellType, ...] | None = None
+        self.codes = tuple(frame.code for frame in point.frames)
+        self.is_in_loop = point.is_in_loop
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """The frames as they were left."""

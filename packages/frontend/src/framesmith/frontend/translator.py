@@ -272,7 +272,7 @@ class Translator:
         if self._stop is not None and self._steps == self._stop.step:
             return self._stopped_as_planned(frame)
         unbound: ObservedException | None = None
-        known = machine.tx.guards.mark()
+        known, decided = machine.tx.guards.mark(), machine.tx.graph.decisions
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
             self._execute(frame)
@@ -289,7 +289,7 @@ class Translator:
             end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
         del machine.frames[depth:]
         machine.outcome = None
-        if self._state() != state or (end.reason is not None and self._has_read_values(known)):
+        if self._state() != state or (end.reason is not None and self._has_read_values(known, decided)):
             raise Restart(Stop(self._steps, frame.code, frame.current, end))
         frame.stack[:] = stack
         frame.index = frame.current
@@ -300,9 +300,11 @@ class Translator:
             return Stopped(None, True, raised=unbound.exception)
         return end
 
-    def _has_read_values(self, known: int) -> bool:
+    def _has_read_values(self, known: int, decided: int) -> bool:
         """Whether guards on values were added since: an operation that runs natively takes any value."""
-        return any(isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known))
+        return self.machine.tx.graph.decisions != decided or any(
+            isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known)
+        )
 
     def _unbound(self, error: ObservedException, frame: Frame) -> ObservedException | None:
         """An exception about an unbound variable is handed over: in a continuation the variables with cells are free

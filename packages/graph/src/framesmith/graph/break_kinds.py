@@ -129,6 +129,13 @@ UNSUPPORTED_VALUE = _row(
     "framesmith does not know how this object behaves, and does not guess.",
     "Keep such objects outside of the compiled function, or pass the tensors and numbers they hold.",
 )
+CHANGING_VALUE = _row(
+    "changing-value",
+    "an operation that needs a value which is another one in each round",
+    "A graph that knows the value would serve one round of the loop only, so the operation runs between two graphs, "
+    "which serve every round.",
+    "Nothing has to be done; the loop is one graph where the operation is moved out of it.",
+)
 UNSUPPORTED_ARGUMENT = _row(
     "unsupported-graph-argument",
     "an argument that cannot stand in a graph",

@@ -42,3 +42,13 @@ class GraphOptions:
 def is_symbolic(value: object) -> bool:
     """Whether a value is one of torch's symbolic numbers."""
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def is_fixed(value: object) -> bool:
+    """Whether a symbolic number turned out to be one number only."""
+    if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
+        return True
+    if value.node.is_constant():
+        return True
+    expression = getattr(value.node, "expr", None)
+    return bool(getattr(expression, "is_number", False)) or str(expression) in ("True", "False")

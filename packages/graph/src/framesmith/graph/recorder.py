@@ -4,7 +4,7 @@
 computed with there except in `with recorder.paused():`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -19,7 +19,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, Argument, prepare, tensors_in
 from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
-from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
@@ -29,7 +29,7 @@ from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.infer import CallKind, translate
 from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
 from framesmith.graph.nesting import NestedRecording
-from framesmith.graph.options import GraphOptions, is_symbolic
+from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.shape_guards import ShapeFacts, Specialised
@@ -79,6 +79,7 @@ class Recorder:
         self._versions: dict[Source, int] = {}
         self._attributes = Attributes()
         self._symbols = SymbolNodes(self._world, self._symbol_input)
+        self._restless: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._open = ExitStack()
         self._active = False
@@ -152,6 +153,11 @@ class Recorder:
         """How many nodes the graph being recorded has, inputs left out: equal means that nothing was recorded."""
         return len(self._body.order) - len(self._inputs)
 
+    @property
+    def decisions(self) -> int:
+        """How many decisions on symbolic numbers were taken: equal means that nothing was decided."""
+        return len(self._world.env.guards)
+
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """How the policy treats the dimensions of an input."""
         policy = self.options.policy
@@ -161,6 +167,11 @@ class Recorder:
         """Whether the policy makes the number at this source symbolic."""
         policy = self.options.policy
         return policy is not None and policy.is_dynamic_number(source)
+
+    def is_restless(self, source: Source) -> bool:
+        """Whether the policy forbids to look at the value or content at this source."""
+        policy = self.options.policy
+        return policy is not None and policy.is_restless(source)
 
     @property
     def fake_mode(self) -> torch._subclasses.FakeTensorMode:
@@ -208,6 +219,8 @@ class Recorder:
                 if is_float
                 else self._world.symbolic_int(source, int(value))
             )
+        if self.is_restless(source):
+            self._restless.append((source, symbol))
         return self._add_input(source, value, symbol, None)
 
     def object_input(self, source: Source, value: object) -> fx.Node:
@@ -254,6 +267,7 @@ class Recorder:
         body = self._body
         before = len(body.order)
         keywords = kwargs or {}
+        restless = [pair for pair in self._restless if not is_fixed(pair[1])]
         try:
             own, values, tensors = prepare(args, body.graph, body.local, self._symbolic)
             own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
@@ -265,6 +279,7 @@ class Recorder:
                 )
                 result, impure = done.result, done.impure
                 self._undo.extend(done.undo)
+                self._check_unfixed(restless)
         except BaseException:
             self._world.drop_pending()
             self._erase(body, before)
@@ -284,6 +299,12 @@ class Recorder:
         if self._world.env.pending_fresh_unbacked_symbols:
             self._bind_unbacked(node, result)
         return node
+
+    def _check_unfixed(self, numbers: Iterable[tuple[Source, object]]) -> None:
+        """Break where torch has just fixed one of the numbers to its present value: the next round has another one."""
+        for source, symbol in numbers:
+            if is_fixed(symbol):
+                raise GraphBreak(CHANGING_VALUE, source.text())
 
     def _execute(
         self,

@@ -1,16 +1,20 @@
 """The slow check: which guard no longer holds, and why, in the user's words."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
 from framesmith.guards.kinds.aliasing import first_pair
 from framesmith.guards.kinds.base import Relation
+from framesmith.guards.kinds.containers import IteratorExhaustedAfter, IteratorHasAtLeast, KeysAre, LengthIs
+from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.kinds.tensor import TensorChange, TensorIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import CallResult
 
 #: What reading a path or checking a claim may raise when the world has changed: a miss, not an error.
 MISSES: tuple[type[Exception], ...] = (
@@ -22,6 +26,8 @@ MISSES: tuple[type[Exception], ...] = (
     ArithmeticError,
     RuntimeError,
 )
+
+_FIXES: Final = re.compile(r"\(?(\{0\} == -?\d+|-?\d+ == \{0\})\)?")
 
 
 @final
@@ -42,6 +48,13 @@ class Failure:
     text: str
     tensor_change: TensorChange | None = None
     value_change: ValueChange | None = None
+    #: Sources of immutable values, containers and iterators that are of the same type and were known too well.
+    known_too_well: tuple[Source, ...] = ()
+
+    @property
+    def is_of_another_kind(self) -> bool:
+        """Whether it may be any other object now, not just another value or content."""
+        return not (self.known_too_well or self.tensor_change or self.value_change)
 
     @property
     def source(self) -> Source | None:
@@ -62,7 +75,15 @@ def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
 def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
     """Every guard that does not hold, for reports and for the dynamic-shapes policy."""
     scope = scope.remembering()
-    failures = [failure for guard in guard_set if (failure := _failure_of(guard, scope)) is not None]
+    failures: list[Failure] = []
+    broken: set[Source] = set()  # of another type now: what is read from them would ask a wrong question
+    for guard in guard_set:
+        if broken and any(broken.intersection((one, *one.ancestors())) for one in guard.sources):
+            continue
+        failure = _failure_of(guard, scope)
+        if failure is not None:
+            failures.append(failure)
+            broken.update(guard.sources if failure.is_of_another_kind else ())
     twice = None if failures else _same_tensor_twice(guard_set, scope)
     return failures if twice is None else [twice]
 
@@ -89,14 +110,38 @@ def _holds(guard: Guard, values: Sequence[object]) -> bool:
 def _explained(guard: Guard, values: Sequence[object]) -> Failure:
     claim = guard.claim
     if isinstance(claim, Relation):
-        return Failure(guard, claim.explain(values))
+        return Failure(guard, claim.explain(values), known_too_well=_fixed_numbers(claim))
     assert guard.source is not None
     text = claim.explain(values[0], guard.source)
     if isinstance(claim, TensorIs):
         return Failure(guard, text, tensor_change=claim.change(values[0]))
     if isinstance(claim, EqualTo):
-        return Failure(guard, text, value_change=_value_change(claim.value, values[0]))
+        change = _value_change(claim.value, values[0])
+        return Failure(
+            guard, text, value_change=change, known_too_well=_other_value(guard.source, claim, values[0])
+        )
+    if (
+        isinstance(claim, LengthIs | KeysAre)
+        or (isinstance(claim, IteratorHasAtLeast) and claim.count > 1)
+        or (isinstance(claim, IteratorExhaustedAfter) and claim.count)
+    ):
+        return Failure(guard, text, known_too_well=(guard.source,))
     return Failure(guard, text)
+
+
+def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
+    """The number that a relation fixes to one value."""
+    is_fixed = (
+        isinstance(claim, ShapeExpression) and len(claim.sources) == 1 and _FIXES.fullmatch(claim.template)
+    )
+    return claim.over if is_fixed else ()
+
+
+def _other_value(source: Source, claim: EqualTo, found: object) -> tuple[Source, ...]:
+    """The value that is another one now. What was asked of a container (the order of a set) speaks of the container."""
+    if type(found) is not type(claim.value):
+        return ()
+    return (source, source.base) if isinstance(source, CallResult) else (source,)
 
 
 def _value_change(was: object, found: object) -> ValueChange | None:

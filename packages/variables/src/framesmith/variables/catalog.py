@@ -26,6 +26,8 @@ import framesmith.variables.builtin_types.set_methods
 import framesmith.variables.builtin_types.sets
 import framesmith.variables.builtin_types.slices
 import framesmith.variables.builtin_types.tuples
+import framesmith.variables.builtin_types.unread_keys
+import framesmith.variables.builtin_types.unread_values
 import framesmith.variables.callables.attribute_functions
 import framesmith.variables.callables.builtin_functions
 import framesmith.variables.callables.builtin_methods

@@ -95,8 +95,8 @@ def list_extend(machine: Machine, operation: Operation) -> None:
     """`[*a]`."""
     values = unpack(machine.tx, machine.frame.pop().realize())
     target = below(machine, operation, ListTracker)
-    machine.tx.mutations.note(target)
-    target.items.extend(values)
+    for value in values:
+        target.append(machine.tx, value)
 
 
 @opcode(Kind.SET_UPDATE)
@@ -323,6 +323,38 @@ def _map_form(operation: Operation, operands: list[str | None], bind: Bind) -> N
     return NativeForm((f"__fs_r = {{{pairs}}}",), (Outcome(("__fs_r",)),))
 
 
+def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
+    """Add the items of an iterable to a display that is some slots below: what is no iterable raises as a display does."""
+
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        *kept, iterable = [str(operand) for operand in operands]
+        add = "extend" if open_ == "[*" else "update"
+        statements = (f"__fs_r = {open_}{iterable}{close}", f"{kept[0]}.{add}(__fs_r)")
+        return NativeForm(statements, (Outcome(tuple(kept)),))
+
+    return write
+
+
+def _add_form(template: str, taken: int) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
+    """Put one item into the set or dict of a comprehension."""
+
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        texts = [str(operand) for operand in operands]
+        kept, given = texts[:-taken], texts[-taken:]
+        return NativeForm((template.format(kept[0], *given),), (Outcome(tuple(kept)),))
+
+    return write
+
+
+def _down_to_display(operation: Operation) -> int:
+    return count(operation) + 1
+
+
+native(Kind.LIST_EXTEND, Native(_down_to_display, _extend_form("[*", "]")))
+native(Kind.SET_UPDATE, Native(_down_to_display, _extend_form("{*", "}")))
+native(Kind.DICT_UPDATE, Native(_down_to_display, _extend_form("{**", "}")))
+native(Kind.SET_ADD, Native(_down_to_display, _add_form("{}.add({})", 1)))
+native(Kind.MAP_ADD, Native(lambda operation: count(operation) + 2, _add_form("{}[{}] = {}", 2)))
 native(Kind.UNPACK_SEQUENCE, Native(lambda operation: 1, _unpack_form))
 native(Kind.UNPACK_EX, Native(lambda operation: 1, _unpack_ex_form))
 native(Kind.FORMAT_VALUE, Native(_has_spec, _format_form))

@@ -1,7 +1,7 @@
 """`collections.deque` and the rows of its methods."""
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, final
 
 from framesmith.guards import Source
@@ -24,6 +24,7 @@ from framesmith.variables.core.builtin_methods import builtin_attribute, registe
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.restless import check_settled
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import index_of, known_equal
@@ -42,11 +43,22 @@ class DequeTracker(Tracker):
         maxlen: int | None = None,
         source: Source | None = None,
         value: "deque[object] | None" = None,
+        read: Callable[[], list[Tracker]] | None = None,
     ) -> None:
         self.value = value
-        self.items: deque[Tracker] = deque(items, maxlen)
+        self.maxlen = maxlen
+        self._items: deque[Tracker] = deque(items, maxlen)
+        self._read = read
         self.source = source
         self.state = 0
+
+    @property
+    def items(self) -> "deque[Tracker]":
+        """All of them; one deque for the life of the tracker. An existing one is guarded by its length."""
+        if self._read is not None:
+            self._items.extendleft(reversed(self._read()))  # which may break the graph
+            self._read = None
+        return self._items
 
     @property
     def python_type(self) -> type:
@@ -59,9 +71,16 @@ class DequeTracker(Tracker):
 
     def change(self, tx: TraceContext) -> "deque[Tracker]":
         """The items, about to be changed."""
+        items = self.items
         tx.mutations.note(self)
         self.state += 1
-        return self.items
+        return items
+
+    def append(self, tx: TraceContext, item: Tracker) -> None:
+        """One more item; nobody asks how many there are, unless the oldest gives way."""
+        tx.mutations.note(self)
+        self.state += 1
+        (self._items if self.maxlen is None else self.items).append(item)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods and `maxlen`."""
@@ -109,7 +128,7 @@ class DequeTracker(Tracker):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a deque, `*` with an integer."""
         if symbol == "+" and isinstance(other, DequeTracker):
-            return DequeTracker([*self.items, *other.items], self.items.maxlen)
+            return DequeTracker([*self.items, *other.items], self.maxlen)
         return self._repeat(tx, other) if symbol == "*" else None
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -133,7 +152,7 @@ class DequeTracker(Tracker):
         if times is None:
             return None
         with user_errors():
-            return DequeTracker(self.items * times, self.items.maxlen)
+            return DequeTracker(self.items * times, self.maxlen)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Lexicographic, with deques only."""
@@ -149,23 +168,30 @@ class DequeTracker(Tracker):
         """The items."""
         return iter(self.items)
 
+    def known_children(self) -> Iterator[Tracker]:
+        """The items as far as they were looked at."""
+        return iter(self._items)
+
     def reconstruct(self, writer: Writer) -> str:
         """A call of `deque`; one that holds itself is made empty and filled."""
         kind = writer.constant(deque, "deque")
         if reaches_itself(self):
-            name = writer.define(self, f"{kind}((), {self.items.maxlen})", "deque")
+            name = writer.define(self, f"{kind}((), {self.maxlen})", "deque")
             writer.statement(f"{name}.extend({self._display(writer)})")
             return name
-        return f"{kind}({self._display(writer)}, {self.items.maxlen})"
+        return f"{kind}({self._display(writer)}, {self.maxlen})"
 
     def replay(self, writer: Writer) -> None:
-        """Replace all items."""
+        """Replace all items, or append to those that nobody read."""
         assert self.source is not None
         place, display = writer.load(self.source), self._display(writer)
+        if self._read is not None:
+            writer.statement(f"{place}.extend({display})")
+            return
         writer.statement(f"{writer.constant(put_items, 'put_items')}({place}, {display})")
 
     def _display(self, writer: Writer) -> str:
-        return f"[{', '.join([writer.value(item) for item in self.items])}]"
+        return f"[{', '.join([writer.value(item) for item in self._items])}]"
 
 
 @final
@@ -222,10 +248,14 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing deque, its items not looked at yet."""
     assert isinstance(value, deque)
     tx.guard(source, TypeIs(deque))
-    tx.guard(source, LengthIs(len(value)))
     tx.wrap(value.maxlen, Attribute(source, "maxlen")).realize()
-    items = [lazy(tx, item, Item(source, index)) for index, item in enumerate(value)]
-    return DequeTracker(items, value.maxlen, source, value)
+
+    def read() -> list[Tracker]:
+        check_settled(tx, source)
+        tx.guard(source, LengthIs(len(value)))
+        return [lazy(tx, item, Item(source, index)) for index, item in enumerate(value)]
+
+    return DequeTracker((), value.maxlen, source, value, read)
 
 
 def build_deque(value: object) -> Tracker:
@@ -251,13 +281,13 @@ def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracke
 @CALLABLES.row(deque.__dict__["maxlen"])
 def deque_maxlen(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.maxlen`."""
-    return Constant(self.items.maxlen)
+    return Constant(self.maxlen)
 
 
 @CALLABLES.row(deque.append)
 def deque_append(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
     """`self.append(item)`."""
-    self.change(tx).append(item)
+    self.append(tx, item)
     return NONE
 
 
@@ -308,7 +338,7 @@ def deque_clear(tx: TraceContext, self: DequeTracker, /) -> Tracker:
 @CALLABLES.row(deque.copy, deque.__copy__)
 def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.copy()`."""
-    return DequeTracker(self.items, self.items.maxlen)
+    return DequeTracker(self.items, self.maxlen)
 
 
 @CALLABLES.row(deque.reverse)

@@ -19,11 +19,13 @@ from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.restless import check_settled, unsettled
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import known_equal
 
@@ -33,7 +35,8 @@ _NATIVE_MODULES = ("builtins", "collections")
 @final
 class DictTracker(Tracker):
     """A dict. Invariant: `entries` holds what is known in the trace, in order once `is_complete`; `dropped`
-    holds the keys of the existing dict that were deleted at some time."""
+    holds the keys of the existing dict that were deleted at some time. `blind` is what was stored last, from the
+    first key on that must not be looked at: what is found behind it is decided key by key."""
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class DictTracker(Tracker):
         self.owner: Tracker | None = None
         self.state = Entries()
         self.dropped: dict[Hashable, Tracker] = {}
+        self.blind: list[tuple[Tracker, Tracker]] = []
         self.attributes: Attributes = {}
         self.is_complete = value is None
         self.reordered = False
@@ -71,6 +75,7 @@ class DictTracker(Tracker):
         if self.is_complete:
             return self.entries
         assert self.value is not None and self.source is not None
+        self._check_readable(tx)
         self.is_complete = True
         keys = list(dict.keys(self.value))
         exact = all(is_plain_constant(key) for key in keys)
@@ -89,9 +94,17 @@ class DictTracker(Tracker):
         self.entries.update({name: entry for name, entry in known.items() if not entry.original})
         return self.entries
 
+    def _check_readable(self, tx: TraceContext) -> None:
+        check_settled(tx, self)
+        if self.blind:
+            unsettled(self.describe())
+
     def find(self, tx: TraceContext, key: Tracker) -> Entry | None:
         """The entry of a key, or None; the answer is guarded."""
         key = key.realize()
+        for stored, given in reversed(self.blind):
+            if known_equal(tx, stored, key):
+                return Entry(key, given)
         name = key.hash_key(tx)
         entry = self.entries.get(name)
         if entry is not None or self.is_complete or name in self.dropped:
@@ -129,6 +142,7 @@ class DictTracker(Tracker):
         if self.is_complete:
             return len(self.entries)
         assert self.value is not None
+        self._check_readable(tx)
         tx.guard(self, LengthIs(dict.__len__(self.value)))
         new = sum(not entry.original for entry in self.entries.values())
         return dict.__len__(self.value) - len(self.dropped) + new
@@ -136,6 +150,9 @@ class DictTracker(Tracker):
     # -- changing ----------------------------------------------------------------------------------
     def store(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`dict.__setitem__`: a key that is there keeps its place and its first form."""
+        if self.blind or is_unread_key(key.realize()):
+            self._store_blindly(tx, key.realize(), value)
+            return
         entry = self.find(tx, key)
         tx.mutations.note(self)
         if entry is None:
@@ -144,8 +161,17 @@ class DictTracker(Tracker):
         else:
             entry.value, entry.changed = value, True
 
+    def _store_blindly(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        native = self.kind in (dict, OrderedDict, defaultdict) and not self.is_complete
+        check_storable(key, dict.keys(self.value or {}) if native else None)
+        tx.mutations.note(self)
+        self.state.structure += 1
+        self.blind.append((key, value))
+
     def remove(self, tx: TraceContext, key: Tracker) -> Tracker | None:
         """Take a key out and give its value; None when it is not there."""
+        if self.blind:
+            self._check_readable(tx)
         entry = self.find(tx, key)
         if entry is None:
             return None
@@ -294,13 +320,9 @@ class DictTracker(Tracker):
         if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
             self.unsupported("copying it")
         holder = self.kind if self.owner is None else self.owner.python_type
-        if (
-            next(base for base in holder.__mro__ if "__iter__" in base.__dict__).__module__
-            not in _NATIVE_MODULES
-        ):
-            self.unsupported(
-                "copying it by an __iter__ of its own"
-            )  # `dict_merge` asks keys() and __getitem__
+        iterates = next(base for base in holder.__mro__ if "__iter__" in base.__dict__)
+        if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` asks keys() and __getitem__
+            self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, kind, None, self.factory)
         for name, entry in self.complete(tx).items():
             result.entries[name] = Entry(entry.key, entry.value)
@@ -316,7 +338,7 @@ class DictTracker(Tracker):
         elif defines(other.python_type, "keys"):
             keys = other.attribute(tx, "keys").call(tx, [], {})
             for key in unpack(tx, keys):
-                self.store(tx, key, get_item(tx, other, key))
+                self.store(tx, key, other.subscript(tx, key.realize()))
         else:
             for index, pair in enumerate(unpack(tx, other)):
                 self.store(tx, *_pair(tx, index, pair.realize()))
@@ -345,6 +367,8 @@ class DictTracker(Tracker):
 
     def children(self) -> Iterator[Tracker]:
         """Keys and values that are known, and the default factory."""
+        for pair in self.blind:
+            yield from pair
         for entry in self.entries.values():
             yield entry.key
             yield entry.value
@@ -392,8 +416,9 @@ class DictTracker(Tracker):
                 writer.statement(f"del {place}[{text}]" if plain else f"{delete}({place}, {text})")
             changed = [entry for entry in self.entries.values() if entry.original and entry.changed]
             new = changed + [entry for entry in self.entries.values() if not entry.original]
-        for entry in new:
-            key_text, text = writer.value(entry.key), writer.value(entry.value)
+        stored = [(entry.key, entry.value) for entry in new] + self.blind
+        for key, value in stored:
+            key_text, text = writer.value(key), writer.value(value)
             writer.statement(
                 f"{place}[{key_text}] = {text}" if plain else f"{store}({place}, {key_text}, {text})"
             )
@@ -442,11 +467,6 @@ def new_dict(
         name = constant_key(key.as_python_constant())
         result.entries.setdefault(name, Entry(key, value)).value = value
     return result
-
-
-def get_item(tx: TraceContext, mapping: Tracker, key: Tracker) -> Tracker:
-    """`mapping[key]`."""
-    return mapping.subscript(tx, key.realize())
 
 
 def _pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:

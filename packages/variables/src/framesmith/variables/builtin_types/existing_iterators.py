@@ -26,6 +26,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.restless import check_settled
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
@@ -52,6 +53,7 @@ class ExistingIterator(IteratorTracker):
         """The next item, read ahead; guarded that it is there, or that nothing is."""
         if self.exhausted:
             return None
+        check_settled(tx, self)
         self._check_untouched(tx)
         if not has_at_least(self.value, self.taken + 1):
             tx.guard(self, IteratorExhaustedAfter(self.taken))

@@ -23,6 +23,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.restless import check_settled
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 STORE: Final[Callable[..., None]] = operator.setitem
@@ -55,8 +56,8 @@ class ListTracker(Tracker):
     def items(self) -> list[Tracker]:
         """All of them; one list for the life of the tracker."""
         if self._read is not None:
-            read, self._read = self._read, None
-            self._items[:0] = read()
+            self._items[:0] = self._read()  # which may break the graph
+            self._read = None
         return self._items
 
     @property
@@ -80,8 +81,9 @@ class ListTracker(Tracker):
 
     def change(self, tx: TraceContext) -> list[Tracker]:
         """The items, about to be changed."""
+        items = self.items
         tx.mutations.note(self)
-        return self.items
+        return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
         """One more item; nobody asks how many there are."""
@@ -245,6 +247,7 @@ def list_storage(tx: TraceContext, value: list[object], source: Source, kind: ty
     """The list part of an existing list or instance of a subclass, whose type is guarded already."""
 
     def read() -> list[Tracker]:
+        check_settled(tx, source)
         tx.guard(source, LengthIs(list.__len__(value)))
         return [lazy(tx, item, Item(source, index)) for index, item in enumerate(list.__iter__(value))]
 

@@ -1,6 +1,6 @@
 """`range` and its iterator."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
@@ -14,6 +14,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import register_builder
+from framesmith.variables.core.restless import UnreadTracker, unsettled
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.operations.index import index_of
@@ -119,6 +120,31 @@ class RangeIterator(IteratorTracker):
         return f"{writer.constant(iter, 'iter')}({span})"
 
 
+@final
+class UnknownRange(UnreadTracker):
+    """A range born in the trace with a bound that is another one in each round or call: made when the entry has run."""
+
+    def __init__(self, bounds: Sequence[Tracker]) -> None:
+        self.bounds = tuple(bounds)
+
+    @property
+    def python_type(self) -> type:
+        """`range`."""
+        return range
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """How many rounds there are is not known: the iterator is a real one."""
+        return unsettled("the number of rounds of a loop")
+
+    def children(self) -> Iterator[Tracker]:
+        """The bounds."""
+        return iter(self.bounds)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A call of `range`."""
+        return f"{writer.constant(range, 'range')}({', '.join([writer.value(item) for item in self.bounds])})"
+
+
 @WRAP_RULES.exact(range)
 def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing range: its three numbers become constants."""
@@ -144,9 +170,21 @@ def call_range(
     tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
 ) -> Tracker:
     """`range(stop)`, `range(start, stop[, step])`; a number that is not known yet is decided here."""
-    numbers = [index_of(tx, operand) for operand in (first, second, third) if operand is not None]
+    given = [operand.realize() for operand in (first, second, third) if operand is not None]
+    if _is_unknown(given):
+        return UnknownRange(given)
+    numbers = [index_of(tx, operand) for operand in given]
     with user_errors():
         return RangeTracker(range(*numbers))
+
+
+def _is_unknown(bounds: Sequence[Tracker]) -> bool:
+    """Whether these make a range for sure, of which a bound must not be looked at."""
+    if any(bound.python_type is not int for bound in bounds):
+        return False
+    step = bounds[2] if len(bounds) == 3 else Constant(1)
+    steps = isinstance(step, Constant) and bool(step.value)
+    return steps and any(bound.is_run_time_number and not bound.is_python_constant() for bound in bounds)
 
 
 def _member(name: str) -> None:

@@ -19,11 +19,13 @@ from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.restless import check_settled, unsettled
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.compare import FUNCTIONS
 
@@ -92,6 +94,7 @@ class SetTracker(Tracker):
         self.content: Content = set()
         self.is_complete = value is None
         self.order_known = True
+        self.is_blind = False
         self.log: list[tuple[str, list[Tracker], bool]] = []
         self._visiting = False
 
@@ -106,6 +109,7 @@ class SetTracker(Tracker):
         if self.is_complete:
             return self.content
         assert self.value is not None and self.source is not None
+        self._check_readable(tx)
         self.is_complete = True
         values = [*_iterate(self.value)]
         if all(is_plain_constant(value) for value in values):
@@ -121,9 +125,17 @@ class SetTracker(Tracker):
             self.content = set(self.members)
         return self.content
 
+    def _check_readable(self, tx: TraceContext) -> None:
+        """Nothing is read any more once an item was added that must not be looked at."""
+        check_settled(tx, self)
+        if self.is_blind:
+            unsettled(self.describe())
+
     def has(self, tx: TraceContext, item: Tracker) -> bool:
         """Membership; for an existing set that was not read whole, only the answer is guarded."""
         item = item.realize()
+        if self.is_blind:
+            self._check_readable(tx)
         name = name_of(tx, item)
         if not self.is_complete and self.value is not None:
             plain = isinstance(item, Constant) and is_plain_constant(item.value)
@@ -156,11 +168,21 @@ class SetTracker(Tracker):
 
     def add(self, tx: TraceContext, item: Tracker) -> None:
         """Add an item; one that is there already stays."""
+        if self.is_blind or is_unread_key(item.realize()):
+            self._add_blindly(tx, item.realize())
+            return
         name = stand_in(item.realize().hash_key(tx))
         if name not in self.complete(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
             self.log.append(("add", [item], False))
+
+    def _add_blindly(self, tx: TraceContext, item: Tracker) -> None:
+        native = self.kind is set and not self.is_complete
+        check_storable(item, _iterate(self.value or set()) if native else None)
+        tx.mutations.note(self)
+        self.is_blind = True
+        self.log.append(("add", [item], False))
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Take an item out; False when it was not there."""
@@ -264,6 +286,7 @@ class SetTracker(Tracker):
     def _size(self, tx: TraceContext) -> int:
         if self.is_complete or self.value is None:
             return len(self.content)
+        self._check_readable(tx)
         tx.guard(self, LengthIs(len(self.value)))
         return len(self.value)
 
@@ -303,7 +326,10 @@ class SetTracker(Tracker):
 
     def children(self) -> Iterator[Tracker]:
         """The members that are known."""
-        return iter(self.members.values())
+        yield from self.members.values()
+        if self.is_blind:
+            for _, operands, _ in self.log:
+                yield from operands
 
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:

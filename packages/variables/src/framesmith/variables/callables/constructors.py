@@ -89,6 +89,8 @@ def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | 
 
 def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
     """Ask the first conversion method that the type has."""
+    if issubclass(value.python_type, str | bytes):
+        return value.unsupported("reading a number out of it")
     for name in names:
         if defines(value.python_type, name):
             return value.attribute(tx, name).call(tx, [], {})

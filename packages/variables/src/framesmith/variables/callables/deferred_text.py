@@ -12,12 +12,13 @@ from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.lazy import Lazy
+from framesmith.variables.core.restless import UnreadTracker, unsettled
 
 _PLAIN: Final = frozenset({int, float, bool, str})
 
 
 @final
-class DeferredText(Tracker):
+class DeferredText(UnreadTracker):
     """A text. `write` gives the expression for it; `now` reads the parts and gives the text as known."""
 
     def __init__(
@@ -35,14 +36,21 @@ class DeferredText(Tracker):
         return str
 
     def realize(self) -> Tracker:
-        """The known text, once somebody asks."""
+        """The known text, once somebody asks; it stays itself when a part must not be looked at."""
+        if self.is_unread:
+            return self
         if self._text is None:
             self._text = self._now().realize()
         return self._text
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether a number or text that it shows is another one in each round."""
+        return self._text is None and any(_must_stay(part) for part in self.parts)
+
     def storage(self) -> Tracker:
         """Asks the known text."""
-        return self.realize().storage()
+        return self if self.is_unread else self.realize().storage()
 
     def is_python_constant(self) -> bool:
         """Only once it was asked for."""
@@ -50,6 +58,8 @@ class DeferredText(Tracker):
 
     def as_python_constant(self) -> object:
         """The known text."""
+        if self.is_unread:
+            unsettled(self.describe())
         return self.realize().as_python_constant()
 
     def children(self) -> Iterator[Tracker]:
@@ -61,6 +71,12 @@ class DeferredText(Tracker):
         return self._write(writer) if self._text is None else writer.value(self._text)
 
 
+def _must_stay(part: Tracker) -> bool:
+    """Whether a part must not be looked at. A part that nobody has looked at yet is asked for, with its type."""
+    found = part.realize()
+    return found.is_unread or (found.is_run_time_number and not found.is_python_constant())
+
+
 def _is_unread(tx: TraceContext, value: Tracker) -> bool:
     """Whether a value is a number or text that was not looked at, or a number known at run time only."""
     if isinstance(value, DeferredText):
@@ -70,7 +86,8 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
         if kind in _PLAIN:
             tx.guard(value.source, TypeIs(kind))
             return True
-    return value.realize().is_run_time_number
+    found = value.realize()
+    return found.is_run_time_number or (found.is_unread and found.python_type in _PLAIN)
 
 
 def deferred_format(

@@ -25,6 +25,7 @@ from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.restless import unsettled
 
 
 def text_of(tracker: Tracker) -> str:
@@ -43,6 +44,8 @@ def repr_text(tx: TraceContext, value: Tracker) -> str:
 def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`repr(value)`."""
     value = value.realize()
+    if value.is_unread:
+        unsettled(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__repr__"):
         return fold(tx, repr, [value])
     writer = _WRITERS.get(type(value))
@@ -61,6 +64,8 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
 def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`str(value)`."""
     value = value.realize()
+    if value.is_unread:
+        unsettled(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__str__") and not _own_code(value, "__repr__"):
         return fold(tx, str, [value])
     if _static(value.python_type, "__str__") is object.__str__:
@@ -75,6 +80,8 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     """`format(value, spec)`, as an f-string does it."""
     value = value.realize()
     spec = Constant("") if spec is None else spec.realize()
+    if value.is_unread:
+        unsettled(value.describe())
     own = any(_own_code(value, name) for name in ("__format__", "__str__", "__repr__"))
     if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
         return fold(tx, format, [value, spec])

@@ -43,6 +43,11 @@ class Tracker(ABC):
         """Whether this is a number that changes from call to call without a new trace."""
         return False
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether this is an existing immutable value of which the trace knows the type alone."""
+        return False
+
     def realize(self) -> "Tracker":
         """The tracker with its type known; only a lazy tracker returns another object."""
         return self

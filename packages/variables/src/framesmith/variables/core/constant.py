@@ -151,12 +151,16 @@ class Constant(Tracker):
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """Singletons by identity; numbers and strings as far as CPython keeps one object."""
+        if other.is_unread:
+            return other.is_same(tx, self)
         return isinstance(other, Constant) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
+        if self.value != self.value and self.source is not None:
+            self.unsupported("hashing it (a NaN equals itself alone)")
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -165,6 +169,8 @@ class Constant(Tracker):
             return repr(self.value)
         if type(self.value) is float and math.isfinite(self.value):
             return repr(self.value)
+        if type(self.value) is float and math.isnan(self.value):  # a container tells one NaN from another
+            return f"{writer.constant(float, 'float')}('nan')"
         return writer.constant(self.value, type(self.value).__name__)
 
     def describe(self) -> str:

@@ -13,6 +13,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import Recorder
+from framesmith.graph.options import is_fixed
 from framesmith.guards import Source
 from framesmith.variables.core import (
     CALLABLES,
@@ -24,6 +25,7 @@ from framesmith.variables.core import (
     Writer,
     fold,
 )
+from framesmith.variables.core.restless import unsettled
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber, is_converted
@@ -53,6 +55,7 @@ class SymbolicNumber(GraphValue):
         self.value = value
         self.source = source
         self._recipe = recipe
+        self._is_restless = self._depends_on_restless()
         self._node: fx.Node | None = None
 
     @property
@@ -86,12 +89,21 @@ class SymbolicNumber(GraphValue):
         arguments = [item.output_node() if isinstance(item, SymbolicNumber) else item for item in operands]
         return self._graph.call("call_function", function, arguments)
 
+    def _depends_on_restless(self) -> bool:
+        """Whether its value must not be asked for: it is another one in each round of a loop."""
+        if self.source is not None:
+            return self._graph.is_restless(self.source)
+        operands = () if self._recipe is None else self._recipe[1]
+        return any(isinstance(item, SymbolicNumber) and item._is_restless for item in operands)
+
     def is_python_constant(self) -> bool:
         """Whether it may be specialised: the value in this call is known."""
-        return bool(self.value.node.has_hint())
+        return bool(self.value.node.has_hint()) and not self._is_restless
 
     def as_python_constant(self) -> object:
         """The value in this call; a guard holds it from now on."""
+        if self._is_restless and not is_fixed(self.value):
+            unsettled(self.describe())
         return asked("a number that has to be known", self.python_type, self.value)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -123,10 +135,10 @@ class SymbolicNumber(GraphValue):
         if isinstance(other, Constant) and is_converted(type(other.value)):
             return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
-            isinstance(other, Constant) and isinstance(other.value, int | float)
+            isinstance(other, Constant) and type(other.value) in (int, float, bool)
         ):
             operand = other.value
-        elif isinstance(other, Constant) and isinstance(other.value, str | bytes | complex):
+        elif isinstance(other, Constant) and isinstance(other.value, str | bytes | int | float | complex):
             return self._folded(tx, functions[symbol], other, swap)
         else:
             return None
@@ -165,7 +177,7 @@ class SymbolicNumber(GraphValue):
 
     def reconstruct(self, writer: Writer) -> str:
         """A number born in the trace is an output of the graph."""
-        return repr(self.as_python_constant()) if _is_fixed(self.value) else super().reconstruct(writer)
+        return repr(self.as_python_constant()) if is_fixed(self.value) else super().reconstruct(writer)
 
     def describe(self) -> str:
         """The expression."""
@@ -227,7 +239,7 @@ def number(
     """The tracker of a number, symbolic or not."""
     if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return Constant(value)
-    if _is_fixed(value):
+    if is_fixed(value):
         return Constant(_PYTHON_TYPES[type(value)](value))
     return SymbolicNumber(tx.graph, value, source, recipe)
 
@@ -238,14 +250,6 @@ def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracke
     values = [item.value if isinstance(item, SymbolicNumber) else item for item in held]
     result = asked(getattr(function, "__name__", "arithmetic"), function, *values)
     return number(tx, result, None, (function, held))
-
-
-def _is_fixed(value: Symbolic) -> bool:
-    """Whether the number turned out to be one number only."""
-    if value.node.is_constant():
-        return True
-    expression = getattr(value.node, "expr", None)
-    return bool(getattr(expression, "is_number", False)) or str(expression) in ("True", "False")
 
 
 def specialize(tx: TraceContext, tracker: Tracker) -> Constant:

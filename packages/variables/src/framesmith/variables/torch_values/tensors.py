@@ -225,7 +225,10 @@ class TensorTracker(GraphValue):
 
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`x[key]` for any key that a graph can hold."""
+        """`x[key]` for any key that a graph can hold. torch fixes a symbolic number that is a key, but not one that
+        selects."""
+        if key.is_run_time_number and key.python_type is int and self.fake.dim():
+            return record(tx, torch.select, (self, Constant(0), key))
         return record(tx, operator.getitem, (self, key))
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:

@@ -58,7 +58,8 @@ class Wrapper:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps a {type(value).__name__} ({source.text()})")
         tracker = rule(self._context, value, source)
         self._by_source[source] = tracker
-        if not isinstance(tracker, Constant) and type(value) not in (int, float):  # numbers have no identity
+        is_value = isinstance(tracker, Constant) or tracker.is_unread or type(value) in (int, float)
+        if not is_value:  # values have no identity
             self._by_identity[id(value)] = (value, tracker)
         return tracker
 

@@ -1,0 +1,95 @@
+"""An existing text, enum member, tuple ... that is another one in each round of a loop: it is passed on unread.
+
+Only its type is guarded. A comparison with a known value is a decision, which is guarded as such; what needs the
+whole value runs natively.
+"""
+
+import enum
+from typing import Final, final
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, NotEqualTo, NotIdentical, Truthy
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.constant import LITERAL_TYPES, Constant
+from framesmith.variables.core.restless import UnreadTracker, unsettled
+
+_SINGLETONS: Final = frozenset({bool, type(None), type(...), type(NotImplemented)})
+_TEXTS: Final = frozenset({str, bytes})
+
+
+@final
+class UnreadValue(UnreadTracker):
+    """An immutable existing value of which only the type is known, and guarded."""
+
+    def __init__(self, value: object, source: Source) -> None:
+        self.value = value
+        self.source: Source = source
+
+    @property
+    def python_type(self) -> type:
+        """The exact type."""
+        return type(self.value)
+
+    @property
+    def is_unread(self) -> bool:
+        """Always."""
+        return True
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Methods of builtin types; what a call of one gives depends on the value."""
+        if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
+            unsettled(self.describe())
+        return builtin_attribute(tx, self, name)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A decision."""
+        if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
+            unsettled(self.describe())
+        tx.guard(self, Truthy(bool(self.value)))
+        return bool(self.value)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """Whether it equals a known value of its own type is a decision; no other type equals a text."""
+        if symbol not in ("==", "!=") or not isinstance(other, Constant):
+            unsettled(self.describe())
+        if isinstance(self.value, enum.Enum):
+            if type(self.value).__eq__ is not object.__eq__:
+                unsettled(self.describe())
+            return Constant(self._is(tx, other) == (symbol == "=="))
+        if type(self.value) not in _TEXTS or type(other.value) not in LITERAL_TYPES:
+            unsettled(self.describe())
+        return Constant(self._equals(tx, other.value) == (symbol == "=="))
+
+    def _equals(self, tx: TraceContext, other: object) -> bool:
+        if type(other) is not type(self.value):
+            return False
+        assert isinstance(other, str | bytes)
+        same = self.value == other
+        tx.guard(self, EqualTo(other) if same else NotEqualTo(other))
+        return same
+
+    def _is(self, tx: TraceContext, other: Constant) -> bool:
+        if type(other.value) is not type(self.value):
+            return False
+        same = self.value is other.value
+        tx.guard(self, EqualTo(other.value) if same else NotIdentical(other.value))
+        return same
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """Identity with a known enum member is a decision; another type, or an unequal text, is another object."""
+        if self is other:
+            return True
+        other = other.realize()
+        if other.python_type is not self.python_type:
+            return False
+        if isinstance(self.value, enum.Enum) and isinstance(other, Constant):
+            return self._is(tx, other)
+        if type(self.value) in _TEXTS and isinstance(other, Constant):
+            return self._equals(tx, other.value) and self.value is other.value
+        return super().is_same(tx, other)
+
+
+def may_stay_unread(value: object) -> bool:
+    """Whether a value of this type has more than a few forms."""
+    return type(value) not in _SINGLETONS
