@@ -45,6 +45,19 @@ def test_the_first_entry_whose_guards_hold_is_called() -> None:
     assert results == [("one", 1), ("two", 2), "missed"]
 
 
+def test_an_older_entry_that_serves_calls_is_tried_first() -> None:
+    made = dispatcher_of(user, lambda *values: "missed")
+    made.add(entry(1, "one"))
+    older = made._first.cell_contents
+    made.add(entry(2, "two"))
+    assert made._first.cell_contents is not older
+    results = [made.function(a, 0, 0, key=0) for a in (1, 1, 1, 1, 2, 1, 3)]
+    assert made._first.cell_contents is older
+    assert results == [("one", 1)] * 4 + [("two", 2), ("one", 1), "missed"]
+    made.clear()
+    assert made.function(1, 0, 0, key=0) == "missed"
+
+
 def test_an_exception_of_an_entry_is_no_miss() -> None:
     def fails(a: object) -> object:
         raise KeyError(a)

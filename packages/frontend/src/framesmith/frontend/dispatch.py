@@ -1,7 +1,7 @@
-"""The function that a user calls: it tries the entries, newest first, then takes the slow path.
+"""The function that a user calls: it tries the entries, then takes the slow path.
 
-`Dispatcher.function` is a plain Python function that never changes; adding an entry exchanges one tuple,
-which is atomic. Entries are immutable.
+`Dispatcher.function` is a plain Python function that never changes; adding an entry exchanges one cell after the other,
+each of which is atomic. Entries are immutable. The newest one is tried first, until an older one has served a few calls.
 """
 
 import inspect
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
-from typing import Protocol, final
+from typing import Protocol, TypeAlias, final
 
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
 from framesmith.frontend.trampoline import drive
@@ -30,6 +30,10 @@ class Entry:
     function: Callable[..., object]
     source: str
     leaves: bool = False
+
+
+Attempt: TypeAlias = Callable[..., object]
+"""Guards, then the entry; `ABSENT` where they do not hold."""
 
 
 class Miss(Protocol):
@@ -85,7 +89,13 @@ class Absent:
 
 
 ABSENT = Absent()
-_CELLS = (f"{PREFIX}absent", f"{PREFIX}attempts", f"{PREFIX}miss")
+_CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "others", "promote", "miss"))
+_PATIENCE = 4  # calls that an entry serves before it is tried first
+
+
+def _no_attempt(*values: object) -> Absent:
+    """What is tried while there is no entry."""
+    return ABSENT
 
 
 @final
@@ -112,8 +122,11 @@ class Dispatcher:
         self.lock = threading.RLock()
         self._namespace = namespace
         self._follows = follows
-        self._attempts = CellType(())
-        cells = dict(zip(_CELLS, (CellType(ABSENT), self._attempts, CellType(miss)), strict=True))
+        self._first, self._others = CellType(_no_attempt), CellType(())
+        self._attempts: tuple[Attempt, ...] = ()
+        self._served: dict[Attempt, int] = {}
+        held = (CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss))
+        cells = dict(zip(_CELLS, held, strict=True))
         cells.update(zip(signature.freevars, closure or (), strict=True))
         code = self._code()
         self.function = FunctionType(code, namespace, closure=tuple(cells[name] for name in code.co_freevars))
@@ -121,18 +134,34 @@ class Dispatcher:
     def add(self, entry: Entry) -> None:
         """Add an entry, which is tried before the older ones: what was true of a first call often never is again.
 
-        Callers that run meanwhile see the old attempts or the new ones.
+        Callers that run meanwhile see the old attempts or the new ones, some of them twice.
         """
         attempt = self._attempt(entry)
         with self.lock:
             self.entries = (*self.entries, entry)
-            self._attempts.cell_contents = (attempt, *self._attempts.cell_contents)
+            self._order((attempt, *self._attempts))
 
     def clear(self) -> None:
         """Forget all entries."""
         with self.lock:
             self.entries = ()
-            self._attempts.cell_contents = ()
+            self._served.clear()
+            self._order(())
+
+    def _order(self, attempts: tuple[Attempt, ...]) -> None:
+        """Try them in this order from now on."""
+        self._attempts = attempts
+        self._others.cell_contents = attempts  # until the next line one is tried twice, but none is left out
+        self._first.cell_contents = attempts[0] if attempts else _no_attempt
+        self._others.cell_contents = attempts[1:]
+
+    def _promote(self, attempt: Attempt) -> None:
+        """An attempt that was not the first one has served a call."""
+        served = self._served[attempt] = self._served.get(attempt, 0) + 1
+        if served % _PATIENCE == 0:
+            with self.lock:
+                if attempt in self._attempts:
+                    self._order((attempt, *(other for other in self._attempts if other is not attempt)))
 
     def _attempt(self, entry: Entry) -> FunctionType:
         """Guards, then the entry."""
@@ -156,14 +185,18 @@ class Dispatcher:
         return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
 
     def _code(self) -> CodeType:
-        """Try each entry, newest first, then the slow path. The same code for every number of entries."""
-        absent, attempts, miss = _CELLS
+        """Try each entry, then the slow path. The same code for every number of entries."""
+        absent, first, others, promote, miss = _CELLS
         given = ", ".join(self.signature.names)
-        result = f"{PREFIX}result"
+        result, attempt = f"{PREFIX}result", f"{PREFIX}attempt"
         lines = [
-            f"for {PREFIX}attempt in {attempts}:",
-            f"  {result} = {PREFIX}attempt({given})",
-            f"  if {result} is not {absent}: return {result}",
+            f"{result} = {first}({given})",
+            f"if {result} is not {absent}: return {result}",
+            f"for {attempt} in {others}:",
+            f"  {result} = {attempt}({given})",
+            f"  if {result} is not {absent}:",
+            f"    {promote}({attempt})",
+            f"    return {result}",
             f"return {miss}({given})",
         ]
         identity = Identity.of(self.signature.code)
