@@ -257,6 +257,29 @@ def test_a_change_elsewhere_is_forgiven_and_then_known(module):
         assert eval(text, scope)
 
 
+def test_a_base_is_asked_through_its_subclass():
+    root, other, leaf = family()
+    facts = [*class_facts(leaf, "absent"), *class_facts(root, "method")]
+    check = checked(*facts)
+    assert [check(), check()] == [True, True]
+    assert CLASS in Standing({fact: grounds(fact) for fact in facts})._over
+    assert len(Standing({fact: grounds(fact) for fact in facts})._over[CLASS]) == 1
+    root.counter = 1
+    assert [check(), check()] == [True, True]
+    root.method = None
+    assert not check()
+
+
+def test_a_base_that_is_none_any_more_is_noticed():
+    root, other, leaf = family()
+    check = checked(*class_facts(leaf, "absent"), *class_facts(root, "method"))
+    assert [check(), check()] == [True, True]
+    leaf.__bases__ = (other,)
+    assert not check()
+    root.method = None
+    assert not check()
+
+
 def test_a_change_and_back_is_no_miss():
     root, _, leaf = family()
     check = checked(*class_facts(leaf, "method"))

@@ -53,6 +53,7 @@ class Standing:
         for guard, found in facts.items():
             for kind, ground in found:
                 on.setdefault(kind, {}).setdefault(id(ground), (ground, []))[1].append(guard)
+        self._bases = _merge_bases(on[CLASS])
         self._classes = [cls for cls, _ in on[CLASS].values() if isinstance(cls, type)]
         self._over = {
             kind: tuple(kind.view(ground) for ground, _ in held.values()) for kind, held in on.items() if held
@@ -90,11 +91,27 @@ class Standing:
                 changed = new is not old if kind.by_identity else new != old
                 if (changed or new is None) and not all(map(_is_true, held)):
                     return False
-        if not all(map(_is_true, self._groundless)):
+        if not all(map(_is_true, self._groundless)) or not all(
+            base in cls.__mro__ for base, cls in self._bases
+        ):
             return False
         for kind, now in states.items():
             self._known[kind][:] = now
         return True
+
+
+def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
+    """Take out the bases of other classes, whose number changes with the base's; which class stands for which base."""
+    found: list[tuple[type, type]] = []
+    held = [cls for cls, _ in classes.values() if isinstance(cls, type)]
+    for cls in held:
+        derived = next((other for other in held if cls in other.__mro__[1:]), None)
+        if derived is not None:
+            held_by_base = classes.pop(id(cls))[1]
+            stands = next(other for other in held if derived in other.__mro__ and id(other) in classes)
+            classes[id(stands)][1].extend(held_by_base)
+            found.append((cls, stands))
+    return found
 
 
 def _is_true(guard: Guard) -> bool:
