@@ -1,4 +1,4 @@
-"""Pages made from the tables: `docs/where-is.md` and `docs/breaks/README.md`. `python -m tools.pages` writes them.
+"""Pages made from the tables: `docs/where-is.md` and `docs/breaks/*.md`. `python -m tools.pages` writes them.
 
 They hold files, not lines, so that they change only when something moves; `framesmith where` knows the lines.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from framesmith.frontend.where import Signpost, signposts
-from framesmith.graph.breaks import all_kinds
+from framesmith.graph.breaks import BreakKind, all_kinds
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = 12
@@ -24,8 +24,14 @@ SECTIONS = {
 }
 BREAKS = """# Graph breaks
 
-Made by `python -m tools.pages` from `framesmith.graph.break_kinds`. Logs, `explain` and errors under `fullgraph=True` name the same ids.
+Made by `python -m tools.pages` from the catalogue (`framesmith.graph.break_kinds`) and the programs in `examples/breaks`, which the tests run.
+Logs, `explain` and errors under `fullgraph=True` name the same ids.
+
+| id | what happens |
+| --- | --- |
 """
+UNREACHED = frozenset({"internal-error", "nondeterministic-trace"})  # no program has them each time it runs
+EXAMPLES = ROOT / "examples" / "breaks"
 
 
 def section(title: str, posts: Iterable[Signpost]) -> str:
@@ -52,23 +58,48 @@ def where_is() -> str:
 
 
 def breaks() -> str:
-    """The page of graph breaks."""
-    parts = [
-        f"\n## {kind.id}\n\n**{kind.title}**\n\nWhy: {kind.explanation}\n\nWhat to do: {kind.remedy}\n"
-        for kind in sorted(all_kinds(), key=lambda kind: kind.id)
-    ]
-    return BREAKS + "".join(parts)
+    """The list of all kinds of graph breaks."""
+    return BREAKS + "".join(f"| [{kind.id}]({kind.id}.md) | {kind.title} |\n" for kind in kinds())
 
 
-PAGES = {"docs/where-is.md": where_is, "docs/breaks/README.md": breaks}
+def kinds() -> list[BreakKind]:
+    """The catalogue, in the order of the ids."""
+    return sorted(all_kinds(), key=lambda kind: kind.id)
+
+
+def example_of(kind: BreakKind) -> Path:
+    """The program that shows a kind of break."""
+    return EXAMPLES / f"{kind.id.replace('-', '_')}.py"
+
+
+def page_of(kind: BreakKind) -> str:
+    """Cause, example and remedy of one kind."""
+    program = example_of(kind).read_text(encoding="utf-8").partition('"""\n\n')[2]
+    reported = "`frontend.explain(program)(*ARGUMENTS)` reports it with its line.\n\n" * (
+        kind.id not in UNREACHED
+    )
+    return (
+        f"# {kind.id}: {kind.title}\n\n{kind.explanation}\n\n## Example\n\n```python\n{program}```\n\n"
+        f"{reported}## What to do\n\n{kind.remedy}\n"
+    )
+
+
+def pages() -> dict[str, str]:
+    """Every page, by its path."""
+    found = {"docs/where-is.md": where_is(), "docs/breaks/README.md": breaks()}
+    return found | {f"docs/breaks/{kind.id}.md": page_of(kind) for kind in kinds()}
 
 
 def write() -> None:
-    """Write every page."""
-    for name, make in PAGES.items():
+    """Write every page, and take away pages of kinds that are gone."""
+    made = pages()
+    for path in (ROOT / "docs/breaks").glob("*.md"):
+        if path.relative_to(ROOT).as_posix() not in made:
+            path.unlink()
+    for name, text in made.items():
         path = ROOT / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(make(), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Generators that the traced code makes and drives, and those that leave it."""
 
+import asyncio
 import contextlib
 
 import torch
@@ -375,3 +376,31 @@ def test_generator_dropped_by_an_inlined_function_is_closed():
         return x * value
 
     check(f, X, [])
+
+
+async def slept(x):
+    await asyncio.sleep(0)
+    return x.sin()
+
+
+async def items(x):
+    for i in range(3):
+        yield x + i
+
+
+async def collected(x):
+    return [await slept(item) async for item in items(x)]
+
+
+def test_coroutines_run_natively():
+    def f(x):
+        found = asyncio.run(collected(x * 2))
+        begun = slept(x)
+        try:
+            while True:
+                begun.send(None)
+        except StopIteration as end:
+            found.append(end.value * 2)
+        return found
+
+    check(f, X)

@@ -421,3 +421,14 @@ def test_numbers_of_numpy_arrays(name, breaks):
         own[0] += 1
 
     check_source(NUMPY_TABLES + f"f = {name}\n", breaks=breaks, change=change)
+
+
+def test_an_operation_that_fails_logs_nothing(caplog):
+    def fails(x):
+        try:
+            return x + torch.ones(4)
+        except RuntimeError as error:
+            return str(error)
+
+    check(fails, torch.ones(3))
+    assert not caplog.records

@@ -1,5 +1,6 @@
 """A newcomer finds things: `where` answers, and the pages in docs say what the tables say."""
 
+import json
 import re
 import subprocess
 import sys
@@ -49,27 +50,31 @@ def test_an_unknown_name_is_said_to_be_unknown(capsys) -> None:
     assert "no.such.thing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", pages.PAGES)
+@pytest.mark.parametrize("name", pages.pages())
 def test_every_file_that_a_page_names_is_there(name) -> None:
     page = pages.ROOT / name
     assert all((page.parent / link).exists() for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()))
 
 
-def made_afresh(name: str) -> str:
-    """The page from untouched tables: other tests of this process may have added rows."""
-    program = f"import sys; from tools import pages; sys.stdout.write(pages.PAGES[{name!r}]())"
+def made_afresh() -> dict[str, str]:
+    """The pages from untouched tables: other tests of this process may have added rows."""
+    program = "import json, sys; from tools import pages; json.dump(pages.pages(), sys.stdout)"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=pages.ROOT, capture_output=True, timeout=300, check=True
     )
-    return done.stdout.decode("utf-8")
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
 
 
-@pytest.mark.parametrize("name", pages.PAGES)
-def test_a_page_says_what_the_tables_say(name) -> None:
+def test_the_pages_say_what_the_tables_say() -> None:
     """Rows for torch follow its release: word for word on the first supported one, the same headings on the others."""
-    written, made = (pages.ROOT / name).read_text(encoding="utf-8"), made_afresh(name)
+    made = made_afresh()
+    written = {name: (pages.ROOT / name).read_text(encoding="utf-8") for name in made}
     if not torch.__version__.startswith("2.13."):
-        written, made = ("\n".join(re.findall(r"^#.*", text, re.MULTILINE)) for text in (written, made))
+        written, made = (
+            {name: "\n".join(re.findall(r"^#.*", text, re.MULTILINE)) for name, text in each.items()}
+            for each in (written, made)
+        )
     assert written == made, "the tables changed: run `python -m tools.pages`"
 
 

@@ -69,12 +69,6 @@ BACKWARD_CALL = _row(
     "The gradients are written to leaves of a graph that is only known when it runs.",
     "Leave backward() outside the compiled function, or use torch.autograd.grad or torch.func.grad inside.",
 )
-OPTIMIZER_STEP = _row(
-    "optimizer-step",
-    "an optimizer step that cannot be traced",
-    "The optimizer creates state or reads gradients in a way that is not modelled.",
-    "Compile the step by itself, or use an optimizer with capturable=True.",
-)
 
 # values that only the running program knows
 
@@ -107,12 +101,6 @@ UNBACKED_GUARD = _row(
     "a decision on a number that comes out of a tensor",
     "The number has no known value while tracing, and the rest of the program depends on the answer.",
     "State what holds with torch._check(...) before, or decide on a tensor's shape instead.",
-)
-CONSTRAINT_VIOLATED = _row(
-    "constraint-violated",
-    "a dimension marked dynamic turned out to be fixed",
-    "The program forces the dimension to one value, against the mark.",
-    "Remove the mark_dynamic, or the code that fixes the size.",
 )
 
 # instructions, values, attributes
@@ -148,23 +136,11 @@ ATTRIBUTE_STORE = _row(
     "The assignment may run code that the trace cannot see.",
     "Return the value and assign it outside of the compiled function.",
 )
-UNKNOWN_MUTATION = _row(
-    "unknown-mutation",
-    "an object of unknown kind is changed",
-    "The change cannot be written down and replayed after the graph.",
-    "Use plain lists, dicts, sets or attributes of Python objects.",
-)
 UNKNOWN_ITERATOR = _row(
     "unknown-iterator",
     "iterating over an iterator that is not modelled",
     "Taking an element changes the iterator, which lives outside of the trace.",
     "Turn it into a list before the compiled function.",
-)
-UNHASHABLE_KEY = _row(
-    "unhashable-key",
-    "a dict key or set element whose hash is not known while tracing",
-    "Where the element goes depends on a hash that only the running program has.",
-    "Use strings, numbers, enum members, modules or tensors as keys.",
 )
 UNSUPPORTED_SUBCLASS = _row(
     "unsupported-tensor-subclass",
@@ -177,12 +153,6 @@ RANDOM_STATE = _row(
     "reading or writing the state of a random number generator",
     "The state is not part of the graph.",
     "Seed outside of the compiled function.",
-)
-LEAF_VIEW_MUTATION = _row(
-    "in-place-on-leaf-view",
-    "an in-place operation on a view of a leaf that was captured as an input",
-    "The history of the base would have to be rewritten from within the graph.",
-    "Use the out-of-place form, or do it under torch.no_grad().",
 )
 
 # control flow

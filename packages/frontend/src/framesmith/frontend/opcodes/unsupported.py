@@ -4,7 +4,7 @@ from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import opcode
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
+from framesmith.graph.break_kinds import ASYNC_FRAME, UNSUPPORTED_OPCODE
 
 
 @opcode(
@@ -16,12 +16,19 @@ from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
     Kind.PRINT_EXPR,
     Kind.CHECK_GROUP_MATCH,
     Kind.PREPARE_RERAISE_STAR,
+)
+def untraced(machine: Machine, operation: Operation) -> None:
+    """Break the graph, naming the operation."""
+    raise GraphBreak(UNSUPPORTED_OPCODE, f"{operation.kind.name} is not traced")
+
+
+@opcode(
     Kind.GET_AWAITABLE,
     Kind.GET_AITER,
     Kind.GET_ANEXT,
     Kind.END_ASYNC_FOR,
     Kind.BEFORE_ASYNC_WITH,
 )
-def untraced(machine: Machine, operation: Operation) -> None:
-    """Break the graph, naming the operation."""
-    raise GraphBreak(UNSUPPORTED_OPCODE, f"{operation.kind.name} is not traced")
+def asynchronous(machine: Machine, operation: Operation) -> None:
+    """Break the graph: frames of coroutines are never traced."""
+    raise GraphBreak(ASYNC_FRAME, f"{operation.kind.name} is not traced")

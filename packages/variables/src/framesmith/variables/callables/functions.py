@@ -6,7 +6,7 @@ from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED, NATIVE_CALL
+from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE, DISABLED, NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import CodeIs, Identical, TypeIs
 from framesmith.guards.sources import (
@@ -69,6 +69,7 @@ DISABLED_CODES: set[CodeType] = set()
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
 _VARKEYWORDS = inspect.CO_VARKEYWORDS
+_ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
 def complete(tx: TraceContext, result: Tracker | PendingCall) -> Tracker:
@@ -98,8 +99,10 @@ def bind_arguments(
     """Fast locals of a new frame. `defaults` maps parameter names to their default values.
 
     The rule is "Calls" of the Python language reference. A call that does not fit breaks the graph, so
-    that eager raises its own message.
+    that eager raises its own message. A call that makes a coroutine breaks it too.
     """
+    if code.co_flags & _ASYNCHRONOUS:
+        raise GraphBreak(ASYNC_FRAME, f"{code.co_qualname}()")
     count, keyword_only = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames
     bound: dict[str, Tracker] = dict(zip(names[:count], args, strict=False))
