@@ -21,6 +21,7 @@ from framesmith.graph.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
+from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.core import (
     Constant,
     ObservedException,
@@ -214,7 +215,7 @@ class Translator:
     def _note_passage(self, error: ObservedException, frame: Frame) -> None:
         """The traceback names each frame that the exception comes through, except where it is only raised again."""
         exception = error.exception.realize()
-        if not error.again and isinstance(exception, ExceptionTracker):
+        if not error.again and isinstance(exception, ExceptionTracker) and not is_form(frame.code):
             exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
         error.again = False
 
