@@ -4,6 +4,7 @@ How a trace ends is data: `Finished`, or `Stopped` at an operation that has to r
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 from types import CodeType
 from typing import TypeVar, final
 
@@ -232,7 +233,8 @@ class Translator:
         frames = self.machine.frames
         if any(frame.reading.handlers[frame.current] is not None for frame in frames):
             return True
-        return any(frame.way is not Way.CALL for frame in frames) and is_end(error)
+        asked = takewhile(lambda frame: frame.generator is None, reversed(frames))
+        return any(frame.way is not Way.CALL for frame in asked) and is_end(error)
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
     def run(self, raised: Tracker | None = None) -> Finished | Stopped:
