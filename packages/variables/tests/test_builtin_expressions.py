@@ -185,7 +185,7 @@ text.index("z")
 text in words, "a" in words, "ell" in text, 3 in d, 5 in s, 5 in r, 2 in t, "z" not in t
 5 in text
 5 in n
-list(enumerate(words)), list(enumerate(words, 5)), list(zip(xs, words)), list(map(double, xs)), list(filter(odd, xs)), list(filter(None, [0, 1, ""]))
+list(enumerate(words)), list(enumerate(words, 5)), list(zip(xs, words)), list(zip(map(double, xs))), list(filter(odd, xs)), list(filter(None, [0, 1, ""]))
 list(zip(xs, words, strict=True))
 list(zip(words, xs, strict=True))
 list(reversed(xs)), list(reversed(t)), list(reversed(text)), list(reversed(b"ab"))

@@ -466,4 +466,14 @@ def f(x, log):
     g.close()
     return y
 """,
+    "stopiteration inside, uncaught": """
+def g(x):
+    yield x
+    print("r")
+    raise StopIteration(3)
+def f(x, log):
+    for t in g(x):
+        x = x + t
+    return x
+""",
 }

@@ -131,4 +131,55 @@ def f(x, log):
         log.append([(s.name, s.line) for s in traceback.extract_tb(e.__traceback__)])
     return x
 """,
+    "traceback without the form of a builtin": """
+import traceback
+def key(n):
+    if n == 3: raise Boom(1)
+    return n
+def f(x, log):
+    try: return sorted([1,3,2], key=key)
+    except Boom as e:
+        log.append([(s.name, s.line) for s in traceback.extract_tb(e.__traceback__)])
+    print("a")
+    return x
+""",
+    "builtins over generators": """
+def h(t):
+    y = t + 1
+    print("h")
+    return y * 2
+def g(x):
+    for i in range(3):
+        print("g"); yield x + i
+class It:
+    n = 0
+    def __init__(self, x): self.x = x
+    def __iter__(self): return self
+    def __next__(self):
+        self.n += 1
+        print("n")
+        if self.n > 2: raise StopIteration
+        return self.x * self.n
+def f(x, log):
+    a = list(g(x)); b = tuple(map(h, [x, x * 2])); c = sum(h(t) for t in [x, x]); d = sum(It(x), x)
+    log.append((any(print("q", i) for i in range(2)), all(i < 1 for i in map(int, "012") if print(i) is None)))
+    log.append(list(It(1)))
+    return a, b, c, d
+""",
+    "builtins over what raises": """
+def g(x):
+    yield x
+    print("g")
+    failing()
+def bad(t):
+    print("bad")
+    raise Boom(len(t))
+def f(x, log):
+    for make in (list, tuple, sum, any, all):
+        try: make(g(x.sum().item() * 0))
+        except KeyError as e: log.append((repr(e), e.__traceback__.tb_next.tb_frame.f_code.co_name))
+        try: make(map(bad, ["ab"]))
+        except Boom as e: log.append((repr(e), e.__traceback__.tb_next.tb_frame.f_code.co_name))
+    return x
+""",
 }

@@ -7,7 +7,6 @@ from tests.end_to_end.breaks.test_matrix import change
 
 # Positions in which operators still run natively, and why.
 LOST = {
-    "map callback": "a break inside a callback of a builtin runs the builtin natively",
     "class body": "the body of a class runs natively",
 }
 # Positions that need one more graph, and why.

@@ -35,6 +35,7 @@ PROGRAMS = {**GENERATORS, **ENDINGS, **ITERATORS}
 CAPTURED = [
     "fresh with cell", "nested generators", "yield from", "next default user", "finally full", "genexp",
     "recursive", "recursive loop", "inner called function", "yield in expression", "super in gen", "generator method",
+    "builtins over generators",
 ]  # fmt: skip
 
 

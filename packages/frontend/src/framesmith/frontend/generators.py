@@ -12,7 +12,8 @@ from framesmith.frontend.machine import Frame, Machine
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.callables.generators import Returned, Yielded
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, generator_close
 from framesmith.variables.core import Constant, ObservedException, Tracker, Writer
 
 
@@ -55,14 +56,39 @@ class SymbolicGenerator:
 
     def close(self, exception: Tracker) -> Yielded | Returned:
         """Raise where it stands; what the frame holds goes as soon as the exception leaves it."""
+        receiver = self._receiver()
+        if isinstance(receiver, GeneratorTracker):
+            try:
+                generator_close(self._machine.tx, receiver)
+            except ObservedException as error:
+                exception = error.exception
+        elif receiver is not None:
+            self._check_thrown(receiver)
         self.frame.closing = True
         try:
-            return self.resume(Constant(None), exception)
+            return self._resume(Constant(None), exception)
         finally:
             self.frame.closing = False
 
+    def _receiver(self) -> Tracker | None:
+        """The iterator of the `yield from` at which it is suspended."""
+        frame = self.frame
+        delegates = self._started and frame.reading.operations[frame.current - 1].kind is Kind.SEND
+        return frame.stack[-1].realize() if delegates else None
+
+    def _check_thrown(self, receiver: Tracker) -> None:
+        """What is thrown into a generator goes to the one to which it delegates, unless that is an iterator of C."""
+        if not isinstance(receiver, IteratorTracker):
+            raise GraphBreak(GENERATOR, "an exception thrown into a generator that delegates to another one")
+
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
+        receiver = None if exception is None else self._receiver()
+        if receiver is not None:
+            self._check_thrown(receiver)
+        return self._resume(value, exception)
+
+    def _resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         machine, frame = self._machine, self.frame
         raised = None if exception is None else ObservedException(exception)
         if not self._started and raised is not None:

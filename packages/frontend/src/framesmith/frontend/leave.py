@@ -30,6 +30,7 @@ from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.callables.generators import GeneratorTracker
+from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.objects.tracebacks import Passage
 
@@ -198,18 +199,19 @@ class Exit:
         depth = len(frames)
         while depth and not self._sees_exception(frames[depth - 1]):
             depth -= 1
-        places = tuple((frame.code, location(frame)[1]) for frame in reversed(frames[max(depth - 1, 0) :]))
-        passed = f"{self._writer.constant(Passage(places, native=True), 'passage')}({RAISED})"
+        passed = [frame for frame in reversed(frames[max(depth - 1, 0) :]) if not is_form(frame.code)]
+        places = tuple((frame.code, location(frame)[1]) for frame in passed)
+        note = f"{self._writer.constant(Passage(places, native=True), 'passage')}({RAISED})"
         if not depth:
             again = leaving(self._writer, self._writer.constant(raise_again, "raise"), [RAISED, self._kept()])
-            return [passed, f"return {again}"]
+            return [note, f"return {again}"]
         layouts = [*chain_layouts(frames[:depth]), raising_layout(frames[depth - 1])]
         place = placed(layouts, frames[:depth], self._carried, raises=True)
         onward = self._go_on(place, [*self._state(place), RAISED])
         settled = leaving(
             self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]
         )
-        return [passed, f"return {settled}"]
+        return [note, f"return {settled}"]
 
     def _sees_exception(self, frame: Frame) -> bool:
         """Whether an exception that leaves the frame inside is more than passed on by this one: it may be caught, end an

@@ -14,6 +14,7 @@ from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import reading_of
 from framesmith.frontend.points import Point, is_fresh, without
 from framesmith.frontend.ways import Way, is_generator, landing
+from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.objects.tracebacks import Passage
 
 RealGenerator = Generator[object, object, object]
@@ -103,7 +104,7 @@ class NativeContinuation:
             given.returned[:] = otherwise or [error.value]
             return
         given.raised.append(error)
-        if depth:
+        if depth and not is_form(self._point.frames[depth - 1].code):
             self._passage(depth - 1)(error)
 
     def _handled(self, depth: int, values: list[object]) -> BaseException | None:
@@ -294,6 +295,8 @@ def missing_slots(layout: FrameLayout) -> int:
 def without_our_frames(error: BaseException) -> BaseException:
     """Take the frames of this module off the head of the traceback."""
     traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+    while traceback is not None and (
+        traceback.tb_frame.f_code.co_filename == __file__ or is_form(traceback.tb_frame.f_code)
+    ):
         traceback = traceback.tb_next
     return error.with_traceback(traceback)

@@ -4,6 +4,7 @@ How a trace ends is data: `Finished`, or `Stopped` at an operation that has to r
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 from types import CodeType
 from typing import TypeVar, final
 
@@ -21,6 +22,7 @@ from framesmith.graph.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
+from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.core import (
     Constant,
     ObservedException,
@@ -214,7 +216,7 @@ class Translator:
     def _note_passage(self, error: ObservedException, frame: Frame) -> None:
         """The traceback names each frame that the exception comes through, except where it is only raised again."""
         exception = error.exception.realize()
-        if not error.again and isinstance(exception, ExceptionTracker):
+        if not error.again and isinstance(exception, ExceptionTracker) and not is_form(frame.code):
             exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
         error.again = False
 
@@ -231,7 +233,8 @@ class Translator:
         frames = self.machine.frames
         if any(frame.reading.handlers[frame.current] is not None for frame in frames):
             return True
-        return any(frame.way is not Way.CALL for frame in frames) and is_end(error)
+        asked = takewhile(lambda frame: frame.generator is None, reversed(frames))
+        return any(frame.way is not Way.CALL for frame in asked) and is_end(error)
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
     def run(self, raised: Tracker | None = None) -> Finished | Stopped:

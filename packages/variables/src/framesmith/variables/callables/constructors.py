@@ -5,7 +5,8 @@ import torch
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.callables.reductions import begin_gathered, runs_python
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
@@ -15,14 +16,18 @@ from framesmith.variables.operations.truth import truth_of
 
 
 @CALLABLES.row(list)
-def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
+def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
+    if iterable is not None and runs_python(iterable):
+        return begin_gathered(tx, iterable, list)
     return ListTracker([] if iterable is None else unpack(tx, iterable))
 
 
 @CALLABLES.row(tuple)
-def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
+def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`tuple([iterable])`: a tuple is given back as it is."""
+    if iterable is not None and runs_python(iterable):
+        return begin_gathered(tx, iterable, tuple)
     if iterable is not None and iterable.python_type is tuple:
         return iterable
     return TupleTracker([] if iterable is None else unpack(tx, iterable))

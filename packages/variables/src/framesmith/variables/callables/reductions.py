@@ -7,35 +7,62 @@ from types import FunctionType, MethodType
 from typing import Final, TypeGuard
 
 from framesmith.guards.sources import Pinned
-from framesmith.variables.builtin_types.iterator_chains import is_none
+from framesmith.variables.builtin_types.iterator_chains import MapIterator, is_none
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import sort_items
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.callables.traced_forms import traced_form
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.lookup import peek
+from framesmith.variables.objects.special_methods import SpecialMethods
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare, known_truth
 from framesmith.variables.polyfills import reductions as polyfills
 
+_ALL_OF: Final = traced_form(polyfills.all_of)
+_ANY_OF: Final = traced_form(polyfills.any_of)
 _EXTREME: Final = traced_form(polyfills.extreme)
 _IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
 _SORT_BY: Final = traced_form(polyfills.sort_by)
+_GATHERED: Final = traced_form(polyfills.gathered)
 SUM: Final[Callable[..., object]] = sum
 
 
+def runs_python(iterable: Tracker) -> bool:
+    """Whether Python code of its own gives the items: a graph may break in there."""
+    if isinstance(iterable, GeneratorTracker):
+        return True
+    if isinstance(iterable, MapIterator):
+        return calls_python(iterable.function)
+    if not isinstance(iterable, SpecialMethods):
+        return False
+    return any(type(peek(iterable.python_type, name)) is FunctionType for name in ("__next__", "__iter__"))
+
+
+def begin_gathered(
+    tx: TraceContext, iterable: Tracker, then: Callable[..., object], *more: Tracker
+) -> PendingCall:
+    """`then(iterable, *more)` for a builtin that takes all items first: a Python frame takes them."""
+    return _GATHERED.bind(tx, (iterable, Builtin(then), *more), {})
+
+
 @CALLABLES.row(sum)
-def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = None) -> Tracker:
+def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = None) -> Tracker | PendingCall:
     """`sum(iterable, start=0)`. Known numbers are summed by the real function: it compensates floats on 3.12."""
     total: Tracker = Constant(0) if start is None else start
     if isinstance(total, Constant) and isinstance(total.value, str | bytes):
         name, join = ("strings", "''") if isinstance(total.value, str) else ("bytes", "b''")
         raise_observed(TypeError, f"sum() can't sum {name} [use {join}.join(seq) instead]")
+    if runs_python(iterable):
+        return begin_gathered(tx, iterable, sum, total)
     items = [item.realize() for item in unpack(tx, iterable)]
     known = 0
     while known < len(items) and isinstance(items[known], Constant):
@@ -50,14 +77,18 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
 
 
 @CALLABLES.row(any)
-def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     """`any(iterable)`: stops at the first that is true."""
+    if runs_python(iterable):
+        return _ANY_OF.bind(tx, (iterable,), {})
     return Constant(_stops(tx, iterable, True))
 
 
 @CALLABLES.row(all)
-def call_all(tx: TraceContext, iterable: Tracker, /) -> Tracker:
+def call_all(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     """`all(iterable)`: stops at the first that is false."""
+    if runs_python(iterable):
+        return _ALL_OF.bind(tx, (iterable,), {})
     return Constant(not _stops(tx, iterable, False))
 
 

@@ -59,10 +59,10 @@ class ExceptionTracker(InstanceTracker):
     # -- fields ------------------------------------------------------------------------------------
     def field(self, tx: TraceContext, name: str) -> Tracker:
         """`args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`."""
+        if name == "__traceback__" and (self.passed or name not in self.fields):
+            return TracebackTracker(self, len(self.passed))
         if name in self.fields:
             return self.fields[name].realize()
-        if name == "__traceback__":
-            return TracebackTracker(self, len(self.passed))
         if self.source is None:
             return Constant(False) if name == "__suppress_context__" else NONE
         descriptor = BaseException.__dict__[name]

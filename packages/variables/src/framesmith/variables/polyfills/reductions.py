@@ -1,4 +1,4 @@
-"""Python forms of `min`, `max` and `sorted` with a key: the key function is called from a Python frame."""
+"""Python forms of builtins that call Python code: a key function, or what gives the items of an iterable."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,6 +26,30 @@ def extreme(
         if is_better(value, best_key):
             best, best_key = item, value
     return best
+
+
+def gathered(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
+    """`then(iterable, *more)` for one that takes all items first."""
+    items: list[object] = []
+    for item in iterable:
+        items.append(item)
+    return then(items, *more)
+
+
+def any_of(iterable: Iterable[object]) -> bool:
+    """`any(iterable)`."""
+    for item in iterable:  # noqa: SIM110  # it is the form of what the rule proposes
+        if item:
+            return True
+    return False
+
+
+def all_of(iterable: Iterable[object]) -> bool:
+    """`all(iterable)`."""
+    for item in iterable:  # noqa: SIM110  # it is the form of what the rule proposes
+        if not item:
+            return False
+    return True
 
 
 def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> list[Any]:
