@@ -507,3 +507,35 @@ def test_an_unbound_variable_with_a_cell_in_a_continuation_that_runs_natively():
 
     with frontend.config.patch(recompile_limit=2):
         check(f, torch.zeros(1), calls=9, change=change)
+
+
+def test_an_unbound_variable_with_a_cell_is_caught_in_a_continuation_that_runs_natively():
+    def f(x, log):
+        number = x.sum().item()
+        if int(number) % 4 != 3:
+            later = 1
+        try:
+            log.append(later)
+        except NameError as error:
+            log.append(repr(error))
+        return x + int(number), lambda: later
+
+    def change(x, log):
+        x.data.add_(1)
+
+    with frontend.config.patch(recompile_limit=2):
+        check(f, torch.zeros(1), [], calls=9, change=change)
+
+
+def test_a_name_error_of_the_users_own_keeps_its_type_whatever_it_says():
+    def f(x):
+        later = x.sum().item()
+        if int(later) % 4 == 3:
+            raise NameError("cannot access free variable 'later' where it is not associated with a value")
+        return x + int(later), lambda: later
+
+    def change(x):
+        x.data.add_(1)
+
+    with frontend.config.patch(recompile_limit=2):
+        check(f, torch.zeros(1), calls=9, change=change)

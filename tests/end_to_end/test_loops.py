@@ -240,6 +240,35 @@ STATEMENTS = {
         "out.append((lambda *a: sum(a))(*v))\nout.append([*v, 1])",
     ),
     "a global": ("range(4)", "globals()['seen'] = v\nout.append(seen)"),
+    "the dict of an instance": (
+        "range(5)",
+        "h = out[0] if out else Holder()\nh.__dict__[f'b{v}'] = x\nvars(h)['a0'] = v\nout.append(h)\nout.append((h.a0, h.b0, sorted(vars(h))))",
+    ),
+    "attributes by name": (
+        "range(5)",
+        "h = out[0] if out else Holder()\nsetattr(h, f'b{v}', x)\nh.a0 = v\nout.append(h)\nout.append((h.a0, h.b0, getattr(h, f'b{v}')))",
+    ),
+    "buffers": (
+        "range(5)",
+        "m = out[0] if out else torch.nn.Linear(1, 1, bias=False)\nm._buffers[f'b{v}'] = x\nm.register_buffer(f'c{v}', x + 1)\nout.append(m)\nout.append((m.b0, m.c0, getattr(m, f'b{v}')))",
+    ),
+    "modules": (
+        "range(4)",
+        "m = out[0] if out else torch.nn.ModuleDict()\nm[str(v)] = torch.nn.Identity()\nout.append(m)\nx = m['0'](x) + m[str(v)](x)\nout.append(len(m))",
+    ),
+    "keyword arguments": ("['a', 'b', 'c']", "out.append((lambda **k: (sorted(k), k[v]))(**{v: x, 'd': v}))"),
+    "an item of an item": (
+        "range(5)",
+        "g = out[0] if out else {'n': {}, 'l': [[], []]}\ng['n'][v] = x\ng['l'][v % 2].append(v)\nout.append(g)\nout.append(len(g['n']))",
+    ),
+    "one list in two places": (
+        "range(5)",
+        "g = out[0] if out else {v: [l, l] for v in range(5)}\ng[v][0].append(v)\ng[v][1][v] = x\nout.append(g)\nout.append(len(l))",
+    ),
+    "changed meanwhile": (
+        "list(d)",
+        "for k in d:\n    d[k] = v\nout.append(attempt(lambda: [d.pop(k) for k in d]))",
+    ),
     "dicts of other sizes": (
         "[{'a': 1}, {'a': 1, 'b': 2}, {}]",
         "for k, w in v.items():\n    d[k] = x * w\nout.append(sorted(v))",
@@ -263,3 +292,22 @@ def test_a_whole_graph_goes_on_being_made_for_each_value() -> None:
     source += "def args():\n    return torch.ones(3), []\n"
     report = check_source(source, calls=6, options={"fullgraph": True})
     assert not report.breaks
+
+
+@pytest.mark.parametrize(
+    "items", ["h.items()", "enumerate(h)", "reversed(h)", "zip(h, set(h))", "deque(h)", "iter(h.values())"]
+)
+def test_a_long_dict(items: str) -> None:
+    body = f"""
+def f(x, l, d):
+    h = {{n: n * 0.5 for n in range(100)}}
+    out = []
+    for v in {items}:
+        print(v)
+        x = x.sin()
+        d[len(out)] = v
+        out.append(x)
+    return x, out
+"""
+    report = check_source(HEAD + body, items)
+    assert report.graphs <= 7 and not report.notes, report

@@ -10,5 +10,5 @@ MOST_GRAPHS = 7
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_number_of_graphs_does_not_grow_with_the_rounds(name: str) -> None:
     few, many = (check_source(source(name, rounds), name, calls=2) for rounds in (10, 100))
-    assert few.graphs == many.graphs <= MOST_GRAPHS, (few.graphs, many.graphs, many.recompiles)
+    assert many.graphs <= few.graphs <= MOST_GRAPHS, (few.graphs, many.graphs, many.recompiles)
     assert not many.notes, many.notes

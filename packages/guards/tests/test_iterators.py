@@ -4,7 +4,15 @@ import collections
 
 import pytest
 
-from framesmith.guards.iterators import UnknownIterator, can_clone, clone, has_at_least, parts, peek
+from framesmith.guards.iterators import (
+    UnknownIterator,
+    can_clone,
+    clone,
+    has_at_least,
+    is_long_to_look_into,
+    parts,
+    peek,
+)
 
 MAKERS = {
     "list": lambda: iter([1, 2, 3, 4]),
@@ -114,3 +122,16 @@ def test_parts_are_what_an_iterator_runs_over():
     assert parts(zip(inner, inner, strict=False)) == (inner, inner)
     assert parts(map(len, inner)) == (len, inner)
     assert parts(enumerate(inner, 4)) == (inner, 4)
+
+
+def test_a_look_that_copies_what_is_left_is_told():
+    long = dict.fromkeys(range(100))
+    for iterator in (
+        iter(long),
+        reversed(long.items()),
+        iter(set(long)),
+        enumerate(iter(collections.deque(long))),
+    ):
+        assert is_long_to_look_into(iterator)
+    for iterator in (iter({1: 2}), iter([*long]), enumerate(range(100)), zip([*long], (*long,), strict=True)):
+        assert not is_long_to_look_into(iterator)

@@ -5,6 +5,7 @@ stack and in the locals, puts it back, and goes on at that operation, in whateve
 `try` or handler it stands. The body is the user's, instruction for instruction; a prologue goes before it:
 
     COPY_FREE_VARS                          cells come in as the closure
+    MAKE_CELL x; LOAD_CLOSURE; STORE_FAST x  and are local variables again
     RETURN_GENERATOR; POP_TOP               where the original is a generator
     RESUME
     <push the stack, bottom first>
@@ -47,6 +48,7 @@ from framesmith.bytecode.emitting.jumps import jump, jump_if_none
 from framesmith.bytecode.errors import ResumeError
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 from framesmith.bytecode.meaning import Kind, Operation, Reading, read, stack_depths
+from framesmith.bytecode.opcodes import VERSION
 from framesmith.bytecode.operation import NO_FALL_THROUGH
 from framesmith.bytecode.operation_effects import effect
 from framesmith.bytecode.slots import renumber, split_wide_pairs
@@ -66,6 +68,7 @@ class Slot(Enum):
     HANDLED = "handled"
 
 
+_CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
 _SIZES: Final = {Slot.VALUE: 1, Slot.NULL: 1, Slot.EXCEPTION: 2, Slot.HANDLED: 1}
 
 
@@ -96,7 +99,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     operation = reading.operations[operation_index]
     emitter = Emitter(parts)
     emitter.position = operation.position
-    _enter(emitter)
+    _enter(emitter, [name for name in parts.cellvars if not name.startswith(".")])
     _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
     for name in doubled:
         emitter.emit("LOAD_FAST", name)
@@ -161,14 +164,17 @@ def _become_function(
     own = [name for name in parts.varnames if name not in cells]
     parts.varnames = [*arguments, *(name for name in own if name not in set(arguments))]
     parts.freevars = [*parts.freevars, *parts.cellvars]
-    parts.cellvars = [f".{name}" for name in sorted(doubled)]
+    parts.cellvars = [
+        *(name for name in parts.cellvars if name not in doubled),
+        *(f".{name}" for name in sorted(doubled)),
+    ]
     slots = parts.slot_names()
     first_free = len(slots) - len(parts.freevars)
     first = {name: number for number, name in reversed(list(enumerate(slots)))}
     free = {name: first_free + number for number, name in enumerate(parts.freevars)}
     found: list[int] = []
     for index, name in enumerate(old):
-        if index >= len(old) - old_free or (name in cells and name not in doubled):
+        if index >= len(old) - old_free:
             found.append(free[name])
         else:
             found.append(first[f".{name}" if name in doubled else name])
@@ -178,10 +184,16 @@ def _become_function(
     return sorted(doubled.difference(layout.locals))
 
 
-def _enter(emitter: Emitter) -> None:
+def _enter(emitter: Emitter, cells: list[str]) -> None:
+    """The cells are put into slots of their own as well, so that an unbound variable is a local one, and known as such."""
     parts = emitter.parts
     if parts.freevars:
         emitter.emit("COPY_FREE_VARS", len(parts.freevars))
+    slots = parts.slot_names()
+    for name in cells:
+        emitter.emit("MAKE_CELL", name).hint = slots.index(name)
+        emitter.emit(_CLOSURE_LOAD, name).hint = len(slots) - 1 - slots[::-1].index(name)
+        emitter.emit("STORE_FAST", name).hint = slots.index(name)
     if parts.flags & _GENERATOR_FLAGS:
         emitter.emit("RETURN_GENERATOR")
         emitter.emit("POP_TOP")

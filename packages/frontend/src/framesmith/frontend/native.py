@@ -1,12 +1,11 @@
 """Native continuations: the frames of a point go on as they are, through the functions that `bytecode.resume` makes."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from types import CellType, CodeType, FunctionType, GeneratorType
-from typing import Final, NoReturn, final
+from typing import NoReturn, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
@@ -18,29 +17,6 @@ from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.objects.tracebacks import Passage
 
 RealGenerator = Generator[object, object, object]
-_UNBOUND_CELL: Final = re.compile(
-    "cannot access free variable '(.*)' where it is not associated with a value"
-)
-
-
-def as_users(error: BaseException, code: CodeType) -> BaseException:
-    """What the user's own frame would raise: the variables with cells are free variables in a continuation, and an
-    unbound one is a NameError there."""
-    found = _UNBOUND_CELL.match(str(error)) if type(error) is NameError else None
-    traceback = error.__traceback__
-    if (
-        found is None
-        or found[1] not in code.co_cellvars
-        or traceback is None
-        or traceback.tb_next is not None
-    ):
-        return error
-    local = UnboundLocalError(
-        f"cannot access local variable '{found[1]}' where it is not associated with a value"
-    )
-    local.__context__, local.__cause__ = error.__context__, error.__cause__
-    local.__suppress_context__ = error.__suppress_context__
-    return local.with_traceback(traceback)
 
 
 @final
@@ -83,10 +59,8 @@ class NativeContinuation:
                     given.returned.append(self._run(depth, own, given, real))
                 else:
                     self._run_handling(handled, depth, own, given, real)
-            except BaseException as caught:
-                error = as_users(without_our_frames(caught), point.frames[depth].code)
-                self._pass_on(depth, error, otherwise, given)
-                del error
+            except BaseException as error:
+                self._pass_on(depth, without_our_frames(error), otherwise, given)
         if given.raised:
             raise_from(given.raised)
         return given.returned.pop()

@@ -56,6 +56,13 @@ def has_at_least(iterator: object, count: int) -> bool:
     return count <= 0 or next(islice(clone(iterator), count - 1, None), _DONE) is not _DONE
 
 
+def is_long_to_look_into(iterator: object) -> bool:
+    """Whether each look copies many items: an iterator over a dict, set or deque has no way to one further on."""
+    if type(iterator) in (enumerate, zip):
+        return any(is_long_to_look_into(part) for part in parts(iterator) if hasattr(type(part), "__next__"))
+    return type(iterator) in _COPYING and length_hint(iterator) > _MANY
+
+
 def parts(iterator: object) -> tuple[object, ...]:
     """What the iterator runs over, as its `__reduce__` says: `(list,)`, the inner iterators of a `zip`,
     `(function, inner, ...)` of a `map`, `(inner, count)` of an `enumerate`; empty containers once exhausted."""
@@ -131,6 +138,22 @@ _FLAT = _types_of(
 )
 
 _CONTAINERS: tuple[type, ...] = (list, tuple, range, str, bytes, bytearray, deque)
+
+_COPYING = frozenset(
+    _types_of(
+        iter({}),
+        iter({}.values()),
+        iter({}.items()),
+        reversed({}),
+        reversed({}.values()),
+        reversed({}.items()),
+        iter(set()),
+        iter(OrderedDict()),
+        iter(deque()),
+        reversed(deque()),
+    )
+)
+_MANY = 32
 
 # One row per iterator type; inner iterators are cloned too.
 _CLONERS: dict[type, Callable[[object], Iterator[object]]] = {

@@ -13,7 +13,7 @@ from typing import final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.iterators import can_clone, has_at_least, parts, peek
+from framesmith.guards.iterators import can_clone, has_at_least, is_long_to_look_into, parts, peek
 from framesmith.guards.kinds import (
     DistinctObjects,
     EqualTo,
@@ -26,7 +26,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.restless import check_settled
+from framesmith.variables.core.restless import check_settled, unsettled
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
@@ -54,6 +54,8 @@ class ExistingIterator(IteratorTracker):
         if self.exhausted:
             return None
         check_settled(tx, self)
+        if is_long_to_look_into(self.value):
+            unsettled(self.describe())
         self._check_untouched(tx)
         if not has_at_least(self.value, self.taken + 1):
             tx.guard(self, IteratorExhaustedAfter(self.taken))
