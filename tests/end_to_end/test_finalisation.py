@@ -1,8 +1,10 @@
 """A suspended generator is closed when the last reference goes, neither earlier nor later; so are objects with `__del__`."""
 
+import gc
+
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 from framesmith import frontend
 
@@ -351,3 +353,72 @@ OBJECTS = [
 @pytest.mark.parametrize("function", OBJECTS, ids=lambda function: function.__name__)
 def test_objects_with_a_finaliser(function):
     check(function, X, [])
+
+
+HELD_BY_A_DEAD_VARIABLE = """
+import torch
+
+class Holder:
+    pass
+
+def steps(x):
+    try:
+        yield x + 1
+        yield x + 2
+    finally:
+        print("closed")
+
+def f(x):
+    held = steps(x)
+    y = next(held)
+    {hold}
+    held = None
+    print("one")
+    y = y * 2
+    print("two")
+    return y
+
+def args():
+    return (torch.ones(2),)
+"""
+HOLDING = (
+    "box = [held]",
+    "box = (held,)",
+    "box = {1: held}",
+    "box = [[held]]",
+    "box = Holder(); box.it = held",
+)
+
+
+@pytest.mark.parametrize("hold", HOLDING)
+def test_a_generator_in_a_variable_that_nobody_reads_lives_as_long_as_the_frame(hold):
+    check_source(HELD_BY_A_DEAD_VARIABLE.format(hold=hold))
+
+
+def test_garbage_of_the_user_is_not_finalised_in_a_trace():
+    seen = []
+
+    def steps():
+        try:
+            yield
+        finally:
+            seen.append(type(torch.ones(1) + 1))
+
+    def leave_garbage():
+        held = [steps()]
+        next(held[0])
+        held.append(held)
+
+    kept, thresholds = gc.get_threshold(), range(200, 4000, 100)
+    try:
+        for threshold in thresholds:  # the collector would start here and there
+            gc.disable()
+            leave_garbage()
+            gc.set_threshold(threshold, 1, 1)
+            gc.enable()
+            frontend.compile(lambda x: [x + i for i in range(5)], backend="eager")(torch.ones(2))
+            gc.collect()
+    finally:
+        gc.enable()
+        gc.set_threshold(*kept)
+    assert seen == [torch.Tensor] * len(thresholds)

@@ -10,8 +10,10 @@ import gc
 import inspect
 import itertools
 from collections.abc import Iterable
-from types import GeneratorType
+from types import CodeType, FunctionType, GeneratorType, ModuleType
 from typing import Final
+
+import torch
 
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.graph import GraphBreak
@@ -20,6 +22,18 @@ from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
 
+_FAR: Final = 100
+_NO_HOLDERS: Final = (
+    type,
+    ModuleType,
+    FunctionType,
+    CodeType,
+    torch.Tensor,
+    torch.nn.Module,
+    str,
+    int,
+    float,
+)
 _CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
 
@@ -64,21 +78,55 @@ def is_loose(value: Tracker) -> bool:
 
 
 def is_kept(value: Tracker) -> bool:
-    """Whether it matters how long a variable that nobody reads again holds the value: a generator that runs may be suspended
-    where dropping it is seen."""
-    return is_loose(value) or (isinstance(value, GeneratorTracker) and not value.finished)
+    """Whether it matters how long a variable that nobody reads again holds the value: it leads to something that is
+    finalised, or to a generator that runs and may be suspended where dropping it is seen."""
+    return any(
+        is_loose(found)
+        or (isinstance(found, GeneratorTracker) and not found.finished)
+        or holds_finalised(real_object(found))
+        for found in reachable([value]).values()
+    )
+
+
+def holds_finalised(value: object) -> bool:
+    """Whether an existing container or object leads to something that is finalised; nobody looks far."""
+    todo, seen = [value], {id(value)}
+    while todo and len(seen) < _FAR:
+        holder = todo.pop()
+        if isinstance(holder, _NO_HOLDERS):
+            continue
+        for held in gc.get_referents(holder):
+            if is_finalised(held):
+                return True
+            if id(held) not in seen:
+                seen.add(id(held))
+                todo.append(held)
+    return False
 
 
 def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
     """What would be finalised with these values if nobody else held them."""
     values = list(values)
-    found = [value for value in values if not isinstance(value, GeneratorTracker) and is_loose(value)]
+    found = [
+        value for value in values if not isinstance(value, GeneratorTracker) and ends_loosely(machine, value)
+    ]
     machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
     waiting = [generator for generator in machine.generators if is_abandoned(generator)]
     if waiting:
         reached = reachable(values)
         found += [generator for generator in waiting if id(generator) in reached]
     return found
+
+
+def ends_loosely(machine: Machine, value: Tracker) -> bool:
+    """Whether dropping the last reference to the value finalises it or what it holds."""
+    real = real_object(value)
+    if real is None or isinstance(real, _NO_HOLDERS):
+        return False
+    known = machine.finalised.get(id(real))
+    if known is None:
+        known = machine.finalised[id(real)] = (real, is_finalised(real) or holds_finalised(real))
+    return known[1]
 
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:

@@ -180,6 +180,7 @@ class Machine:
         self.frames: list[Frame] = []
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
+        self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `lifetimes`)
         self.outcome: Tracker | Yielded | Returned | None = None
 
     @property
@@ -196,6 +197,7 @@ class Machine:
             frame.release()
         self.frames.clear()
         self.generators.clear()
+        self.finalised.clear()
 
     def deliver(self, result: Tracker | PendingCall, way: Way = Way.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""

@@ -21,6 +21,7 @@ from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
+from framesmith.graph.collection import resting
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, execute
@@ -101,6 +102,7 @@ class Recorder:
         self._start.restore()
 
     def _resume(self) -> None:
+        self._open.enter_context(resting())
         self._open.enter_context(torch._guards.tracing(self._world.context))
         self._open.enter_context(self._world.mode)
         self._active = True
