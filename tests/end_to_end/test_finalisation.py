@@ -409,7 +409,7 @@ def test_garbage_of_the_user_is_not_finalised_in_a_trace():
         next(held[0])
         held.append(held)
 
-    kept, thresholds = gc.get_threshold(), range(200, 4000, 100)
+    kept, thresholds = gc.get_threshold(), range(300, 4000, 400)
     try:
         for threshold in thresholds:  # the collector would start here and there
             gc.disable()
