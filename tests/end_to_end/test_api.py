@@ -458,3 +458,59 @@ def test_warnings_of_the_program_come_through():
 
     with pytest.warns(UserWarning, match="careful"):
         eager(f)(X)
+
+
+class TestErrorOnGraphBreak:
+    """The switch inside the code: the innermost open manager counts, over breaks as well."""
+
+    def compiled(self, function, **options):
+        return frontend.compile(function, backend="eager", **options)
+
+    def test_a_break_inside_is_an_error_and_names_its_line(self):
+        def f(x):
+            with frontend.error_on_graph_break(True):
+                print(end="")
+            return x + 1
+
+        with pytest.raises(frontend.FullGraphError, match='print\\(end=""\\)'):
+            self.compiled(f)(X)
+
+    def test_breaks_before_and_after_are_none(self):
+        def f(x):
+            print(end="")
+            with frontend.error_on_graph_break(True):
+                x = x.sin()
+            print(end="")
+            return x.cos()
+
+        assert torch.equal(self.compiled(f)(X), f(X))
+
+    def test_the_innermost_counts_also_in_a_continuation(self):
+        def f(x):
+            with frontend.error_on_graph_break(True):
+                with frontend.error_on_graph_break(False):
+                    print(end="")
+                    x = x.sin()
+                print(end="")
+            return x
+
+        with pytest.raises(frontend.FullGraphError):
+            self.compiled(f)(X)
+
+    def test_a_decorated_callee(self):
+        @frontend.error_on_graph_break(True)
+        def inner(x):
+            print(end="")
+            return x + 1
+
+        with pytest.raises(frontend.FullGraphError):
+            self.compiled(lambda x: inner(x.sin()))(X)
+
+    def test_false_does_not_lift_fullgraph(self):
+        def f(x):
+            with frontend.error_on_graph_break(False):
+                print(end="")
+            return x
+
+        with pytest.raises(frontend.FullGraphError):
+            self.compiled(f, fullgraph=True)(X)

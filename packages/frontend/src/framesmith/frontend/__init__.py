@@ -22,6 +22,7 @@ from framesmith.frontend.errors import (
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
 from framesmith.frontend.options import config
+from framesmith.frontend.strictness import error_on_graph_break
 from framesmith.graph.backend import list_backends, register_backend
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "config",
     "counters",
     "disable",
+    "error_on_graph_break",
     "explain",
     "graph_break",
     "is_compiling",

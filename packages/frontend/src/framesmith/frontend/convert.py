@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Protocol, final
+from typing import Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages
 from framesmith.frontend.dispatch import Entry
@@ -23,6 +23,7 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import native_of
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.policy import Policy
+from framesmith.frontend.strictness import is_strict
 from framesmith.frontend.trampoline import Leave
 from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
 from framesmith.frontend.user_stack import location, stack_text
@@ -88,6 +89,9 @@ class Trace:
         self.tx.mutations.release()
 
 
+OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], None]
+
+
 def convert(
     origin: Origin,
     values: Sequence[object],
@@ -95,12 +99,12 @@ def convert(
     policy: Policy,
     ways: Ways,
     *,
-    on_break: Callable[[GraphBreak, str], None],
+    on_break: OnBreak,
 ) -> Converted:
     """Make an entry for the given arguments.
 
-    `on_break(reason, user stack)` may raise (fullgraph). A state that cannot be rebuilt after the graph makes
-    the whole function run natively, which is correct and reported.
+    `on_break(reason, user stack, strict)` may raise (fullgraph, or a switch in the code: `strict`). A state that cannot be
+    rebuilt after the graph makes the whole function run natively, which is correct and reported.
     """
     began = time.perf_counter()
     stop: Stop | None = None
@@ -120,7 +124,7 @@ def _attempt(
     ways: Ways,
     stop: Stop | None,
     began: float,
-    on_break: Callable[[GraphBreak, str], None],
+    on_break: OnBreak,
 ) -> Converted:
     trace = prepare(origin.code, options, policy, stop)
     try:
@@ -136,7 +140,7 @@ def _traced(
     ways: Ways,
     trace: Trace,
     began: float,
-    on_break: Callable[[GraphBreak, str], None],
+    on_break: OnBreak,
 ) -> Converted:
     state = GlobalState.capture()
     machine = trace.machine
@@ -149,7 +153,7 @@ def _traced(
                 place, stack = where(machine, origin.code)
                 reason = end.reason if isinstance(end, Stopped) else None
                 if reason is not None:
-                    on_break(reason, stack)
+                    on_break(reason, stack, is_strict(machine))
                 lines = write_end(trace, ways, end)
                 graph = trace.recorder.finish(list(trace.writer.outputs))
             finally:
@@ -157,7 +161,7 @@ def _traced(
         shape_guards = trace.recorder.shape_guards()
     except GraphBreak as unwritable:
         place, stack = where(machine, origin.code)
-        on_break(unwritable, stack)
+        on_break(unwritable, stack, is_strict(machine))
         return run_natively(origin, unwritable, place, stack, began)
     guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
     guards.update(trace.tx.guards)

@@ -111,9 +111,9 @@ class Session:
             self._natives.clear()
             self.history = events.History()
 
-    def on_break(self, reason: GraphBreak, stack: str) -> None:
+    def on_break(self, reason: GraphBreak, stack: str, strict: bool) -> None:
         """Decide about a graph break before the entry is finished."""
-        if self.options.fullgraph:
+        if self.options.fullgraph or strict:
             raise FullGraphError(reason, stack)
 
     def record(self, converted: Converted, place: "Place") -> None:
