@@ -230,3 +230,27 @@ def test_a_number_that_became_dynamic_may_be_zero(function, number):
 
     for n in (1, 3, 4, -1, number, 7):
         assert outcome(compiled, n) == outcome(function, n)
+
+
+def test_an_expression_that_doubles_in_size_with_each_step_is_fixed():
+    def f(x, n):
+        for i in range(24):
+            n = (n + (n + i) % 9) % 9
+            x = x + n
+        return x, n
+
+    compiled = frontend.compile(f, backend="eager")
+    for n in (3, 4, 5, 3, 11):
+        assert repr(compiled(torch.ones(2), n)) == repr(f(torch.ones(2), n))
+
+
+def test_a_long_sum_stays_symbolic():
+    def f(x, n):
+        for i in range(300):
+            n = n + i
+        return x + n
+
+    compiled = frontend.compile(f, backend="eager")
+    results = [float(compiled(torch.zeros(()), n)) for n in (3, 4, 5, 6, 7, 8, 9)]
+    assert results == [sum(range(300)) + n for n in (3, 4, 5, 6, 7, 8, 9)]
+    assert len(frontend.explain(compiled)().graphs) == 2

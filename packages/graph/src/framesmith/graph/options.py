@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, final
 
+import sympy
 import torch
 
 from framesmith.graph.dynamic_dims import DynamicPolicy
@@ -42,6 +44,11 @@ class GraphOptions:
 def is_symbolic(value: object) -> bool:
     """Whether a value is one of torch's symbolic numbers."""
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def count_terms(value: torch.SymInt | torch.SymFloat | torch.SymBool, most: int) -> int:
+    """How many terms the expression of a symbolic number has, counted no further than `most`."""
+    return sum(1 for _ in islice(sympy.preorder_traversal(value.node.expr), most))
 
 
 def is_fixed(value: object) -> bool:

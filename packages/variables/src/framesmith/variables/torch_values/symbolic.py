@@ -6,14 +6,14 @@ operation or is needed after the graph, by the very functions that the program u
 
 import math
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Final, TypeAlias, final
 
 import torch
 from torch import fx
 
 from framesmith.graph import Recorder
-from framesmith.graph.options import is_fixed
+from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.variables.core import (
     CALLABLES,
@@ -41,6 +41,7 @@ _UNARY: Final[dict[str, Callable[..., object]]] = {
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
 """The function that computed a number, and its operands: trackers of numbers, or plain numbers."""
 _NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
+_LARGE: Final = 100  # terms of an expression
 _DIVISIONS = frozenset({"/", "//", "%"})
 
 
@@ -56,6 +57,7 @@ class SymbolicNumber(GraphValue):
         self.source = source
         self._recipe = recipe
         self._is_restless = self._depends_on_restless()
+        self._size: int = 1 + sum(item._size for item in self._operands())
         self._node: fx.Node | None = None
 
     @property
@@ -93,8 +95,17 @@ class SymbolicNumber(GraphValue):
         """Whether its value must not be asked for: it is another one in each round of a loop."""
         if self.source is not None:
             return self._graph.is_restless(self.source)
+        return any(item._is_restless for item in self._operands())
+
+    def _operands(self) -> Iterator["SymbolicNumber"]:
         operands = () if self._recipe is None else self._recipe[1]
-        return any(isinstance(item, SymbolicNumber) and item._is_restless for item in operands)
+        return (item for item in operands if isinstance(item, SymbolicNumber))
+
+    def is_large(self) -> bool:
+        """Whether its expression has grown beyond what is worth carrying: one that mentions itself twice doubles in size."""
+        if self._size > _LARGE:
+            self._size = count_terms(self.value, _LARGE + 1)
+        return self._size > _LARGE
 
     def is_python_constant(self) -> bool:
         """Whether it may be specialised: the value in this call is known."""
@@ -245,7 +256,9 @@ def number(
 
 
 def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
-    """`function(*operands)` for a function that torch's symbolic numbers follow."""
+    """`function(*operands)` for a function that torch's symbolic numbers follow. Large ones are specialised."""
+    if any(isinstance(item, SymbolicNumber) and item.is_large() for item in operands):
+        return fold(tx, function, tuple(specialize(tx, item) for item in operands))
     held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)
     values = [item.value if isinstance(item, SymbolicNumber) else item for item in held]
     result = asked(getattr(function, "__name__", "arithmetic"), function, *values)
