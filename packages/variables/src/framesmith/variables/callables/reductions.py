@@ -20,8 +20,6 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.objects.lookup import peek
-from framesmith.variables.objects.special_methods import SpecialMethods
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare, known_truth
 from framesmith.variables.polyfills import reductions as polyfills
@@ -38,13 +36,9 @@ SUM: Final[Callable[..., object]] = sum
 
 def runs_python(iterable: Tracker) -> bool:
     """Whether Python code of its own gives the items: a graph may break in there."""
-    if isinstance(iterable, GeneratorTracker):
-        return True
     if isinstance(iterable, MapIterator):
         return calls_python(iterable.function)
-    if not isinstance(iterable, SpecialMethods):
-        return False
-    return any(type(peek(iterable.python_type, name)) is FunctionType for name in ("__next__", "__iter__"))
+    return isinstance(iterable, GeneratorTracker) or iterable.iterates_in_python
 
 
 def begin_gathered(

@@ -39,6 +39,11 @@ class Tracker(ABC):
         """The exact type of the value."""
 
     @property
+    def iterates_in_python(self) -> bool:
+        """Whether Python code of its own gives the items: a graph may break in there."""
+        return False
+
+    @property
     def is_run_time_number(self) -> bool:
         """Whether this is a number that changes from call to call without a new trace."""
         return False

@@ -70,6 +70,11 @@ class SpecialMethods(Holder):
         return self.unsupported("use of its content") if issubclass(self.python_type, STORING) else self
 
     # -- asking ------------------------------------------------------------------------------------
+    @property
+    def iterates_in_python(self) -> bool:
+        """Whether `__iter__` or `__next__` is a Python function."""
+        return any(type(peek(self.python_type, name)) is FunctionType for name in ("__next__", "__iter__"))
+
     def special(self, tx: TraceContext, name: str) -> Found | None:
         """The entry for a special method; None when the class has none or sets it to None."""
         found = find(tx, self.python_type, name)
