@@ -60,7 +60,7 @@ class Session:
     def policy(self, origin: "RootOrigin | PointOrigin") -> Policy:
         """What is symbolic at a place, and what is not looked at. Continuations of the same frames share what they know."""
         is_root = isinstance(origin, RootOrigin)
-        patience = 1 if origin.is_in_loop else max(config.recompile_limit // 2, 1)
+        patience = 2 if origin.is_in_loop else max(config.recompile_limit // 2, 1)
         known = self._known.setdefault(origin.codes, Known())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
