@@ -422,3 +422,29 @@ def test_garbage_of_the_user_is_not_finalised_in_a_trace():
         gc.enable()
         gc.set_threshold(*kept)
     assert seen == [torch.Tensor] * len(thresholds)
+
+
+MODULE_WITH_DEL = """
+import torch
+
+class Watched(torch.nn.Module):
+    def __del__(self):
+        print("gone")
+
+def f(x):
+    held = BOX.pop()
+    y = x + 1
+    held = None
+    print("after")
+    return y
+
+BOX = []
+
+def args():
+    BOX[:] = [Watched(), Watched(), Watched()]
+    return (torch.ones(2),)
+"""
+
+
+def test_a_module_with_del_goes_when_its_last_variable_does():
+    check_source(MODULE_WITH_DEL)

@@ -157,11 +157,12 @@ class Dispatcher:
 
     def _promote(self, attempt: Attempt) -> None:
         """An attempt that was not the first one has served a call."""
-        served = self._served[attempt] = self._served.get(attempt, 0) + 1
-        if served % _PATIENCE == 0:
-            with self.lock:
-                if attempt in self._attempts:
-                    self._order((attempt, *(other for other in self._attempts if other is not attempt)))
+        with self.lock:
+            if attempt not in self._attempts:  # cleared meanwhile
+                return
+            served = self._served[attempt] = self._served.get(attempt, 0) + 1
+            if served % _PATIENCE == 0:
+                self._order((attempt, *(other for other in self._attempts if other is not attempt)))
 
     def _attempt(self, entry: Entry) -> FunctionType:
         """Guards, then the entry."""

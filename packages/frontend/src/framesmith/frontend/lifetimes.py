@@ -121,7 +121,7 @@ def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
 def ends_loosely(machine: Machine, value: Tracker) -> bool:
     """Whether dropping the last reference to the value finalises it or what it holds."""
     real = real_object(value)
-    if real is None or isinstance(real, _NO_HOLDERS):
+    if real is None:
         return False
     known = machine.finalised.get(id(real))
     if known is None:

@@ -114,15 +114,7 @@ def _types_of(*iterators: object) -> tuple[type, ...]:
     return tuple(type(iterator) for iterator in iterators)
 
 
-_FLAT = _types_of(
-    iter([]),
-    iter(()),
-    iter(range(0)),
-    iter(range(1 << 70, (1 << 70) + 1)),
-    iter("a"),
-    iter("\u0100"),
-    iter(b""),
-    iter(bytearray()),
+_COPYING = _types_of(
     iter({}),
     iter({}.values()),
     iter({}.items()),
@@ -133,26 +125,25 @@ _FLAT = _types_of(
     iter(OrderedDict()),
     iter(deque()),
     reversed(deque()),
-    reversed([]),
-    reversed(()),
+)
+_FLAT = (
+    *_types_of(
+        iter([]),
+        iter(()),
+        iter(range(0)),
+        iter(range(1 << 70, (1 << 70) + 1)),
+        iter("a"),
+        iter("\u0100"),
+        iter(b""),
+        iter(bytearray()),
+        reversed([]),
+        reversed(()),
+    ),
+    *_COPYING,
 )
 
 _CONTAINERS: tuple[type, ...] = (list, tuple, range, str, bytes, bytearray, deque)
 
-_COPYING = frozenset(
-    _types_of(
-        iter({}),
-        iter({}.values()),
-        iter({}.items()),
-        reversed({}),
-        reversed({}.values()),
-        reversed({}.items()),
-        iter(set()),
-        iter(OrderedDict()),
-        iter(deque()),
-        reversed(deque()),
-    )
-)
 _MANY = 32
 
 # One row per iterator type; inner iterators are cloned too.
