@@ -429,14 +429,16 @@ import torch
 
 class Watched(torch.nn.Module):
     def __del__(self):
-        print("gone")
+        LOG.append("gone")
 
 def f(x):
     held = BOX.pop()
     y = x + 1
     held = None
-    print("after")
-    return y
+    LOG.append("after")
+    return y, list(LOG)
+
+LOG = []
 
 BOX = []
 
