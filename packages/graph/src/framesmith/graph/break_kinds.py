@@ -40,8 +40,8 @@ DISABLED = _row(
 )
 CALL_SIGNATURE = _row(
     "unsupported-call-signature",
-    "arguments in a form that is not modelled",
-    "The callee is known, but not with these kinds of arguments.",
+    "call with a combination of arguments that is not supported",
+    "framesmith supports the callee, but not with arguments of these types or with these keywords.",
     "Call it with plain positional or keyword arguments.",
 )
 RECURSION = _row(
@@ -52,15 +52,15 @@ RECURSION = _row(
 )
 INTROSPECTION = _row(
     "introspection",
-    "the program looks at itself",
-    "exec, eval, compile, sys._getframe, locals() of a frame and the inspect module see the interpreter's real "
-    "frames, which do not exist while tracing.",
+    "the program inspects its own frames or code",
+    "exec, eval, compile, sys._getframe, locals() and the inspect module read the interpreter's real frames, which do not "
+    "exist while tracing.",
     "Move the call out of the compiled function.",
 )
 IMPORT = _row(
     "import-side-effects",
     "import of a module that is not loaded yet",
-    "Running a module body has effects that a graph cannot hold.",
+    "Importing runs the module's body, whose side effects cannot be recorded in a graph.",
     "Import the module at the top of the file.",
 )
 BACKWARD_CALL = _row(
@@ -75,13 +75,13 @@ BACKWARD_CALL = _row(
 DATA_DEPENDENT_BRANCH = _row(
     "data-dependent-branch",
     "a branch on the content of a tensor",
-    "The graph is captured without the content, so it cannot know which way to go.",
+    "The graph is captured without the tensor's data, so the branch that will be taken is not known.",
     "Use torch.where, or torch.cond with both branches.",
 )
 DATA_DEPENDENT_SHAPE = _row(
     "data-dependent-shape",
     "an operation whose output size depends on the content of a tensor",
-    "The size is needed to go on and is known only when the program runs.",
+    "The size of the result is known only when the program runs.",
     "Set capture_dynamic_output_shape_ops, or use a form with a fixed size such as torch.where or a mask.",
 )
 DATA_DEPENDENT_OUTPUT = _row(
@@ -99,48 +99,48 @@ TENSOR_ITEM = _row(
 UNBACKED_GUARD = _row(
     "data-dependent-guard",
     "a decision on a number that comes out of a tensor",
-    "The number has no known value while tracing, and the rest of the program depends on the answer.",
-    "State what holds with torch._check(...) before, or decide on a tensor's shape instead.",
+    "The number has no value while tracing, and the rest of the program depends on the decision.",
+    "State what holds with torch._check(...) beforehand, or branch on a tensor's shape instead.",
 )
 
 # instructions, values, attributes
 
 UNSUPPORTED_OPCODE = _row(
     "unsupported-opcode",
-    "an instruction that is not modelled",
+    "a bytecode instruction that is not supported",
     "The translator has no rule for this instruction on these values.",
     "Please report it together with the source line.",
 )
 UNSUPPORTED_VALUE = _row(
     "unsupported-value",
-    "an operation on a value that is not modelled",
-    "framesmith does not know how this object behaves, and does not guess.",
-    "Keep such objects outside of the compiled function, or pass the tensors and numbers they hold.",
+    "an operation on a value of an unsupported type",
+    "framesmith has no model of how this type behaves, and does not guess.",
+    "Use the object outside the compiled function, or pass in the tensors and numbers that it holds.",
 )
 CHANGING_VALUE = _row(
     "changing-value",
-    "an operation that needs a value which is another one in each round",
-    "A graph that knows the value would serve one round of the loop only, so the operation runs between two graphs, "
-    "which serve every round.",
-    "Nothing has to be done; the loop is one graph where the operation is moved out of it.",
+    "an operation needs a value that differs on every iteration",
+    "A graph specialised on the value would serve one iteration only and the next one would recompile, so the operation "
+    "runs in Python between two graphs that serve every iteration.",
+    "Move the operation out of the loop to capture the loop as one graph; the results are right either way.",
 )
 UNSUPPORTED_ARGUMENT = _row(
     "unsupported-graph-argument",
-    "an argument that cannot stand in a graph",
-    "A graph node takes tensors, numbers, strings, types, devices and containers of those.",
+    "an argument that a graph node cannot take",
+    "The arguments of a graph node are tensors, numbers, strings, dtypes, devices, and containers of those.",
     "Pass the tensors and numbers that the object holds.",
 )
 ATTRIBUTE_STORE = _row(
     "unsupported-attribute-store",
-    "an attribute is set on an object that is not modelled",
-    "The assignment may run code that the trace cannot see.",
-    "Return the value and assign it outside of the compiled function.",
+    "an attribute is set on an object of an unsupported type",
+    "The assignment may run C code that cannot be traced.",
+    "Return the value and assign it outside the compiled function.",
 )
 UNKNOWN_ITERATOR = _row(
     "unknown-iterator",
-    "iterating over an iterator that is not modelled",
-    "Taking an element changes the iterator, which lives outside of the trace.",
-    "Turn it into a list before the compiled function.",
+    "iteration over an unsupported kind of iterator",
+    "Taking an element advances the iterator, which exists outside the trace and cannot be rolled back.",
+    "Convert it to a list before calling the compiled function.",
 )
 UNSUPPORTED_SUBCLASS = _row(
     "unsupported-tensor-subclass",
@@ -152,33 +152,33 @@ RANDOM_STATE = _row(
     "random-state",
     "reading or writing the state of a random number generator",
     "The state is not part of the graph.",
-    "Seed outside of the compiled function.",
+    "Set or read the seed outside the compiled function.",
 )
 
 # control flow
 
 CONTEXT_MANAGER = _row(
     "unsupported-context-manager",
-    "a context manager that is not modelled",
-    "Entering or leaving it has effects that a graph cannot hold.",
-    "Enter it outside of the compiled function.",
+    "an unsupported context manager",
+    "Entering or leaving it has side effects that cannot be recorded in a graph.",
+    "Enter it outside the compiled function.",
 )
 GENERATOR = _row(
     "generator-across-break",
     "a generator is suspended where the graph ends",
-    "Its frame exists only in the trace and would have to become a real one.",
+    "Its frame exists only in the trace; a real generator has to be made for what follows.",
     "Consume the generator before the break, e.g. with list(...).",
 )
 ASYNC_FRAME = _row(
     "async-frame",
     "a coroutine or asynchronous generator",
-    "It is suspended and resumed by an event loop that the trace cannot see.",
-    "Compile the functions that it calls.",
+    "An event loop suspends and resumes it, outside the trace.",
+    "Compile the ordinary functions that it calls.",
 )
 NONDETERMINISTIC = _row(
     "nondeterministic-trace",
-    "the trace went another way the second time",
-    "A trace that is not reproducible would give a graph that does not belong to the program.",
+    "tracing the same code twice gave different results",
+    "framesmith repeats a trace up to the break; where the repetition differs, the graph would not match the program.",
     "Look for code that changes global state while it is being traced.",
 )
 
@@ -187,20 +187,20 @@ NONDETERMINISTIC = _row(
 FAKE_FAILED = _row(
     "operator-without-fake",
     "an operator that cannot run on fake tensors",
-    "It has no rule that gives the sizes and types of its result without its data.",
-    "Give the operator one with torch.library.register_fake.",
+    "The operator has no fake (meta) implementation: no rule gives the shape and dtype of its result without data.",
+    "Register one with torch.library.register_fake.",
 )
 FAKE_INPUT = _row(
     "tensor-without-fake",
-    "a tensor that has no fake counterpart",
-    "Its layout or backend is one that torch's fake tensors do not follow.",
-    "Convert it to a strided tensor before the compiled function.",
+    "a tensor that cannot be made fake",
+    "torch's fake tensors do not support its layout or backend.",
+    "Convert it to a strided tensor before calling the compiled function.",
 )
 BACKEND_LIMIT = _row(
     "backend-limit",
     "the backend cannot take this",
-    "The value is captured, but the chosen backend does not compile it.",
-    "Choose another backend, or keep the operation out of the compiled function.",
+    "framesmith can capture the value, but the chosen backend cannot compile it.",
+    "Choose another backend, or move the operation out of the compiled function.",
 )
 INTERNAL_ERROR = _row(
     "internal-error",
