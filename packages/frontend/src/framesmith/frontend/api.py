@@ -12,11 +12,15 @@ import torch
 from framesmith.frontend import events
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
-from framesmith.frontend.session import Session
+from framesmith.frontend.session import SESSION_ATTRIBUTE, Session
+from framesmith.graph import GraphBreak
 from framesmith.graph.backend import lookup
+from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.options import Backend
+from framesmith.variables.callables.compiled import mark_compiled, original_of
+from framesmith.variables.callables.functions import DISABLED_MARK
+from framesmith.variables.core import CALLABLES, TraceContext, Tracker
 
-SESSION_ATTRIBUTE = "__framesmith_session__"
 _sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
@@ -41,7 +45,12 @@ def compile(
     lookup(backend)
     chosen = CompileOptions(backend, fullgraph, dynamic, mode, dict(options or {}))
     if model is None:
-        return lambda function: function if disable else compile_object(function, chosen)
+
+        def decorate(function: object) -> object:
+            return function if disable else compile_object(function, chosen)
+
+        decorate.__dict__[DISABLED_MARK] = "a function is compiled"
+        return decorate
     return model if disable else compile_object(model, chosen)
 
 
@@ -79,15 +88,14 @@ def compile_function(function: FunctionType, options: CompileOptions) -> Functio
     kind = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     if function.__code__.co_flags & kind or getattr(function, "_torchdynamo_disable", False):
         return function
-    original = function
-    if SESSION_ATTRIBUTE in function.__dict__:
-        original = function.__dict__[SESSION_ATTRIBUTE].function
+    original = original_of(function)
     session = Session(original, options)
     compiled = session.root.dispatcher.function
     functools.update_wrapper(compiled, original)
     compiled.__defaults__ = original.__defaults__
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
+    mark_compiled(compiled, original, strict=options.fullgraph)
     _sessions.add(session)
     return compiled
 
@@ -154,3 +162,9 @@ def reset() -> None:
     for session in list(_sessions):
         session.reset()
     events.counters.clear()
+
+
+@CALLABLES.row(compile)
+def compile_while_tracing(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """A compiled function is made between two graphs; a call of it is then traced as a call of its original."""
+    raise GraphBreak(NATIVE_CALL, "a function is compiled")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
+from weakref import WeakValueDictionary
 
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
 from framesmith.frontend.trampoline import drive
@@ -91,6 +92,10 @@ class Absent:
 ABSENT = Absent()
 _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "others", "promote", "miss"))
 _PATIENCE = 4  # calls that an entry serves before it is tried first
+
+
+_codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...]], CodeType]" = WeakValueDictionary()
+# functions that are compiled anew in each round have one code object, by which guards know them
 
 
 def _no_attempt(*values: object) -> Absent:
@@ -202,4 +207,11 @@ class Dispatcher:
         ]
         identity = Identity.of(self.signature.code)
         stamped = [(text, identity.firstlineno) for text in lines]
-        return generated_code(self.signature.text, stamped, identity, (*self.signature.freevars, *_CELLS))
+        key = (identity, self.signature.text, self.signature.freevars)
+        known = _codes.get(key)
+        if known is None:
+            known = generated_code(
+                self.signature.text, stamped, identity, (*self.signature.freevars, *_CELLS)
+            )
+            _codes[key] = known
+        return known

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
-from typing import final
+from typing import Final, final
 
 from framesmith.frontend import events
 from framesmith.frontend.continuations import rebuild_frames
@@ -24,6 +24,7 @@ from framesmith.frontend.errors import (
     RecompileError,
     TracingBugWarning,
 )
+from framesmith.frontend.frame_hooks import without_frame_hook
 from framesmith.frontend.leave import leaving
 from framesmith.frontend.lifetimes import may_be_finalised
 from framesmith.frontend.machine import Machine, new_frame
@@ -41,6 +42,9 @@ from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
+
+
+SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 
 
 @final
@@ -182,7 +186,7 @@ class Place:
     def missed(self, *values: object) -> object:
         """No entry fits: make one, keep it, run it."""
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
-        with self.session.lock:
+        with self.session.lock, without_frame_hook():
             entry = self._entry_for(values, scope)
         loaded = [source.read(scope) for source in entry.loads]
         if not self._is_root:

@@ -10,7 +10,8 @@ from typing import final
 
 from framesmith.frontend.machine import Machine
 from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.functions import DIRECTIVES
+from framesmith.variables.callables.compiled import is_compiled_strictly
+from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core import Lazy, PendingCall, TraceContext, Tracker
 
@@ -35,6 +36,10 @@ class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
 def is_strict(machine: Machine) -> bool:
     """Whether a graph break where the frames stand is an error."""
     for frame in reversed(machine.frames):
+        function = frame.function
+        if isinstance(function, FunctionTracker) and function.compiled_as is not None:
+            if is_compiled_strictly(function.compiled_as):
+                return True
         for value in reversed(frame.stack):
             error = _error_of(machine.tx, value)
             if error is not None:

@@ -22,6 +22,7 @@ from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.compiled import ORIGINAL, is_compiled
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -143,6 +144,7 @@ class FunctionTracker(PythonCallable):
         self.source = source
         self.anchor = anchor or Pinned(value, value.__qualname__)
         self._cells: tuple[CellTracker, ...] | None = None
+        self.compiled_as: FunctionType | None = None  # the compiled function through which it is called
 
     @property
     def python_type(self) -> type:
@@ -197,9 +199,18 @@ class FunctionTracker(PythonCallable):
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
         if value.__code__ in DISABLED_CODES or any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}")
+        if is_compiled(value):
+            return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
         return self.bind(tx, args, kwargs)
+
+    def original(self, tx: TraceContext) -> Tracker:
+        """What a compiled function was made from; guarded. The frame of a call remembers what it was compiled as."""
+        found = self.attribute(tx, ORIGINAL).realize()
+        if isinstance(found, FunctionTracker):
+            found.compiled_as = self.value
+        return found
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object; its `__dict__` first, as the type has no data descriptor for them."""
