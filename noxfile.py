@@ -177,13 +177,14 @@ def build(session: nox.Session) -> None:
 
 @nox.session(python=FIRST, requires=["build"])
 def wheels(session: nox.Session) -> None:
-    """Install the wheels in a clean environment, and run the README's quick start there."""
+    """Install the wheels in a clean environment, and run the code blocks of every README there."""
     session.install(
         torch_for(PLAN.first), *(str(path) for path in sorted((ROOT / "dist").glob("*-0.1.0-*.whl")))
     )
     session.run("framesmith", "version", env=QUIET)
     with session.chdir(session.create_tmp()):
-        session.run("python", str(ROOT / "tools" / "readme.py"), str(ROOT / "README.md"), env=QUIET)
+        pages = [ROOT / "README.md", *(ROOT / "packages" / layer / "README.md" for layer in LAYERS)]
+        session.run("python", str(ROOT / "tools" / "readme.py"), *map(str, pages), env=QUIET)
 
 
 @nox.session(python=FIRST, reuse_venv=True)

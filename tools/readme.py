@@ -1,6 +1,6 @@
-"""Run the Python blocks of a page, and compare what each prints with the text block that follows it.
+"""Run the Python blocks of pages, and compare what each prints with the text block that follows it.
 
-`python tools/readme.py README.md`. In a text block `...` stands for anything (doctest's ELLIPSIS). Each block is a file
+`python tools/readme.py README.md packages/*/README.md`. In a text block `...` stands for anything (doctest's ELLIPSIS). Each block is a file
 of its own, because framesmith shows the user's lines; blocks share one namespace.
 """
 
@@ -49,14 +49,20 @@ def run(page: str, folder: Path) -> int:
     return wrong
 
 
-def main(arguments: list[str]) -> int:
-    """Run the page named on the command line; 1 when a block differs or there is none."""
-    page = Path(arguments[0]).read_text()
+def check(path: str) -> bool:
+    """Run one page and say how it went; True when it has blocks and each prints what the page says."""
+    page = Path(path).read_text(encoding="utf-8")
     found = len(blocks(page))
     with tempfile.TemporaryDirectory() as folder:
         wrong = run(page, Path(folder))
-    print(f"{arguments[0]}: {found - wrong} passed, {wrong} failed")
-    return 1 if wrong or not found else 0
+    print(f"{path}: {found - wrong} passed, {wrong} failed")
+    return bool(found) and not wrong
+
+
+def main(arguments: list[str]) -> int:
+    """Run the pages named on the command line; 1 when a block differs or a page has none."""
+    passed = [check(path) for path in arguments]
+    return 0 if all(passed) else 1
 
 
 if __name__ == "__main__":

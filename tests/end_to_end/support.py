@@ -59,8 +59,7 @@ def check(
     """Compare a function with its compiled form over some calls; the arguments are copied, never used themselves.
 
     `change(*args)` alters the arguments between calls (default: float tensors get 1 added before the last call).
-    `graphs` and `breaks` are what the last call has to need at most for the whole history, `operators` those captured
-    in the last call.
+    `graphs` and `breaks` are the exact numbers of the whole history, `operators` those captured in the last call.
     """
     eager, compiled = twin(function, args, kwargs or {}), twin(function, args, kwargs or {})
     return compare_worlds(

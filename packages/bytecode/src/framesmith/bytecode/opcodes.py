@@ -1,6 +1,6 @@
 """Facts about the running interpreter's opcodes: numbers, inline caches, kinds of argument.
 
-The only module, beside `operation_tables`, that knows which version of CPython runs.
+`VERSION` stands here; the modules of this package that ask for it import it from here, and no other package does.
 The numbers come from the standard library's `opcode` module; the layouts of packed arguments from
 Python/compile.c and Python/bytecodes.c of the versions named.
 """

@@ -2,8 +2,8 @@
 
 1. `prepare`: recorder, guards, mutation log, wrapper and translator are put together.
 2. `Translator.run`: the frames are executed symbolically until they return or cannot go on.
-3. `Exit`: what comes after the graph is written: the returned value, or a native operation and a continuation.
-4. Replay: changes to existing objects are written, in order.
+3. Replay: changes to existing objects are written, in order.
+4. `Exit`: what comes after them is written: the returned value, or a native operation and a continuation.
 5. `Recorder.finish`: the graph goes to the backend.
 6. Guards are collected; the source of the entry is put together and compiled.
 """

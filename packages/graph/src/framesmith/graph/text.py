@@ -8,7 +8,7 @@ from framesmith.graph.infer import operation_name
 
 
 def value_text(value: object) -> str:
-    """A value's type for people: `f32[3, s0]`, `int s0`, a tuple of those."""
+    """A value's type for people: `float32[3, s0]`, `int s0`, a tuple of those."""
     if isinstance(value, torch.Tensor):
         dtype = str(value.dtype).removeprefix("torch.")
         sizes = ", ".join(str(size) for size in value.shape)

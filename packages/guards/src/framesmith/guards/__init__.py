@@ -6,6 +6,7 @@ from framesmith.guards.names import Names, PlainNames
 from framesmith.guards.program import Program, compile_guards
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+from framesmith.guards.verify import verify_guards, verify_program
 
 __all__ = [
     "MISSES",
@@ -22,4 +23,6 @@ __all__ = [
     "all_failures",
     "compile_guards",
     "first_failure",
+    "verify_guards",
+    "verify_program",
 ]

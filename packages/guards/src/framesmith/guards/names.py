@@ -1,6 +1,6 @@
 """How a source or a claim names what it needs while it writes itself as Python text.
 
-The protocol, and the plain implementation without temporaries. The one that shares paths is in `program`.
+The protocol, and the plain implementation without temporaries. The one that shares paths is in `writer`.
 """
 
 import builtins

@@ -1,4 +1,4 @@
-"""Attribute access and imports."""
+"""Attribute access: load, store, delete, methods and `super()`."""
 
 from collections.abc import Callable
 

@@ -1,0 +1,64 @@
+"""What the READMEs promise: their code runs and prints what they say, and the commands and files they name are there."""
+
+import re
+from pathlib import Path
+
+import dev
+import pytest
+from tools import pages, readme
+
+from framesmith.frontend import cli
+
+ROOT = pages.ROOT
+READMES = sorted(
+    str(path.relative_to(ROOT)) for path in (ROOT / "README.md", *ROOT.glob("packages/*/README.md"))
+)
+PAGES = [*READMES, "CONTRIBUTING.md"]
+SPAN = re.compile(r"^```(?:text|python)\n.*?^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_code_block_runs_and_prints_what_the_page_says(name, tmp_path, capsys) -> None:
+    page = (ROOT / name).read_text()
+    assert readme.blocks(page), f"{name} shows no code"
+    assert readme.run(page, tmp_path) == 0, capsys.readouterr().err
+
+
+def commands(page: str) -> list[list[str]]:
+    """The command lines of a page: in spans of code, and in blocks without a language."""
+    lines = [span for span in SPAN.findall(page) if span]
+    for block in FENCED.findall(page):
+        lines += block.splitlines()
+    return [line.split("#")[0].split() for line in lines if line.strip()]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_that_a_page_names_is_there(name) -> None:
+    known = {command.name or command.callback.__name__ for command in cli.app.registered_commands}
+    sessions = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE))
+    for words in commands((ROOT / name).read_text()):
+        if words[0] == "framesmith" and len(words) > 1:
+            assert words[1] in known, " ".join(words)
+        if words[:2] == ["python", "dev.py"]:
+            session = words[2].strip('"').partition("(")[0]
+            assert session in sessions | {"test", "list"}, " ".join(words)
+            assert dev.nox_arguments(session, []) is not None
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_file_that_a_page_names_is_there(name) -> None:
+    page = (ROOT / name).read_text()
+    named = re.findall(r"\b(?:packages|tests|tools|docs|benchmarks|examples)/[\w/.-]+\w", page)
+    missing = [
+        path for path in named if not ((ROOT / path).exists() or (ROOT / name).parent.joinpath(path).exists())
+    ]
+    assert not missing, missing
+
+
+def test_public_names_of_every_package_are_there() -> None:
+    for layer in ("bytecode", "guards", "graph", "variables", "frontend"):
+        module = __import__(f"framesmith.{layer}", fromlist=["__all__"])
+        assert module.__all__, layer
+        assert not [name for name in module.__all__ if not hasattr(module, name)]
+        assert Path(module.__file__).name == "__init__.py"
