@@ -18,6 +18,7 @@ from framesmith.frontend.errors import (
     FullGraphError,
     InvalidArgument,
     UnknownBackend,
+    UnsoundCode,
 )
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
@@ -32,6 +33,7 @@ __all__ = [
     "FullGraphError",
     "InvalidArgument",
     "UnknownBackend",
+    "UnsoundCode",
     "allow_in_graph",
     "assume_constant_result",
     "compile",

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
 from framesmith.frontend.trampoline import drive
+from framesmith.frontend.verification import check_guards
 from framesmith.frontend.writer import Constants
 from framesmith.guards import GuardSet, Source, compile_guards
 
@@ -173,6 +174,7 @@ class Dispatcher:
         """Guards, then the entry."""
         names = self.signature.names
         program = compile_guards(entry.guards, entry.loads, dispatcher_locals=names)
+        check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         constants = Constants()
         function, absent = constants(entry.function, "entry"), constants(ABSENT, "absent")
         misses = constants(program.misses, "misses")

@@ -1,5 +1,7 @@
 """Errors that a user of `frontend` meets. Graph breaks and our own bugs are different families."""
 
+from collections.abc import Sequence
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 
@@ -11,6 +13,7 @@ __all__ = [
     "RecompileError",
     "TracingBugWarning",
     "UnknownBackend",
+    "UnsoundCode",
 ]
 
 
@@ -36,6 +39,18 @@ class FullGraphError(FramesmithError, RuntimeError):
 
 class RecompileError(FramesmithError, RuntimeError):
     """`config.error_on_recompile` is set and no entry fits. Cure: keep what the message names, or mark it dynamic."""
+
+
+class UnsoundCode(FramesmithError, RuntimeError):
+    """`config.verify_code` is set and what was emitted is wrong: a bug of framesmith, met before it could do harm.
+
+    Cure: report the message; without the option the interpreter would have run the code as it is.
+    """
+
+    def __init__(self, what: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        listed = "\n".join(problems)
+        super().__init__(f"framesmith has a bug: the emitted {what} is unsound; please report it\n{listed}")
 
 
 class TracingBugWarning(RuntimeWarning):

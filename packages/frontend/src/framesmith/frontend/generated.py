@@ -10,6 +10,7 @@ from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.bytecode.relocate import relocate_lines
+from framesmith.frontend.verification import verified
 
 PREFIX = "__fs_"
 _OUTER = f"{PREFIX}outer"
@@ -66,7 +67,7 @@ def generated_function(
 def relocated(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:
     """The code with the user's name and lines."""
     named = code.replace(co_name=identity.name, co_qualname=identity.qualname)
-    return relocate_lines(named, user_lines(lines, identity), identity.firstlineno)
+    return verified(relocate_lines(named, user_lines(lines, identity), identity.firstlineno))
 
 
 def text_of(parameters: str, lines: Sequence[Line], names: tuple[str, ...]) -> str:

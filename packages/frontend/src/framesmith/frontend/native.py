@@ -12,6 +12,7 @@ from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
 from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import reading_of
 from framesmith.frontend.points import Point, is_fresh, without
+from framesmith.frontend.verification import verified
 from framesmith.frontend.ways import Way, is_generator, landing
 from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.objects.tracebacks import Passage
@@ -182,7 +183,7 @@ class NativeContinuation:
         if key not in self._codes:
             layout = self._layouts[number]
             native = ResumeLayout(slots, layout.locals, raises)
-            self._codes[key] = resume_function(layout.code, index, native)
+            self._codes[key] = verified(resume_function(layout.code, index, native))
         return self._codes[key]
 
 
