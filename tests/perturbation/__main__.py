@@ -7,6 +7,7 @@
 
 import argparse
 import re
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -65,12 +66,16 @@ def main() -> int:
     torch.set_num_threads(1)
     results: list[runner.Result] = []
     began = time.monotonic()
-    for result in runner.run_all(
-        chosen(options), seed=options.seed, limit=options.limit, workers=options.workers, wanted=options.mutation
-    ):
-        results.append(result)
-        if not options.quiet:
-            print(f"{result.program}: {result.calls} calls, {len(result.findings)} differences", file=sys.stderr, flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        for result in runner.run_all(
+            chosen(options), seed=options.seed, limit=options.limit, workers=options.workers, wanted=options.mutation
+        ):
+            results.append(result)
+            if not options.quiet:
+                print(f"{result.program}: {result.calls} calls, {len(result.findings)} differences", file=sys.stderr, flush=True)
+    except (KeyboardInterrupt, SystemExit):
+        print("stopped before the end; so far:")
     return min(show(results, time.monotonic() - began), 1)
 
 

@@ -46,6 +46,12 @@ class Program:
         found = re.search(r"^# limit (\d+)$", self.text, re.MULTILINE)
         return int(found[1]) if found else None
 
+    @property
+    def tolerance(self) -> float:
+        """How far numbers may be apart (`# tolerance 1e-5`), for optimizers that have another formula when compiled."""
+        found = re.search(r"^# tolerance (\S+)$", self.text, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
     @cached_property
     def code(self) -> CodeType:
         """Compiled once; tracebacks find its lines."""

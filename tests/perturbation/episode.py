@@ -16,7 +16,7 @@ from tests.perturbation.ambient_mutations import AMBIENT, CALLS
 from tests.perturbation.comparison import Robust, without_addresses
 from tests.perturbation.corpus import Program
 from tests.perturbation.locations import Mutation, Undo
-from tests.perturbation.mutations import mutations
+from tests.perturbation.mutations import find, mutations
 
 from framesmith import frontend
 
@@ -44,6 +44,7 @@ class Sides:
     def __init__(self, program: Program, dynamic: bool | None) -> None:
         frontend.reset()
         self.tally = Tally()
+        self.tolerance = program.tolerance
         (self.eager, self.eager_names), (self.compiled, self.compiled_names) = program.world(), program.world()
         self.callee = frontend.compile(self.compiled.function, backend=self._backend, dynamic=dynamic)
 
@@ -73,7 +74,7 @@ class Sides:
             raise Difference(f"printed {texts[0]!r} eagerly, {texts[1]!r} compiled")
         for key, value in left.state.items():
             Robust().same(value, right.state[key], key)
-        Robust().same(self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right), "all")
+        Robust(self.tolerance, self.tolerance).same(self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right), "all")
 
     def _roots(self, world: World, names: dict[str, Any], outcome: Outcome) -> list[Any]:
         data = {key: value for key, value in names.items() if key not in ("__builtins__", "f")}
@@ -103,7 +104,7 @@ class Sides:
             raise Difference(f"backward raised {raised[0]!r} eagerly, {raised[1]!r} compiled")
         if worked:
             sides = [self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right)]
-            Robust(1e-6, 1e-6).same(sides[0][:2] + sides[0][3:6], sides[1][:2] + sides[1][3:6], "after backward")
+            Robust(max(self.tolerance, 1e-6), max(self.tolerance, 1e-6)).same(sides[0][:2] + sides[0][3:6], sides[1][:2] + sides[1][3:6], "after backward")
 
 
 def _plain(classes: list[list[tuple[str, Any]]]) -> list[list[tuple[str, Any]]]:
@@ -169,7 +170,7 @@ def _prepare(sides: Sides, name: str) -> tuple[AbstractContextManager[Any], str 
     undo: list[Undo] = []
     failed: list[str] = []
     for world in (sides.eager, sides.compiled):
-        mutation: Mutation | None = mutations(world).get(name)
+        mutation: Mutation | None = find(world, name)
         if mutation is None:
             failed.append("no such mutation")
             continue

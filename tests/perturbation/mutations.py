@@ -21,13 +21,25 @@ def mutations(world: World) -> dict[str, Mutation]:
     return found
 
 
-def _everything(walk: Walk) -> Iterator[tuple[str, Mutation]]:
+def find(world: World, identifier: str) -> Mutation | None:
+    """One mutation of a world by its identifier, without making the others."""
+    path, _, name = identifier.rpartition(": ")
+    for where, mutation in _everything(Walk(world), path):
+        if where == path and mutation.name == name:
+            return mutation
+    return None
+
+
+def _everything(walk: Walk, path: str | None = None) -> Iterator[tuple[str, Mutation]]:
+    """All mutations with their paths; with a path, those of that path and perhaps others."""
     constants, names = walk.constants(), walk.names()
     tensors = [site for site in walk.sites if isinstance(site.value, torch.Tensor)]
     arguments = [site for site in tensors if site.path.startswith(("args", "kwargs"))]
     for mutation in tensor_mutations.together(arguments):
         yield "arguments", mutation
     for site in walk.sites:
+        if path not in (None, site.path):
+            continue
         for mutation in _of_site(site, constants, names, arguments):
             yield site.path, mutation
     for kind in walk.classes:

@@ -5,10 +5,12 @@ goes on behind it.
 """
 
 import faulthandler
+import logging
 import multiprocessing
 import random
 import resource
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -71,6 +73,8 @@ def _child(program: Program, pipe: Connection, groups: list[list[str]]) -> None:
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    logging.disable()
     with frontend.config.patch(raise_bugs=True, verify_code=True):
         for index, group in enumerate(groups):
             pipe.send(("start", index))
