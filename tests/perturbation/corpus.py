@@ -8,10 +8,12 @@ A line `# limit N` gives the number of mutations of an expensive program in a fu
 import linecache
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import torch
 from tests.end_to_end.worlds import World
@@ -59,15 +61,19 @@ class Program:
         linecache.cache[filename] = (len(self.source), None, self.source.splitlines(keepends=True), filename)
         return compile(self.source, filename, "exec")
 
-    def world(self) -> tuple[World, dict[str, object]]:
+    def arguments(self, namespace: dict[str, Any]) -> Sequence[object]:
+        """What the first call gets."""
+        return namespace["args"]() if "args" in namespace else ()
+
+    def world(self) -> tuple[World, dict[str, Any]]:
         """A new world, and the namespace it lives in."""
-        namespace: dict[str, object] = {"__name__": "program"}
+        namespace: dict[str, Any] = {"__name__": "program"}
         torch.manual_seed(3)
         random.seed(3)
         exec(self.code, namespace)
-        args = list(namespace["args"]()) if "args" in namespace else []  # type: ignore[operator]
-        kwargs = namespace["kwargs"]() if "kwargs" in namespace else {}  # type: ignore[operator]
-        return World(namespace["f"], args, kwargs), namespace  # type: ignore[arg-type]
+        args = list(self.arguments(namespace))
+        kwargs = namespace["kwargs"]() if "kwargs" in namespace else {}
+        return World(namespace["f"], args, kwargs), namespace
 
 
 @cache

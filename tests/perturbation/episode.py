@@ -1,24 +1,18 @@
 """One episode: two worlds that were called before, some mutations one after the other, all calls compared."""
 
-import types
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
-
-import torch
 
 from tests.end_to_end.compare import Difference
-from tests.end_to_end.observe import Outcome, float_tensors, observe
-from tests.end_to_end.worlds import World
+from tests.end_to_end.observe import observe
 from tests.perturbation.ambient_mutations import AMBIENT, CALLS
-from tests.perturbation.comparison import Robust, without_addresses
 from tests.perturbation.corpus import Program
 from tests.perturbation.locations import Mutation, Undo
 from tests.perturbation.mutations import find, mutations
+from tests.perturbation.sides import Sides, Tally, origin
 
-from framesmith import frontend
 
 @dataclass
 class Finding:
@@ -27,94 +21,6 @@ class Finding:
     mutation: str
     call: str
     message: str
-
-
-@dataclass
-class Tally:
-    """What one episode counted."""
-
-    calls: int = 0
-    raised: int = 0
-    graphs: int = 0
-
-
-class Sides:
-    """The eager and the compiled world."""
-
-    def __init__(self, program: Program, dynamic: bool | None) -> None:
-        frontend.reset()
-        self.tally = Tally()
-        self.tolerance = program.tolerance
-        (self.eager, self.eager_names), (self.compiled, self.compiled_names) = program.world(), program.world()
-        self.callee = frontend.compile(self.compiled.function, backend=self._backend, dynamic=dynamic)
-
-    def _backend(self, module: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
-        """Runs the graph as it is; not through `__call__`, which runs hooks that are set for all modules."""
-        self.tally.graphs += 1
-        return module.forward
-
-    def call(self, context: AbstractContextManager[Any], how: str | None) -> None:
-        """Call both, compare what can be seen, run backward on both, compare again."""
-        with context:
-            left = _observed(self.eager.function, self.eager, how)
-            right = _observed(self.callee, self.compiled, how)
-            self.tally.calls += 1
-            self.tally.raised += left.raised is not None
-            self._compare(left, right)
-            self._backward(left, right)
-
-    def _compare(self, left: Outcome, right: Outcome) -> None:
-        if right.raised is not None and left.raised is None:
-            raise Difference(f"raises {type(right.raised).__name__}: {right.raised}") from right.raised
-        if left.raised is not None and right.raised is None:
-            raise Difference(f"does not raise {type(left.raised).__name__}: {left.raised}")
-        Robust().same(left.raised, right.raised, "exception")
-        texts = [without_addresses(one.output) for one in (left, right)]
-        if texts[0] != texts[1]:
-            raise Difference(f"printed {texts[0]!r} eagerly, {texts[1]!r} compiled")
-        for key, value in left.state.items():
-            Robust().same(value, right.state[key], key)
-        Robust(self.tolerance, self.tolerance).same(self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right), "all")
-
-    def _roots(self, world: World, names: dict[str, Any], outcome: Outcome) -> list[Any]:
-        data = {key: value for key, value in names.items() if key not in ("__builtins__", "f")}
-        classes = [
-            [(key, value) for key, value in vars(one).items() if not callable(value) and not key.startswith("__")]
-            for one in names.values()
-            if isinstance(one, type) and one.__module__ == "program" and not isinstance(one, types.GenericAlias)
-        ]
-        function = world.function
-        inner = getattr(function, "__func__", function)
-        held = [*(getattr(inner, "__closure__", None) or ()), getattr(function, "__self__", None)]
-        return [list(world.args), world.kwargs, outcome.result, held, function, data, _plain(classes)]
-
-    def _backward(self, left: Outcome, right: Outcome) -> None:
-        raised: list[str] = []
-        worked = False
-        for side in (left.result, right.result):
-            tensors = [one for one in float_tensors(side) if one.grad_fn is not None]
-            worked = worked or bool(tensors)
-            try:
-                if tensors:
-                    sum(one.sum().double() for one in tensors).backward()  # type: ignore[union-attr]
-                raised.append("")
-            except RuntimeError as error:
-                raised.append(str(error))
-        if raised[0] != raised[1]:
-            raise Difference(f"backward raised {raised[0]!r} eagerly, {raised[1]!r} compiled")
-        if worked:
-            sides = [self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right)]
-            Robust(max(self.tolerance, 1e-6), max(self.tolerance, 1e-6)).same(sides[0][:2] + sides[0][3:6], sides[1][:2] + sides[1][3:6], "after backward")
-
-
-def _plain(classes: list[list[tuple[str, Any]]]) -> list[list[tuple[str, Any]]]:
-    kinds = (int, float, str, list, dict, tuple)
-    return [[(key, value) for key, value in one if isinstance(value, kinds)] for one in classes]
-
-
-def _observed(function: Any, world: World, how: str | None) -> Outcome:
-    args, kwargs = CALLS[how](world) if how else (tuple(world.args), world.kwargs)
-    return observe(function, args, kwargs)
 
 
 def identifiers(program: Program) -> list[str]:
@@ -148,7 +54,7 @@ def run(program: Program, chosen: Sequence[str], tally: Tally | None = None) -> 
     except _NotPossible:
         return None
     except Difference as error:
-        return Finding(name, call, f"{error}{_origin(error.__cause__)}")
+        return Finding(name, call, f"{error}{origin(error.__cause__)}")
     finally:
         if tally is not None:
             tally.calls += sides.tally.calls
@@ -185,15 +91,3 @@ def _prepare(sides: Sides, name: str) -> tuple[AbstractContextManager[Any], str 
     return nullcontext(), None, undo
 
 
-def _origin(error: BaseException | None) -> str:
-    """The innermost frames of ours in a traceback."""
-    if error is None:
-        return ""
-    frames: list[str] = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if "/framesmith/" in code.co_filename or "framesmith" in code.co_filename:
-            frames.append(f"{code.co_filename.rpartition('framesmith/')[2]}:{traceback.tb_lineno}")
-        traceback = traceback.tb_next
-    return f" [{' <- '.join(frames[:-4:-1])}]" if frames else ""

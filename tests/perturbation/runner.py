@@ -9,6 +9,7 @@ import logging
 import multiprocessing
 import random
 import resource
+import signal
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import torch
-from tests.perturbation import episode
+from tests.perturbation import episode, sides
 from tests.perturbation.corpus import Program
 
 from framesmith import frontend
@@ -70,6 +71,7 @@ def minimal(program: Program, group: Sequence[str]) -> tuple[list[str], episode.
 
 
 def _child(program: Program, pipe: Connection, groups: list[list[str]]) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     torch.set_num_threads(1)
@@ -78,14 +80,14 @@ def _child(program: Program, pipe: Connection, groups: list[list[str]]) -> None:
     with frontend.config.patch(raise_bugs=True, verify_code=True):
         for index, group in enumerate(groups):
             pipe.send(("start", index))
-            tally = episode.Tally()
+            tally = sides.Tally()
             try:
                 finding = episode.run(program, group, tally)
                 if finding is not None:
                     shown = minimal(program, group) or (list(group), finding)
                     pipe.send(("finding", shown))
             except BaseException as error:
-                text = f"the battery failed: {type(error).__name__}: {error}{episode._origin(error)}"
+                text = f"the battery failed: {type(error).__name__}: {error}{sides.origin(error)}"
                 pipe.send(("finding", (group, episode.Finding(group[0], "", text))))
             pipe.send(("tally", (tally.calls, tally.raised, tally.graphs, len(group))))
     pipe.send(("end", None))
