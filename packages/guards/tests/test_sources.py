@@ -3,6 +3,7 @@
 import collections
 import functools
 import inspect
+import operator
 import sys
 import types
 import weakref
@@ -107,6 +108,9 @@ CASES: list[tuple[Source, list[object], list[object]]] = [
     (s.FunctionGlobals(x), [function], [1]),
     (s.MethodSelf(x), [THING.method], [function]),
     (s.MethodFunction(x), [THING.method], [function]),
+    (s.Computed(operator.add, (x, 1), "add"), [1, True], [None, "a"]),
+    (s.Computed(operator.truediv, (1.0, x), "truediv"), [], [0.0, 0]),
+    (s.Computed(operator.lt, (s.Computed(operator.neg, (x,), "neg"), 0.5), "lt"), [1.5, float("nan")], [[]]),
     (s.TensorSize(x, 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
     (s.TensorStride(x, 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
     (s.TensorStorageOffset(x), [torch.ones(2)[1:]], [1]),

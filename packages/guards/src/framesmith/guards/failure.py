@@ -131,10 +131,11 @@ def _explained(guard: Guard, values: Sequence[object]) -> Failure:
 
 def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
     """The number that a relation fixes to one value."""
-    is_fixed = (
-        isinstance(claim, ShapeExpression) and len(claim.sources) == 1 and _FIXES.fullmatch(claim.template)
-    )
-    return claim.over if is_fixed else ()
+    if not isinstance(claim, ShapeExpression) or len(claim.sources) != 1:
+        return ()
+    if claim.template.startswith("same({0}, "):
+        return tuple(dict.fromkeys(claim.sources[0].leaves()))
+    return claim.over if _FIXES.fullmatch(claim.template) else ()
 
 
 def _other_value(source: Source, claim: EqualTo, found: object) -> tuple[Source, ...]:

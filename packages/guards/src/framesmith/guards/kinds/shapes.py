@@ -9,6 +9,7 @@ from functools import lru_cache
 from keyword import iskeyword
 from typing import ClassVar, cast, final
 
+from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds.base import Relation, shown
 from framesmith.guards.names import Names, PlainNames
 from framesmith.guards.sources.base import Source
@@ -130,4 +131,9 @@ FUNCTIONS: Mapping[str, object] = {
     "ceiling": math.ceil,
     "sqrt": math.sqrt,
     "math": math,
+    "same": same_constant,
+    "isfinite": math.isfinite,
+    "type": type,
+    "nan": math.nan,
+    "inf": math.inf,
 }

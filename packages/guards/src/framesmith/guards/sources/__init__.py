@@ -1,6 +1,7 @@
 """Where a value came from. The public names of this folder."""
 
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.computed import Computed
 from framesmith.guards.sources.containers import (
     DictKeyAt,
     DictKeys,
@@ -42,6 +43,7 @@ __all__ = [
     "CellContents",
     "ClassDict",
     "ClassDictItem",
+    "Computed",
     "DictKeyAt",
     "DictKeys",
     "FunctionClosure",

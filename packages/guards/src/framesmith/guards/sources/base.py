@@ -40,6 +40,10 @@ class Source(Comparable, ABC):
         """Whether the text is a plain name, so that no temporary would be cheaper."""
         return False
 
+    def leaves(self) -> "Iterator[Source]":
+        """Itself; for a computed number what it is computed from."""
+        yield self
+
     def ancestors(self) -> Iterator["Source"]:
         """The bases, nearest first."""
         base = self.base

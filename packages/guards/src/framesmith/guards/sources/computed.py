@@ -1,0 +1,60 @@
+"""A number that Python computes from other numbers of the call: `v * 2`, `x.size(0) / 3`."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, final
+
+from framesmith.guards.names import Names, literal
+from framesmith.guards.scope import Scope
+from framesmith.guards.sources.base import Source
+
+Operand: TypeAlias = "Source | int | float | bool"
+_NUMBERS: Final = frozenset({int, float, bool})
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed(Source):
+    """`function(*operands)`, by the very function that the program calls, so that rounding, overflow, infinities,
+    NaN and the sign of zero are Python's own. Where it raises, the value cannot be read: a miss.
+
+    Invariant: the guards on the operands say that they are numbers; reading refuses anything else.
+    """
+
+    function: Callable[..., object]
+    operands: tuple[Operand, ...]
+    name: str
+    base: None = field(default=None, init=False, repr=False)
+
+    def read(self, scope: Scope) -> object:
+        values = [
+            scope.value_of(operand) if isinstance(operand, Source) else operand for operand in self.operands
+        ]
+        for value in values:
+            if type(value) not in _NUMBERS:
+                raise TypeError(f"{self.text()} is computed from numbers, not from a {type(value).__name__}")
+        return self.function(*values)
+
+    def expression(self, names: Names) -> str:
+        function = names.constant(self.function, self.name)
+        parts = [
+            names.source(operand) if isinstance(operand, Source) else _number(operand, names)
+            for operand in self.operands
+        ]
+        return f"{function}({', '.join(parts)})"
+
+    def text(self) -> str:
+        shown = [
+            operand.text() if isinstance(operand, Source) else repr(operand) for operand in self.operands
+        ]
+        return f"{self.name}({', '.join(shown)})"
+
+    def leaves(self) -> Iterator[Source]:
+        """What it is computed from in the end."""
+        for operand in self.operands:
+            if isinstance(operand, Source):
+                yield from operand.leaves()
+
+
+def _number(value: float, names: Names) -> str:
+    return names.constant(value, "number") if type(value) is float else literal(value, names, "number")
