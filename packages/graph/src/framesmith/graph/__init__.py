@@ -8,7 +8,7 @@ from framesmith.graph.arguments import Argument, example
 from framesmith.graph.backend import list_backends, register_backend
 from framesmith.graph.breaks import BreakKind, GraphBreak, all_kinds, kind_of, register
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.graph.errors import BackendFailed, FakeFailure, RecorderMisuse, UnknownBackend
+from framesmith.graph.errors import BackendFailed, FakeFailure, FloatNeeded, RecorderMisuse, UnknownBackend
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.nesting import NestedGraph, NestedRecording, unify
 from framesmith.graph.options import GraphOptions
@@ -24,6 +24,7 @@ __all__ = [
     "Dim",
     "DynamicDims",
     "FakeFailure",
+    "FloatNeeded",
     "GraphBreak",
     "GraphOptions",
     "Marker",

@@ -5,6 +5,7 @@ Before: `(Node x, [Node y, 2])`; the example reading: `(fake of x, [fake of y, 2
 
 import enum
 import inspect
+import math
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -27,7 +28,6 @@ _PLAIN: frozenset[type] = frozenset(
         bool,
         str,
         bytes,
-        complex,
         type(None),
         type(...),
         type(NotImplemented),
@@ -71,7 +71,7 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
         return local(argument)
     if kind in _PLAIN:
         return argument
-    if kind in _SYMBOLIC:
+    if kind in _SYMBOLIC or (isinstance(argument, complex) and not _is_written_exactly(argument)):
         return symbolic(argument)
     if isinstance(argument, tuple):
         parts = [admit(item, local, symbolic) for item in argument]
@@ -88,6 +88,12 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
             *(admit(item, local, symbolic) for item in (argument.start, argument.stop, argument.step))
         )
     return _other_constant(argument)
+
+
+def _is_written_exactly(number: complex) -> bool:
+    """Whether the text of a complex number gives the number: `-0j` is `(-0-0j)`, and `nan`, `infj` are no literals."""
+    parts = (number.real, number.imag)
+    return all(math.isfinite(part) and (part != 0.0 or math.copysign(1.0, part) == 1.0) for part in parts)
 
 
 def _other_constant(argument: object) -> object:

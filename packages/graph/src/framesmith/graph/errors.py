@@ -17,6 +17,14 @@ class FakeFailure(Exception):
 
 
 @final
+class FloatNeeded(Exception):
+    """An operation decided on a symbolic float, or computed a size from it: the call is to be made with its value."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(f"a float that {operation} has to know")
+
+
+@final
 class BackendFailed(RuntimeError):
     """The backend raised, or gave back something that cannot be called. `original` is its exception, if any."""
 

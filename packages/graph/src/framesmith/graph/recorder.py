@@ -27,16 +27,20 @@ from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, execute
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
-from framesmith.graph.infer import CallKind, translate
+from framesmith.graph.float_decisions import check_floats
+from framesmith.graph.formulas import source_of
+from framesmith.graph.infer import CallKind, operation_name, translate
 from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.shape_guards import ShapeFacts, Specialised
+from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
-from framesmith.guards.guard_set import Guard
+from framesmith.graph.verify_numbers import verify_numbers
+from framesmith.guards.guard_set import Guard, GuardSet
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 
@@ -80,6 +84,8 @@ class Recorder:
         self._versions: dict[Source, int] = {}
         self._attributes = Attributes()
         self._symbols = SymbolNodes(self._world, self._symbol_input)
+        self._offsets = StorageOffsets()
+        self._takes_float = self.fixes_floats = False
         self._restless: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._open = ExitStack()
@@ -185,6 +191,14 @@ class Recorder:
         """The sources of the inputs so far, in order."""
         return tuple(entry.source for entry in self._inputs)
 
+    def offset_is_read(self, tensor: torch.Tensor) -> None:
+        """Somebody looks at the storage offset of a fake."""
+        self._offsets.read([tensor], self._inputs)
+
+    def unguarded_numbers(self, guards: GuardSet) -> list[str]:
+        """For tests: what `verify_numbers` finds in the inputs and the guards of the finished entry."""
+        return verify_numbers(self._inputs, guards)
+
     # inputs
 
     def tensor_input(
@@ -215,15 +229,15 @@ class Recorder:
             raise GraphBreak(BACKEND_LIMIT, f"the float {source.text()} as a number that may change")
         symbol = self._inputs.remembered(source)
         if symbol is None:
-            is_float = isinstance(value, float)
-            symbol = (
-                self._world.symbolic_float(source, value)
-                if is_float
-                else self._world.symbolic_int(source, int(value))
-            )
-        if self.is_restless(source):
+            symbol = self._world.symbolic(source, value)
+            self._takes_float |= isinstance(value, float)
+        if any(self.is_restless(leaf) for leaf in source.leaves()):
             self._restless.append((source, symbol))
         return self._add_input(source, value, symbol, None)
+
+    def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
+        """How Python computes a symbolic number from the values of the call; None where it cannot."""
+        return source_of(self._world, value)
 
     def object_input(self, source: Source, value: object) -> fx.Node:
         """The node of an opaque object, such as a torch.Generator; its example is the object itself."""
@@ -268,6 +282,7 @@ class Recorder:
         """
         body = self._body
         before = len(body.order)
+        decided = self.decisions
         keywords = kwargs or {}
         restless = [pair for pair in self._restless if not is_fixed(pair[1])]
         try:
@@ -280,8 +295,12 @@ class Recorder:
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
                 )
                 result, impure = done.result, done.impure
+                if self._offsets.are_read_by(target):
+                    self._offsets.read(tensors, self._inputs)
                 self._undo.extend(done.undo)
                 self._check_unfixed(restless)
+                if self._takes_float:
+                    check_floats(operation_name(op, target), result, self._world.decisions(decided))
         except BaseException:
             self._world.drop_pending()
             self._erase(body, before)
@@ -449,9 +468,8 @@ class Recorder:
 
     def shape_guards(self) -> list[ShapeExpression]:
         """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
-        return [
-            guard.claim for guard in self.explained_shape_guards() if isinstance(guard.claim, ShapeExpression)
-        ]
+        claims = (guard.claim for guard in self.explained_shape_guards())
+        return [*(claim for claim in claims if isinstance(claim, ShapeExpression)), *self._offsets.guards()]
 
     def explained_shape_guards(self) -> list[Guard]:
         """The same as guards, each with what was decided and the user's line."""

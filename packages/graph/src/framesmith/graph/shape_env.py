@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.graph.expressions import Symbol
+from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.torch_sources import SourceNames, unwrap
 from framesmith.guards.sources.base import Source
@@ -118,6 +118,12 @@ class ShapeWorld:
         """The fake of a tensor that belongs to the graph; all static."""
         return self.mode.from_tensor(value, static_shapes=True)
 
+    def symbolic(self, source: Source, value: int | float) -> torch.SymInt | torch.SymFloat | int | float:
+        """A symbol for a number of the program."""
+        if isinstance(value, float):
+            return self.symbolic_float(source, value)
+        return self.symbolic_int(source, int(value))
+
     def symbolic_int(self, source: Source, value: int) -> torch.SymInt | int:
         """A symbol for an int of the program. 0 and 1 are not special; what is decided about it becomes a guard."""
         ours = self.names.wrap(source)
@@ -155,6 +161,10 @@ class ShapeWorld:
         if not self.env.pending_fresh_unbacked_symbols:
             return None
         return compute_unbacked_bindings(self.env, result)
+
+    def decisions(self, since: int) -> list[Expression]:
+        """What was decided about symbolic numbers, from the given decision on."""
+        return [guard.expr for guard in self.env.guards[since:]]
 
     def drop_pending(self) -> None:
         """No operation is to bind the symbols just invented."""

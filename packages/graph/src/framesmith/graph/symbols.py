@@ -46,6 +46,8 @@ class SymbolNodes:
 
     def node_of(self, value: object, body: Subgraph) -> object:
         """The node for a symbolic number in this graph, or the plain number if it turned out to be fixed."""
+        if isinstance(value, complex):  # one whose text, in the graph's code, would be another number
+            return _record(body, "call_function", complex, (value.real, value.imag))
         inner = getattr(value, "node", None)
         expression = getattr(inner, "expr", None)
         if expression is None:

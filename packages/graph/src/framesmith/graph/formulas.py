@@ -1,0 +1,52 @@
+"""The source of a symbolic number: where an input shows it, or how Python computes it from such places.
+
+Before: `2*s0 + 1` with s0 being `x.size(0)`. After: a computed source over `x.size(0)`.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import cast, final
+
+import sympy
+import torch
+from torch.utils._sympy.printers import PythonPrinter
+
+from framesmith.graph.expressions import Symbol
+from framesmith.graph.shape_env import ShapeWorld
+from framesmith.guards.kinds.shapes import FUNCTIONS
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.computed import Computed
+
+
+@final
+class _Printer(PythonPrinter):
+    """Prints the symbols as parameters."""
+
+    def __init__(self, symbols: list[Symbol]) -> None:
+        super().__init__()
+        self._symbols = symbols
+
+    def _print_Symbol(self, symbol: Symbol) -> str:  # the name is sympy's
+        return f"v{self._symbols.index(symbol)}"
+
+
+def source_of(world: ShapeWorld, value: torch.SymInt | torch.SymFloat) -> Source | None:
+    """None for a number that an operation invents, or that is fixed."""
+    expression = value.node.expr
+    symbols = sorted(expression.free_symbols, key=str)
+    sources = [world.source_of(symbol) for symbol in symbols]
+    known = tuple(source for source in sources if source is not None)
+    if not known or len(known) != len(symbols) or not value.node.has_hint():
+        return None
+    if isinstance(expression, sympy.Symbol):
+        return known[0]
+    text = _Printer(symbols).doprint(expression)
+    return Computed(_function(text, len(symbols)), known, sys.intern(f"<{text}>"))
+
+
+@lru_cache(maxsize=1024)
+def _function(text: str, count: int) -> Callable[..., object]:
+    """One function for one text: sources are equal when their functions are the same object."""
+    parameters = ", ".join(f"v{index}" for index in range(count))
+    return cast(Callable[..., object], eval(f"lambda {parameters}: {text}", {**FUNCTIONS, "torch": torch}))
