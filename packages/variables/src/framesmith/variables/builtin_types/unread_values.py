@@ -8,7 +8,7 @@ import enum
 from typing import Final, final
 
 from framesmith.guards import Source
-from framesmith.guards.kinds import EqualTo, NotEqualTo, NotIdentical, Truthy
+from framesmith.guards.kinds import EqualTo, Identical, NotEqualTo, NotIdentical, Truthy
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import LITERAL_TYPES, Constant
@@ -76,6 +76,14 @@ class UnreadValue(UnreadTracker):
         tx.guard(self, EqualTo(other.value) if same else NotIdentical(other.value))
         return same
 
+    def _is_one(self, tx: TraceContext, other: Constant) -> bool:
+        """Whether two equal texts are one object, as in this call."""
+        if other.source is not None:
+            unsettled(self.describe())
+        same = self.value is other.value
+        tx.guard(self, Identical(other.value) if same else NotIdentical(other.value))
+        return same
+
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """Identity with a known enum member is a decision; another type, or an unequal text, is another object."""
         if self is other:
@@ -86,7 +94,7 @@ class UnreadValue(UnreadTracker):
         if isinstance(self.value, enum.Enum) and isinstance(other, Constant):
             return self._is(tx, other)
         if type(self.value) in _TEXTS and isinstance(other, Constant):
-            return self._equals(tx, other.value) and self.value is other.value
+            return self._equals(tx, other.value) and self._is_one(tx, other)
         return super().is_same(tx, other)
 
 

@@ -8,7 +8,9 @@ from typing import Protocol, final
 
 import torch
 
-from framesmith.guards import Source
+from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.comparison import same_constant
+from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 
 LITERAL_TYPES: frozenset[type] = frozenset(
@@ -16,6 +18,9 @@ LITERAL_TYPES: frozenset[type] = frozenset(
 )
 TORCH_CONSTANT_TYPES: frozenset[type] = frozenset(
     {torch.dtype, torch.device, torch.layout, torch.memory_format}
+)
+_COPIED: frozenset[type] = frozenset(
+    {float, complex, str, bytes, tuple, frozenset, slice, range, torch.device}
 )
 _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 
@@ -150,10 +155,24 @@ class Constant(Tracker):
         return bool(self.value)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """Singletons by identity; numbers and strings as far as CPython keeps one object."""
-        if other.is_unread:
+        """Singletons by identity. Equal numbers and texts may be one object or two: as in this call, which is guarded."""
+        if other.is_unread or (other.is_run_time_number and other.python_type is self.python_type):
             return other.is_same(tx, self)
-        return isinstance(other, Constant) and other.value is self.value
+        if not isinstance(other, Constant):
+            return False
+        same = other.value is self.value
+        if self is other or not has_copies(self.value) or not same_constant(self.value, other.value):
+            return same
+        if self.source is not None and other.source is not None:
+            if self.source == other.source:
+                return True
+            pair = (self.source, other.source)
+            relation = SameObject(*pair) if same else DistinctObjects(pair)
+            tx.guards.add(Guard.relation(relation, Reason("two equal constants are one object, or two")))
+        elif self.source is not None or other.source is not None:
+            existing, value = (self, other.value) if self.source is not None else (other, self.value)
+            tx.guard(existing, Identical(value) if same else NotIdentical(value))
+        return same
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
@@ -176,6 +195,13 @@ class Constant(Tracker):
     def describe(self) -> str:
         """The value for people."""
         return f"{type(self.value).__name__} {self.value!r}"
+
+
+def has_copies(value: object) -> bool:
+    """Whether there may be several equal objects. CPython keeps one of each small int."""
+    if type(value) is int:
+        return not -5 <= value <= 256
+    return type(value) in _COPIED
 
 
 def _hashes_itself(kind: type) -> bool:

@@ -57,6 +57,13 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
 def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
     """Whether a container would consider the two equal: identity first, then `==` and its truth."""
     left, right = left.realize(), right.realize()
-    if left.is_same(tx, right):
+    if left is right:
+        return True
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        if left.value is right.value and left.value == left.value:
+            return True  # so is any other object that is equal
+        if left.value != left.value and left.is_same(tx, right):
+            return True
+    elif not (left.is_run_time_number or right.is_run_time_number) and left.is_same(tx, right):
         return True
     return truth_of(tx, compare(tx, "==", left, right))

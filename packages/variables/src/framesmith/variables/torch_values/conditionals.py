@@ -14,6 +14,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.torch_values.bodies import Body, rebuild, structure, trace_body
+from framesmith.variables.torch_values.computed_numbers import ComputedNumber
 from framesmith.variables.torch_values.results import call_node, wrap_result
 from framesmith.variables.torch_values.symbolic import SymbolicNumber
 from framesmith.variables.torch_values.tensors import TensorTracker
@@ -34,7 +35,7 @@ def cond(
     tx: TraceContext, pred: Tracker, true_fn: Tracker, false_fn: Tracker, operands: Tracker | None = None
 ) -> Tracker | PendingCall:
     """`torch.cond(pred, true_fn, false_fn, operands)` for a tensor `pred`."""
-    if isinstance(pred, Constant | SymbolicNumber):
+    if isinstance(pred, Constant | SymbolicNumber | ComputedNumber):
         raise GraphBreak(CALL_SIGNATURE, "torch.cond with a condition that is no tensor: torch warns")
     if not isinstance(pred, TensorTracker) or pred.fake.dtype is not torch.bool or pred.fake.numel() != 1:
         raise GraphBreak(CALL_SIGNATURE, f"torch.cond with the condition {pred.describe()}")

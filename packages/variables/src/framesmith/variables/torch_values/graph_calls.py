@@ -13,8 +13,7 @@ from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
-from framesmith.variables.torch_values.graph_values import graph_arguments, graph_keywords
-from framesmith.variables.torch_values.results import call_node, wrap_result
+from framesmith.variables.torch_values.results import record_node, wrap_result
 from framesmith.variables.torch_values.tensors import TensorTracker
 
 Target = Callable[..., object] | str
@@ -29,7 +28,7 @@ def graph_call(
     outputs = _outputs(kwargs.get("out"))
     sizes = [output.fake.shape for output in outputs]
     marker = tx.graph.marker()
-    node = call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
+    node = record_node(tx, target, args, kwargs)
     for output, size in zip(outputs, sizes, strict=True):
         if not _same_size(size, output.fake.shape):
             tx.graph.rollback(marker)

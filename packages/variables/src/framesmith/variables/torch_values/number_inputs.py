@@ -1,7 +1,5 @@
 """Wrapping immutable constants and numbers: guarded by value, or symbolic where the policy says that they change."""
 
-import math
-
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
 from framesmith.guards import Source
@@ -9,6 +7,7 @@ from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.variables.builtin_types.unread_values import UnreadValue, may_stay_unread
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values.computed_numbers import ComputedNumber
 from framesmith.variables.torch_values.symbolic import number
 
 
@@ -28,10 +27,13 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
-    """A symbol for the number; None where the backend or the value does not allow one."""
-    if isinstance(value, float) and (not math.isfinite(value) or not tx.graph.takes_floats):
-        return None
-    if isinstance(value, int) and abs(value) >= 2**62:
+    """A symbol for an int, a formula for a float; None where the backend or the value does not allow one."""
+    if isinstance(value, float):
+        if not tx.graph.takes_floats:
+            return None
+        tx.guard(source, TypeIs(float))
+        return ComputedNumber(tx, value, source)
+    if abs(value) >= 2**62:
         return None
     try:
         node = tx.graph.number_input(source, value)

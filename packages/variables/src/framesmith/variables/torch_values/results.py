@@ -13,9 +13,9 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
-from framesmith.graph import BreakKind, FakeFailure, GraphBreak, Recorder, register
+from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, Recorder, register
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
 from framesmith.graph.infer import CallKind, translate
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -78,8 +78,18 @@ def record_node(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker] | None = None,
 ) -> fx.Node:
-    """Record a call of a function, or of a method given by name; the node, its example value in place."""
-    return call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
+    """Record a call of a function, or of a method given by name; the node, its example value in place.
+
+    A float that the operation computes a size from, or decides on, is fixed.
+    """
+    try:
+        return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
+    except FloatNeeded:
+        tx.graph.fixes_floats = True
+        try:
+            return call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
+        finally:
+            tx.graph.fixes_floats = False
 
 
 def call_node(
@@ -89,10 +99,22 @@ def call_node(
     kwargs: dict[str, object] | None = None,
 ) -> fx.Node:
     """As `record_node`, with arguments that are in the graph's form already."""
+    try:
+        return _call(tx, target, args, kwargs or {})
+    except FloatNeeded as needed:
+        raise GraphBreak(CHANGING_VALUE, str(needed)) from needed
+
+
+def _call(
+    tx: TraceContext,
+    target: Callable[..., object] | str,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> fx.Node:
     check_modes()
     op: CallKind = "call_method" if isinstance(target, str) else "call_function"
     try:
-        return tx.graph.call(op, target, args, kwargs or {})
+        return tx.graph.call(op, target, args, kwargs)
     except FakeFailure as failure:
         raise GraphBreak(OPERATION_RAISES, str(failure)) from failure
 

@@ -12,7 +12,8 @@ from typing import Final, TypeAlias, final
 import torch
 from torch import fx
 
-from framesmith.graph import Recorder
+from framesmith.graph import GraphBreak, Recorder
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.variables.core import (
@@ -28,6 +29,7 @@ from framesmith.variables.core import (
 from framesmith.variables.core.restless import unsettled
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.torch_values.computed_numbers import ComputedNumber, computed
 from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber, is_converted
 from framesmith.variables.torch_values.results import asked, register_result
 
@@ -56,6 +58,7 @@ class SymbolicNumber(GraphValue):
         self.value = value
         self.source = source
         self._recipe = recipe
+        self._formula: Source | None = source
         self._is_restless = self._depends_on_restless()
         self._size: int = 1 + sum(item._size for item in self._operands())
         self._node: fx.Node | None = None
@@ -69,6 +72,25 @@ class SymbolicNumber(GraphValue):
     def python_type(self) -> type:
         """`int`, `float` or `bool`."""
         return _PYTHON_TYPES[type(self.value)]
+
+    @property
+    def formula(self) -> Source | None:
+        """How Python computes it; None for a number that only the running graph knows."""
+        if self._formula is None and not isinstance(self.value, torch.SymBool):
+            self._formula = self._graph.source_of(self.value)
+        return self._formula
+
+    @property
+    def size(self) -> int:
+        """How many operations made it."""
+        return self._size
+
+    @property
+    def number(self) -> int | float | bool:
+        """The value in this call; asking leaves no guard."""
+        hint = self.value.node.hint
+        assert isinstance(hint, int | float)
+        return hint
 
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
         """The node that computes it, written on demand; the number itself once the trace has fixed it."""
@@ -143,6 +165,10 @@ class SymbolicNumber(GraphValue):
         swap: bool,
     ) -> Tracker | None:
         operand: object
+        if isinstance(other, ComputedNumber):
+            return computed(
+                tx, functions[symbol], *((other, self) if swap else (self, other))
+            ) or self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, Constant) and is_converted(type(other.value)):
             return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
@@ -160,6 +186,10 @@ class SymbolicNumber(GraphValue):
         ):
             return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
+        if not _is_of_ints(symbol, *pair):
+            result = computed(tx, functions[symbol], *pair)
+            if result is not None:
+                return result
         if symbol in _DIVISIONS and is_zero(pair[1]):
             return self._folded(tx, functions[symbol], other, swap)
         return compute(tx, functions[symbol], *pair)
@@ -182,6 +212,12 @@ class SymbolicNumber(GraphValue):
         function = _CONVERSIONS.get((self.python_type, name))
         return specialize(tx, self).attribute(tx, name) if function is None else Conversion(self, function)
 
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """CPython keeps one object of each small int, and makes new ones of others: not known for two trackers."""
+        if self is other:
+            return True
+        return other.realize().python_type is self.python_type and bool(self.unsupported("an identity test"))
+
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A dict or set needs the value."""
         return specialize(tx, self).hash_key(tx)
@@ -199,6 +235,15 @@ def is_zero(divisor: Tracker) -> bool:
     """Whether dividing raises ZeroDivisionError, which an expression never does; guarded."""
     value = divisor.value if isinstance(divisor, SymbolicNumber) else divisor.as_python_constant()
     return bool(asked("whether a divisor is zero", bool, value == 0))
+
+
+def _is_of_ints(symbol: str, left: Tracker, right: Tracker) -> bool:
+    """Whether the result is an int, or an answer about ints: what torch's symbolic numbers compute exactly."""
+    if symbol == "/" or float in (left.python_type, right.python_type):
+        return False
+    if symbol != "**":
+        return True
+    return isinstance(right, Constant) and isinstance(right.value, int) and right.value >= 0
 
 
 def _itself(value: object) -> object:
@@ -236,7 +281,11 @@ class Conversion(Tracker):
         """The converted number."""
         if args or kwargs:
             return self.unsupported("a call with arguments")
-        return self.number if self.function is _itself else compute(tx, self.function, self.number)
+        if self.function is _itself:
+            return self.number
+        if self.function is torch.sym_float:
+            return computed(tx, float, self.number) or compute(tx, self.function, self.number)
+        return compute(tx, self.function, self.number)
 
 
 @register_result(torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -261,7 +310,10 @@ def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracke
         return fold(tx, function, tuple(specialize(tx, item) for item in operands))
     held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)
     values = [item.value if isinstance(item, SymbolicNumber) else item for item in held]
-    result = asked(getattr(function, "__name__", "arithmetic"), function, *values)
+    name = getattr(function, "__name__", "arithmetic")
+    result = asked(name, function, *values)
+    if any(type(value) is torch.SymFloat for value in values) and is_fixed(result):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{name}() of a float that only the running program knows")
     return number(tx, result, None, (function, held))
 
 

@@ -9,7 +9,7 @@ from framesmith.variables.torch_values.results import call_node, wrap_result, wr
 from framesmith.variables.torch_values.tensors import TensorTracker, attribute_reader, attribute_writer
 
 # The fake answers; the claim on the tensor's metadata holds all of it.
-_METADATA = ("dtype", "layout", "ndim", "itemsize", "nbytes", "shape", "requires_grad", "grad_dtype")
+_METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "requires_grad", "grad_dtype")
 # Views and computed tensors: one node each.
 _TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
 _DEVICES = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla", "xpu")
@@ -40,6 +40,12 @@ for _name in _TENSORS:
     _tensor(_name)
 for _name in _DEVICES:
     _on_device(_name)
+
+
+@attribute_reader("nbytes")
+def read_bytes(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """A fake does not know its own where its sizes are symbols."""
+    return wrap_value(tx, None, tensor.fake.numel() * tensor.fake.itemsize)
 
 
 @attribute_reader(*_LAYOUTS)

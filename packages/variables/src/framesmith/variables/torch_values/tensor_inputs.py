@@ -1,15 +1,16 @@
 """Wrapping real tensors, random generators and operators met while tracing, with the guards they need."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import final
 
 import torch
 from torch import fx
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from framesmith.graph import Dim, GraphBreak, Recorder
+from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_SUBCLASS
+from framesmith.graph.options import is_fixed
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical, TensorIs
 from framesmith.variables.core import TraceContext, Tracker
@@ -28,6 +29,11 @@ def _problem(value: torch.Tensor) -> str | None:
     return None
 
 
+def _symbolic(numbers: Iterable[int]) -> list[int]:
+    """Where symbols stand among sizes or strides; relations guard those."""
+    return [dim for dim, number in enumerate(numbers) if not is_fixed(number)]
+
+
 @WRAP_RULES.exact(torch.Tensor, torch.nn.Parameter)
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An input of the graph. Everything that its fake can tell is guarded by one claim."""
@@ -37,12 +43,15 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
     dims = tx.graph.dynamic_dims(source, value)
-    treatments = dims.treatments(value.dim())
-    dynamic = [dim for dim, treatment in enumerate(treatments) if treatment is not Dim.STATIC]
-    tx.guard(source, TensorIs.capture(value, dynamic))
-    node = tx.graph.tensor_input(source, value, dims)
+    try:
+        node = tx.graph.tensor_input(source, value, dims)
+    except GraphBreak:
+        tx.guard(source, TensorIs.capture(value, range(value.dim())))
+        raise
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
+    # not what was asked to be symbolic, but what is: a size of 0 or 1 becomes a number all the same
+    tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
     known_objects(tx)[id(fake)] = tracker
     return tracker

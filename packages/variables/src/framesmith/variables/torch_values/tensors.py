@@ -253,6 +253,8 @@ class TensorTracker(GraphValue):
 
     def metadata(self, tx: TraceContext, method: str, *arguments: object, **keywords: object) -> Tracker:
         """The result of a method that looks at sizes, strides or types only; it needs no node."""
+        if method == "storage_offset":
+            tx.graph.offset_is_read(self.fake)
         return wrap_value(tx, None, asked(method, getattr(self.fake, method), *arguments, **keywords))
 
     # -- after the graph ---------------------------------------------------------------------------

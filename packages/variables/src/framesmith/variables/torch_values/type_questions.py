@@ -17,6 +17,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
 from framesmith.variables.core.pure import register_pure
 from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.torch_values.computed_numbers import ComputedNumber
 from framesmith.variables.torch_values.results import asked
 from framesmith.variables.torch_values.symbolic import SymbolicNumber
 from framesmith.variables.torch_values.tensors import TensorTracker
@@ -78,7 +79,9 @@ def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
 
 def _overrides(operand: Tracker) -> bool:
     """Whether torch would ask the operand. An instance may hold such an attribute itself: not guessed."""
-    if isinstance(operand, TensorTracker | Constant | SymbolicNumber | TupleTracker | ListTracker):
+    if isinstance(
+        operand, TensorTracker | Constant | SymbolicNumber | ComputedNumber | TupleTracker | ListTracker
+    ):
         return False
     if hasattr(operand.python_type, "__torch_function__"):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{operand.describe()} has __torch_function__")
@@ -210,6 +213,8 @@ for _kind in (torch.finfo, torch.iinfo):
 def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:
     """What holds is taken for granted from here on; a symbolic condition is asserted when the graph runs."""
     if isinstance(cond, SymbolicNumber) and asked("torch._check", expect_true, cond.value):
+        return Constant(None)
+    if isinstance(cond, ComputedNumber) and cond.python_type is bool and cond.truth(tx):
         return Constant(None)
     if isinstance(cond, Constant) and cond.value is True:
         return Constant(None)

@@ -1,0 +1,310 @@
+"""Floats that may differ from call to call, and whatever is computed with them: Python computes them anew in each call.
+
+An algebra of real numbers (sympy's, behind torch's symbolic numbers) knows neither NaN nor infinities, rounding, or
+the sign of zero: there `v - v` is 0 and `v * 0` is 0. So nothing is simplified here. The value of the traced call is
+computed by Python while tracing; for later calls there is a formula, a source that the guards and the entry evaluate
+with the same functions. A graph takes the finished number as an input.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Hashable
+from typing import Final, Protocol, TypeAlias, final, runtime_checkable
+
+import torch
+
+from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.kinds import EqualTo, ShapeExpression
+from framesmith.guards.sources import Computed, TensorSize
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
+from framesmith.variables.core.restless import unsettled
+from framesmith.variables.operations.binary import FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.torch_values.graph_values import (
+    GraphValue,
+    NodeOrNumber,
+    graph_argument,
+    is_converted,
+)
+
+Number: TypeAlias = int | float | bool
+Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]
+_NUMBERS: Final = (int, float, bool)
+_LARGE: Final = 100  # operations in a formula
+_UNARY: Final[dict[str, Callable[..., object]]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+}
+_SAFE: Final = frozenset({operator.add, operator.sub, operator.mul, operator.neg, operator.pos, abs})
+# Of two ints: no guard may compute what takes for ever with a large one.
+_EXPLOSIVE: Final = frozenset({operator.pow, operator.lshift})
+_COMPARING: Final = frozenset(COMPARISONS.values())
+_CONVERSIONS: Final[dict[str, Callable[..., object]]] = {
+    "__int__": int,
+    "__trunc__": math.trunc,
+    "__floor__": math.floor,
+    "__ceil__": math.ceil,
+    "__abs__": abs,
+    "__float__": float,
+    "__round__": round,
+}
+# What a graph can compute by itself from symbolic ints.
+_GRAPHED: Final[tuple[Callable[..., object], ...]] = (*FUNCTIONS.values(), operator.neg, operator.pos, abs)
+_IN_GRAPH: Final[dict[Callable[..., object], Callable[..., object]]] = dict(
+    [*zip(_GRAPHED, _GRAPHED, strict=True), (float, torch.sym_float)]
+)
+
+
+@runtime_checkable
+class Computable(Protocol):
+    """A number of the trace that a formula may be over."""
+
+    @property
+    def formula(self) -> Source | None:
+        """Its source; None for a number that only the running graph knows."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many operations its formula has."""
+        ...
+
+    @property
+    def number(self) -> Number:
+        """The value in the traced call; only where there is a formula. Asking leaves no guard."""
+        ...
+
+
+@final
+class ComputedNumber(GraphValue):
+    """A float, or an int or bool that came out of floats. Invariant: reading `source` in the traced call gives `value`.
+
+    `recipe`: how a graph computes a float from symbolic ints alone (`x.shape[0] / 2`).
+    """
+
+    def __init__(
+        self, tx: TraceContext, value: Number, source: Source, size: int = 1, recipe: Recipe | None = None
+    ) -> None:
+        self._tx = tx
+        self.value = value
+        self.source: Source = source
+        self.size = size
+        self.recipe = recipe
+        self._is_restless = any(tx.graph.is_restless(leaf) for leaf in source.leaves())
+
+    @property
+    def formula(self) -> Source:
+        """Its source."""
+        return self.source
+
+    @property
+    def number(self) -> Number:
+        """The value in the traced call."""
+        return self.value
+
+    @property
+    def is_run_time_number(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def python_type(self) -> type:
+        """`float`, `int` or `bool`."""
+        return type(self.value)
+
+    # -- decisions ---------------------------------------------------------------------------------
+    def is_python_constant(self) -> bool:
+        """Whether it may be specialised."""
+        return not self._is_restless
+
+    def as_python_constant(self) -> Number:
+        """The value in this call; a guard holds it from now on, sign of zero and NaN included."""
+        if self._is_restless:
+            unsettled(self.describe())
+        if isinstance(self.source, Computed):
+            self._decide(f"same({{0}}, {self.value!r})", "a computed number that has to be known")
+        else:
+            self._tx.guard(self.source, EqualTo(self.value))
+        return self.value
+
+    def _decide(self, template: str, reason: str) -> None:
+        self._tx.guards.add(Guard.relation(ShapeExpression(template, (self.source,)), Reason(reason, None)))
+
+    def truth(self, tx: TraceContext) -> bool:
+        """Decided by the value in this call; the decision is guarded."""
+        answer = bool(self.value)
+        self._decide(f"bool({{0}}) is {answer}", "a decision on a computed number")
+        return answer
+
+    # -- operators ---------------------------------------------------------------------------------
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A formula; None for operands that are no real numbers."""
+        return self._combine(tx, FUNCTIONS[symbol], other, swap=False)
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """The same, operands swapped."""
+        return self._combine(tx, FUNCTIONS[symbol], other, swap=True)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A bool with a formula: nothing is decided yet."""
+        return self._combine(tx, COMPARISONS[symbol], other, swap=False)
+
+    def _combine(
+        self, tx: TraceContext, function: Callable[..., object], other: Tracker, *, swap: bool
+    ) -> Tracker | None:
+        pair = (other, self) if swap else (self, other)
+        if isinstance(other, Computable) or (isinstance(other, Constant) and type(other.value) in _NUMBERS):
+            return computed(tx, function, *pair) or fold(tx, function, pair)
+        if not isinstance(other, Constant):
+            return None
+        is_value = isinstance(other.value, str | bytes | int | float | complex)
+        return fold(tx, function, pair) if is_value or is_converted(type(other.value)) else None
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """A formula."""
+        return computed(tx, _UNARY[symbol], self) or fold(tx, _UNARY[symbol], (self,))
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """Conversions stay formulas; other attributes are those of the value in this call."""
+        function = _CONVERSIONS.get(name)
+        if function is None:
+            return Constant(self.as_python_constant()).attribute(tx, name)
+        return ComputedConversion(self, function)
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """An object that Python makes in each call: what else it is cannot be told."""
+        if self is other:
+            return True
+        return other.realize().python_type is self.python_type and bool(self.unsupported("an identity test"))
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """A dict or set needs the value."""
+        return Constant(self.as_python_constant()).hash_key(tx)
+
+    # -- in a graph --------------------------------------------------------------------------------
+    def graph_node(self, tx: TraceContext) -> NodeOrNumber:
+        """An input of the graph, or a node that computes it from symbolic ints; the value where neither can be."""
+        return self.output_node()
+
+    def output_node(self) -> NodeOrNumber:
+        """The same."""
+        tx, value = self._tx, self.value
+        if self.recipe is not None:
+            function, operands = self.recipe
+            return tx.graph.call(
+                "call_function", function, [graph_argument(tx, operand) for operand in operands]
+            )
+        if type(value) is float and _fits_graph(tx, value):
+            # torch's symbolic floats are finite, and a decision on one cannot see the sign of zero
+            self._decide("isfinite({0})", "a number of the graph is finite")
+            return tx.graph.number_input(self.source, value)
+        if type(value) is int and abs(value) < 2**62:
+            return tx.graph.number_input(self.source, value)
+        return self.as_python_constant()
+
+    def describe(self) -> str:
+        """The formula."""
+        return f"{self.python_type.__name__} {self.source.text()}"
+
+
+def computed(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
+    """`function(*operands)` as a formula; None where an operand is known to the running graph only.
+
+    What Python raises for the values at hand is raised, and what is no number, or grows too large, is specialised.
+    """
+    of_ints = all(operand.python_type is not float for operand in operands)
+    if function in _EXPLOSIVE and of_ints and not isinstance(operands[1], Constant):
+        return fold(tx, function, operands)
+    numbers = [_number(operand) for operand in operands]
+    formulas = [_formula(operand) for operand in operands]
+    if any(formula is None for formula in formulas):
+        return None
+    size = 1 + sum(operand.size for operand in operands if isinstance(operand, Computable))
+    try:
+        value = function(*numbers)
+    except Exception:
+        return fold(tx, function, operands)
+    if type(value) not in _NUMBERS or size > _LARGE:
+        return fold(tx, function, operands)
+    assert isinstance(value, int | float)
+    name = getattr(function, "__name__", "number")
+    source = Computed(function, tuple(formula for formula in formulas if formula is not None), name)
+    if not _is_total(function, operands):
+        kind = type(value).__name__
+        guard = ShapeExpression(f"type({{0}}) is {kind}", (source,))
+        tx.guards.add(Guard.relation(guard, Reason(f"{name}() gives a number of type {kind}", None)))
+    return ComputedNumber(tx, value, source, size, _recipe(function, operands, value))
+
+
+def _fits_graph(tx: TraceContext, value: float) -> bool:
+    return tx.graph.takes_floats and not tx.graph.fixes_floats and math.isfinite(value) and value != 0.0
+
+
+def _number(operand: Tracker) -> object:
+    if isinstance(operand, Computable):
+        return operand.number if operand.formula is not None else None
+    return operand.value if isinstance(operand, Constant) else None
+
+
+def _formula(operand: Tracker) -> Source | Number | None:
+    if isinstance(operand, Computable):
+        return operand.formula
+    if isinstance(operand, Constant) and type(operand.value) in _NUMBERS:
+        assert isinstance(operand.value, int | float)
+        return operand.value
+    return None
+
+
+def _is_total(function: Callable[..., object], operands: tuple[Tracker, ...]) -> bool:
+    """Whether it gives a number of the same type for all values that the operands may have, without an exception."""
+    if function in _COMPARING:
+        return True
+    if not all(_is_tame(operand) for operand in operands):
+        return False
+    if function in _SAFE:
+        return any(operand.python_type is float for operand in operands)
+    divisor = operands[-1]
+    return function is operator.truediv and isinstance(divisor, Constant) and divisor.value != 0
+
+
+def _is_tame(operand: Tracker) -> bool:
+    """A float, a constant, or a size: no int that is too large for a float."""
+    if isinstance(operand, Constant) and isinstance(operand.value, int):
+        return abs(operand.value) < 2**63
+    return operand.python_type is float or isinstance(_formula(operand), TensorSize)
+
+
+def _recipe(function: Callable[..., object], operands: tuple[Tracker, ...], value: Number) -> Recipe | None:
+    """How a graph computes a float from symbolic ints and constants alone."""
+    in_graph = _IN_GRAPH.get(function)
+    if in_graph is None or type(value) is not float:
+        return None
+    for operand in operands:
+        if isinstance(operand, ComputedNumber) and operand.recipe is None:
+            return None
+    return in_graph, operands
+
+
+@final
+class ComputedConversion(Tracker):
+    """`number.__int__` and the like, bound."""
+
+    def __init__(self, number: ComputedNumber, function: Callable[..., object]) -> None:
+        self.number = number
+        self.function = function
+
+    @property
+    def python_type(self) -> type:
+        """A slot wrapper."""
+        return type((1).__int__)
+
+    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """The converted number."""
+        given = [argument.realize() for argument in args]
+        if kwargs or (given and self.function is not round):
+            return self.unsupported("a call with arguments")
+        if self.function is self.number.python_type:
+            return self.number
+        operands = (self.number, *given)
+        return computed(tx, self.function, *operands) or fold(tx, self.function, operands)
