@@ -21,7 +21,7 @@ from framesmith.frontend.leave import Exit, Ways
 from framesmith.frontend.lifetimes import is_abandoned
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import native_of
-from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.policy import Policy
 from framesmith.frontend.strictness import is_strict
 from framesmith.frontend.trampoline import Leave
@@ -168,8 +168,16 @@ def _traced(
     guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))
     guards.update(distinct_storages(graph, trace.wrapper, options.backend))
     guards.update(Guard.relation(claim, Reason("a relation of sizes", None)) for claim in shape_guards)
+    check_numbers(trace.recorder, guards)
     entry = assemble_entry(origin, trace.writer, graph, lines, guards)
     return Converted(entry, graph, reason, place, stack, time.perf_counter() - began)
+
+
+def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
+    """With `config.verify_entries`: fail where a number of an input is plain and has no guard."""
+    problems = recorder.unguarded_numbers(guards) if config.verify_entries else []
+    if problems:
+        raise AssertionError("\n".join(problems))
 
 
 def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: Stop | None) -> Trace:

@@ -23,6 +23,7 @@ class Config:
     raise_bugs: bool = False
     verify_code: bool = False
     verify_correctness: bool = False
+    verify_entries: bool = False
     disable: bool = False
 
     @contextmanager

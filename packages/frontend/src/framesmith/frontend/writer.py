@@ -12,6 +12,7 @@ from torch import fx
 from framesmith.frontend.generated import PREFIX
 from framesmith.guards import Source
 from framesmith.variables.core import Constant, Lazy, Tracker
+from framesmith.variables.core.constant import has_copies
 
 _UNFIT = re.compile(r"\W")
 
@@ -81,6 +82,8 @@ class EntryWriter:
         if known is not None:
             return known[1]
         if isinstance(tracker, Constant):
+            if tracker.source is not None and has_copies(tracker.value):
+                return self.load(tracker.source)  # the very object, not an equal one
             return tracker.reconstruct(self)
         if tracker.source is not None:
             text = self.load(tracker.source)
