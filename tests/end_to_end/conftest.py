@@ -1,4 +1,4 @@
-"""What holds for every end-to-end test: bugs of ours fail the test, emitted code is verified, no state is left over."""
+"""What holds for every end-to-end test: bugs of ours fail the test, emitted code and entries are verified, no state is left over."""
 
 import pytest
 import torch
@@ -11,6 +11,6 @@ def strict_framesmith():
     """Bugs are raised, emitted code is verified, and each test starts with nothing compiled."""
     torch.set_num_threads(1)
     frontend.reset()
-    with frontend.config.patch(raise_bugs=True, verify_code=True):
+    with frontend.config.patch(raise_bugs=True, verify_code=True, verify_entries=True):
         yield
     frontend.reset()
