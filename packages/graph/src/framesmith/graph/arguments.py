@@ -91,8 +91,10 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
 
 
 def _is_written_exactly(number: complex) -> bool:
-    """Whether the text of a complex number gives the number: `-0j` is `(-0-0j)`, and `nan`, `infj` are no literals."""
+    """Whether the text of a complex number gives the number: `-2j` is `(-0-2j)`, and `nan`, `infj` are no literals."""
     parts = (number.real, number.imag)
+    if number.real == 0.0 and number.imag < 0.0:
+        return False
     return all(math.isfinite(part) and (part != 0.0 or math.copysign(1.0, part) == 1.0) for part in parts)
 
 

@@ -148,8 +148,11 @@ class Recorder:
 
     @property
     def takes_floats(self) -> bool:
-        """Whether the backend can compile symbolic floats; if not, a float is to be guarded as a constant."""
-        return self.options.backend_name != "inductor"
+        """Whether the backend can compile symbolic floats; if not, a float is to be guarded as a constant.
+
+        AOTAutograd cannot: it converts them to float32 or asks for another trace with their values.
+        """
+        return self.options.backend == "eager" or not isinstance(self.options.backend, str)
 
     @property
     def graph(self) -> fx.Graph:

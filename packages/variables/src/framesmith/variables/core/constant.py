@@ -184,10 +184,10 @@ class Constant(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A literal where the text is exact, else a bound constant."""
-        if type(self.value) in (int, str, bytes, bool, type(None)):
-            return repr(self.value)
-        if type(self.value) is float and math.isfinite(self.value):
-            return repr(self.value)
+        is_finite = type(self.value) is float and math.isfinite(self.value)
+        if is_finite or type(self.value) in (int, str, bytes, bool, type(None)):
+            text = repr(self.value)
+            return f"({text})" if text.startswith("-") else text  # it may become the base of a power
         if type(self.value) is float and math.isnan(self.value):  # a container tells one NaN from another
             return f"{writer.constant(float, 'float')}('nan')"
         return writer.constant(self.value, type(self.value).__name__)
