@@ -104,10 +104,9 @@ def test_ints_change_without_a_new_graph(name):
         assert more == number + 1
 
 
-@pytest.mark.parametrize("name", ["eager", "aot_eager"])
-def test_floats_change_without_a_new_graph(name):
+def test_floats_change_without_a_new_graph():
     compiled = compiled_by(
-        name,
+        "eager",
         lambda recorder: [
             recorder.call(
                 "call_function",
@@ -117,6 +116,11 @@ def test_floats_change_without_a_new_graph(name):
         ],
     )
     assert torch.equal(call(compiled, x=VALUE, n=2.5)[0], VALUE * 2.5)
+
+
+@pytest.mark.parametrize("name", ["aot_eager", "inductor"])
+def test_a_backend_that_traces_again_takes_no_symbolic_floats(name):
+    assert not Recorder(GraphOptions(backend=name)).takes_floats
 
 
 def test_inductor_takes_no_symbolic_floats_and_says_so():
