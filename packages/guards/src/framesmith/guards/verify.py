@@ -11,7 +11,7 @@ from framesmith.guards.names import PREFIX
 from framesmith.guards.program import Program
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.roots import Local
+from framesmith.guards.sources.roots import Local, Pinned
 
 
 def verify_guards(guard_set: GuardSet, scope: Scope | None = None) -> list[str]:
@@ -91,6 +91,6 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
     problems = []
     for source, index in first.items():
         for base in source.ancestors():
-            if first.get(base, index) > index:
+            if not isinstance(base, Pinned) and first.get(base, index) > index:  # a constant is what it is
                 problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
     return problems
