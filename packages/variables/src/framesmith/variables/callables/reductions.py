@@ -58,6 +58,8 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
     if runs_python(iterable):
         return begin_gathered(tx, iterable, sum, total)
     items = [item.realize() for item in unpack(tx, iterable)]
+    if any(item.python_type is float for item in items):  # so are those that change from call to call
+        items = [Constant(item.as_python_constant()) if item.is_run_time_number else item for item in items]
     known = 0
     while known < len(items) and isinstance(items[known], Constant):
         known += 1
