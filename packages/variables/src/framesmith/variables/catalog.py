@@ -31,6 +31,7 @@ import framesmith.variables.builtin_types.unread_values
 import framesmith.variables.callables.attribute_functions
 import framesmith.variables.callables.builtin_functions
 import framesmith.variables.callables.builtin_methods
+import framesmith.variables.callables.compiled
 import framesmith.variables.callables.constructors
 import framesmith.variables.callables.deferred_text
 import framesmith.variables.callables.functions
@@ -87,6 +88,7 @@ import framesmith.variables.torch_values.bodies
 import framesmith.variables.torch_values.catalogue
 import framesmith.variables.torch_values.checkpointing
 import framesmith.variables.torch_values.class_attributes
+import framesmith.variables.torch_values.computed_numbers
 import framesmith.variables.torch_values.conditionals
 import framesmith.variables.torch_values.disabled
 import framesmith.variables.torch_values.folded
