@@ -1,6 +1,5 @@
 """The dispatcher is a plain function with the user's signature; entries are tried in order."""
 
-import gc
 import inspect
 import traceback
 import weakref
@@ -17,8 +16,8 @@ def user(a, b, /, c=3, *rest, key, **more):
     """Never runs."""
 
 
-def dispatcher_of(function: FunctionType, missed) -> Dispatcher:
-    return Dispatcher(Signature.of_function(function.__code__), globals(), missed, function.__closure__)
+def dispatcher_of(function: FunctionType) -> Dispatcher:
+    return Dispatcher(Signature.of_function(function.__code__), globals())
 
 
 def entry(value: int, result: object) -> Entry:
@@ -27,45 +26,48 @@ def entry(value: int, result: object) -> Entry:
 
 
 def test_the_signature_is_the_users() -> None:
-    made = dispatcher_of(user, lambda *values: values)
-    parameters = [(p.name, p.kind) for p in inspect.signature(made.function).parameters.values()]
+    made = dispatcher_of(user).make_function(lambda *values: values)
+    parameters = [(p.name, p.kind) for p in inspect.signature(made).parameters.values()]
     assert parameters == [(p.name, p.kind) for p in inspect.signature(user).parameters.values()]
 
 
 def test_a_miss_gets_the_locals_in_order() -> None:
-    made = dispatcher_of(user, lambda *values: values)
-    assert made.function(1, 2, 4, 5, key=6, z=7) == (1, 2, 4, 6, (5,), {"z": 7})
+    made = dispatcher_of(user).make_function(lambda *values: values)
+    assert made(1, 2, 4, 5, key=6, z=7) == (1, 2, 4, 6, (5,), {"z": 7})
 
 
 def test_the_first_entry_whose_guards_hold_is_called() -> None:
-    made = dispatcher_of(user, lambda *values: "missed")
+    made = dispatcher_of(user)
+    call = made.make_function(lambda *values: "missed")
     made.add(entry(1, "one"))
     made.add(entry(2, "two"))
-    results = [made.function(a, 0, 0, key=0) for a in (1, 2, 3)]
+    results = [call(a, 0, 0, key=0) for a in (1, 2, 3)]
     assert results == [("one", 1), ("two", 2), "missed"]
 
 
 def test_an_older_entry_that_serves_calls_is_tried_first() -> None:
-    made = dispatcher_of(user, lambda *values: "missed")
+    made = dispatcher_of(user)
+    call = made.make_function(lambda *values: "missed")
     made.add(entry(1, "one"))
     older = made._first.cell_contents
     made.add(entry(2, "two"))
     assert made._first.cell_contents is not older
-    results = [made.function(a, 0, 0, key=0) for a in (1, 1, 1, 1, 2, 1, 3)]
+    results = [call(a, 0, 0, key=0) for a in (1, 1, 1, 1, 2, 1, 3)]
     assert made._first.cell_contents is older
     assert results == [("one", 1)] * 4 + [("two", 2), ("one", 1), "missed"]
     made.clear()
-    assert made.function(1, 0, 0, key=0) == "missed"
+    assert call(1, 0, 0, key=0) == "missed"
 
 
 def test_an_exception_of_an_entry_is_no_miss() -> None:
     def fails(a: object) -> object:
         raise KeyError(a)
 
-    made = dispatcher_of(user, lambda *values: "missed")
+    made = dispatcher_of(user)
+    call = made.make_function(lambda *values: "missed")
     made.add(Entry(GuardSet([Guard(Local("a"), EqualTo(1))]), (Local("a"),), fails, ""))
     try:
-        made.function(1, 2, 3, key=3)
+        call(1, 2, 3, key=3)
     except KeyError as error:
         assert error.args == (1,)
         assert traceback.extract_tb(error.__traceback__)[1].name == "user"
@@ -77,15 +79,15 @@ def test_a_dispatcher_is_freed_with_what_its_entries_hold() -> None:
     class Held:
         pass
 
-    def build() -> weakref.ref:
-        held, outer = Held(), 5
-        made = dispatcher_of(lambda a: outer, lambda *values: made)
-        made.add(Entry(GuardSet(), (), lambda: (held, made), ""))
-        return weakref.ref(held)
-
-    alive = build()
-    gc.collect()
-    assert alive() is None
+    held, outer = Held(), 5
+    function = lambda a: outer  # noqa: E731
+    made = dispatcher_of(function)
+    made.add(Entry(GuardSet(), (), lambda: (held, made), ""))
+    call = made.make_function(lambda *values: made, function.__closure__)
+    alive = [weakref.ref(held), weakref.ref(call)]
+    made.clear()
+    del held, made, call
+    assert [one() for one in alive] == [None, None]
 
 
 def test_generated_functions_take_the_users_place() -> None:

@@ -83,14 +83,19 @@ def compile_object(model: object, options: CompileOptions) -> object:
     )
 
 
-def compile_function(function: FunctionType, options: CompileOptions) -> FunctionType:
-    """A function with the same signature and metadata that checks guards and runs graphs."""
+def compile_function(
+    function: FunctionType, options: CompileOptions, *, is_owned: bool = False
+) -> FunctionType:
+    """A function with the same signature and metadata that checks guards and runs graphs.
+
+    `is_owned`: its first argument will hold it, and is given to it as a weak reference.
+    """
     kind = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     if function.__code__.co_flags & kind or getattr(function, "_torchdynamo_disable", False):
         return function
     original = original_of(function)
     session = Session(original, options)
-    compiled = session.root.dispatcher.function
+    compiled = session.make_function(is_owned=is_owned)
     functools.update_wrapper(compiled, original)
     compiled.__defaults__ = original.__defaults__
     compiled.__kwdefaults__ = original.__kwdefaults__
@@ -102,8 +107,8 @@ def compile_function(function: FunctionType, options: CompileOptions) -> Functio
 
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
     """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are."""
-    compiled = compile_function(fresh(call_implementation(type(module))), options)
-    module._compiled_call_impl = MethodType(compiled, module)
+    compiled = compile_function(fresh(call_implementation(type(module))), options, is_owned=True)
+    module._compiled_call_impl = MethodType(compiled, weakref.ref(module))  # no ring: it dies when it is dropped
     return module
 
 

@@ -83,10 +83,12 @@ class Trace:
     writer: EntryWriter
 
     def release(self) -> None:
-        """Let go of the user's values at once: the parts refer to each other, so they would wait for the collector."""
+        """Let go of the user's values and take the parts from each other: nothing is to wait for the collector."""
         self.machine.release()
+        self.translator.release()
         self.wrapper.release()
         self.tx.mutations.release()
+        self.recorder.release()
 
 
 OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], None]

@@ -7,7 +7,7 @@ each of which is atomic. Entries are immutable. The newest one is tried first, u
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
@@ -55,6 +55,7 @@ class Signature:
     names: tuple[str, ...]
     text: str
     freevars: tuple[str, ...] = ()
+    is_owned: bool = False
 
     @staticmethod
     def of_function(code: CodeType) -> "Signature":
@@ -78,6 +79,11 @@ class Signature:
             parts.append(f"**{rest[0]}")
         return Signature(code, tuple(used), ", ".join(parts), code.co_freevars)
 
+    def owned(self) -> "Signature":
+        """The same, for a function that its own first argument holds: it gets a weak reference to that argument."""
+        text = self.text.replace(self.names[0], OWNER, 1)
+        return replace(self, text=text, is_owned=True)
+
     @staticmethod
     def of_names(code: CodeType, names: Sequence[str]) -> "Signature":
         """Plain positional parameters, for a continuation of `code`."""
@@ -92,6 +98,7 @@ class Absent:
 
 ABSENT = Absent()
 _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "others", "promote", "miss"))
+OWNER = f"{PREFIX}owner"
 _PATIENCE = 4  # calls that an entry serves before it is tried first
 
 
@@ -106,11 +113,12 @@ def _no_attempt(*values: object) -> Absent:
 
 @final
 class Dispatcher:
-    """Holds the entries of one function or continuation, and the function that tries them.
+    """Holds the entries of one function or continuation; makes the function that tries them.
 
     An entry is tried by a generated function of its own: guards inlined, then a direct call of the entry.
     Attempts are reached through closure cells behind the user's own ones: what a code object holds in its
     constants is invisible to the garbage collector, so a compiled function would never be freed.
+    The function holds the dispatcher, which does not hold the function: what the user drops dies at once.
     With `follows` (the function that the user calls) what an entry leaves to is run, outside the entry's frame.
     """
 
@@ -118,8 +126,6 @@ class Dispatcher:
         self,
         signature: Signature,
         namespace: dict[str, object],
-        miss: Miss,
-        closure: tuple[CellType, ...] | None = None,
         *,
         follows: bool = False,
     ) -> None:
@@ -131,11 +137,14 @@ class Dispatcher:
         self._first, self._others = CellType(_no_attempt), CellType(())
         self._attempts: tuple[Attempt, ...] = ()
         self._served: dict[Attempt, int] = {}
+
+    def make_function(self, miss: Miss, closure: tuple[CellType, ...] | None = None) -> FunctionType:
+        """The function that tries the entries, then `miss`; the caller keeps it."""
         held = (CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss))
         cells = dict(zip(_CELLS, held, strict=True))
-        cells.update(zip(signature.freevars, closure or (), strict=True))
+        cells.update(zip(self.signature.freevars, closure or (), strict=True))
         code = self._code()
-        self.function = FunctionType(code, namespace, closure=tuple(cells[name] for name in code.co_freevars))
+        return FunctionType(code, self._namespace, closure=tuple(cells[name] for name in code.co_freevars))
 
     def add(self, entry: Entry) -> None:
         """Add an entry, which is tried before the older ones: what was true of a first call often never is again.
@@ -198,6 +207,7 @@ class Dispatcher:
         given = ", ".join(self.signature.names)
         result, attempt = f"{PREFIX}result", f"{PREFIX}attempt"
         lines = [
+            *([f"{self.signature.names[0]} = {OWNER}()"] if self.signature.is_owned else ()),
             f"{result} = {first}({given})",
             f"if {result} is not {absent}: return {result}",
             f"for {attempt} in {others}:",

@@ -58,11 +58,6 @@ def is_finalised(value: object) -> bool:
     return hasattr(type(value), "__del__")
 
 
-def may_be_finalised(value: object) -> bool:
-    """Whether dropping an existing object may ever run code of the user."""
-    return isinstance(value, (GeneratorType, *_CHAINS)) or hasattr(type(value), "__del__")
-
-
 def inside(iterator: object) -> list[object]:
     """What an iterator over iterators holds, also in its tuple of them."""
     held = gc.get_referents(iterator)
@@ -89,9 +84,11 @@ def is_kept(value: Tracker) -> bool:
 
 
 def holds_finalised(value: object) -> bool:
-    """Whether an existing container or object leads to something that is finalised; nobody looks far."""
+    """Whether an existing container or object leads to something that is finalised. Where that is far to look, it may."""
     todo, seen = [value], {id(value)}
-    while todo and len(seen) < _FAR:
+    while todo:
+        if len(seen) > _FAR:
+            return True
         holder = todo.pop()
         if isinstance(holder, _NO_HOLDERS):
             continue

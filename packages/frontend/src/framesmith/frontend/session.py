@@ -1,14 +1,15 @@
 """What belongs to one compiled function: its dispatchers, continuations, policies and history.
 
-Everything here hangs on the compiled function and dies with it.
+Everything here hangs on the compiled function and dies with it, at once: the function owns the session and its own
+dispatcher, the session owns the continuations, and nothing refers back but weakly. Continuations may refer to each other
+and to themselves (a loop): the session takes these rings apart when it dies.
 """
 
-import gc
 import inspect
-import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Final, final
@@ -26,7 +27,6 @@ from framesmith.frontend.errors import (
 )
 from framesmith.frontend.frame_hooks import without_frame_hook
 from framesmith.frontend.leave import leaving
-from framesmith.frontend.lifetimes import may_be_finalised
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, config
@@ -57,9 +57,21 @@ class Session:
         self.history = events.History()
         self.lock = threading.RLock()
         self._known: dict[tuple[CodeType, ...], Known] = {}
-        self.root = Place(self, RootOrigin(self, function), Signature.of_function(function.__code__))
-        self._continuations: dict[tuple[Point, tuple[int, ...]], Place] = {}
+        self._root: weakref.ReferenceType[Place] | None = None
+        self._continuations: dict[tuple[Point, tuple[int, ...]], tuple[Place, FunctionType]] = {}
         self._natives: dict[tuple[Point, tuple[int, ...]], NativeContinuation] = {}
+
+    def make_function(self, *, is_owned: bool = False) -> FunctionType:
+        """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
+        signature = Signature.of_function(self.function.__code__)
+        origin = RootOrigin(self.function)
+        root = Place(self, origin, signature.owned() if is_owned else signature)
+        self._root = weakref.ref(root)
+        return root.dispatcher.make_function(root.missed, origin.closure)
+
+    def __del__(self) -> None:
+        for place, _ in self.__dict__.get("_continuations", {}).values():
+            place.dispatcher.clear()  # no call is running: it would hold the compiled function, and with it this session
 
     def policy(self, origin: "RootOrigin | PointOrigin") -> Policy:
         """What is symbolic at a place, and what is not looked at. Continuations of the same frames share what they know."""
@@ -68,16 +80,16 @@ class Session:
         known = self._known.setdefault(origin.codes, Known())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
-    def continuation(self, point: Point, namespaces: list[dict[str, object]]) -> "Place":
-        """The continuation at a point, made once."""
+    def continuation(self, point: Point, namespaces: list[dict[str, object]]) -> FunctionType:
+        """The function that goes on at a point, made once."""
         key = (point, tuple(map(id, namespaces)))
         with self.lock:
             found = self._continuations.get(key)
             if found is None:
                 origin = PointOrigin(self, point, namespaces)
-                found = Place(self, origin, Signature.of_names(origin.code, point.names))
-                self._continuations[key] = found
-            return found
+                place = Place(self, origin, Signature.of_names(origin.code, point.names))
+                found = self._continuations[key] = (place, place.dispatcher.make_function(place.missed))
+            return found[1]
 
     def native(self, point: Point, namespaces: list[dict[str, object]]) -> NativeContinuation:
         """The native form of a continuation, made once."""
@@ -91,7 +103,7 @@ class Session:
         self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
     ) -> str:
         """What an entry returns that goes on at a continuation."""
-        function = writer.constant(self.continuation(point, namespaces).dispatcher.function, "continuation")
+        function = writer.constant(self.continuation(point, namespaces), "continuation")
         return leaving(writer, function, values)
 
     def go_natively(
@@ -103,7 +115,9 @@ class Session:
 
     def places(self) -> "list[Place]":
         """The root and all continuations."""
-        return [self.root, *self._continuations.values()]
+        root = None if self._root is None else self._root()
+        own = [] if root is None else [root]
+        return [*own, *(place for place, _ in self._continuations.values())]
 
     def reset(self) -> None:
         """Forget every entry and continuation."""
@@ -154,6 +168,13 @@ class Session:
             events.log("graph_breaks", "%s:%d in %s: %s\n%s", file, line, function, reason, stack)
 
 
+def alive(reference: "weakref.ReferenceType[Session]") -> Session:
+    """The session of a continuation that runs."""
+    session = reference()
+    assert session is not None, "a continuation runs although the compiled function is gone"
+    return session
+
+
 def report_entry(record: events.EntryRecord) -> None:
     """Log what the topics ask for about a new entry."""
     if record.graph is not None and events.is_logged("graph"):
@@ -169,13 +190,18 @@ class Place:
     """A function or continuation with its dispatcher: where entries are looked up, and made when none fits."""
 
     def __init__(self, session: Session, origin: "RootOrigin | PointOrigin", signature: Signature) -> None:
-        self.session = session
+        self._is_root = isinstance(origin, RootOrigin)
+        self._session = weakref.ref(session)
+        self._owned = session if self._is_root else None
         self.origin = origin
         self.policy = session.policy(origin)
-        closure = origin.closure
-        self._is_root = isinstance(origin, RootOrigin)
-        self.dispatcher = Dispatcher(signature, origin.namespace, self.missed, closure, follows=self._is_root)
+        self.dispatcher = Dispatcher(signature, origin.namespace, follows=self._is_root)
         self._exhausted: Entry | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session: a call of the compiled function is running, which owns it."""
+        return alive(self._session)
 
     def reset(self) -> None:
         """Forget the entries."""
@@ -208,11 +234,7 @@ class Place:
             raise RecompileError(
                 f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}"
             )
-        precious = [value for value in values if may_be_finalised(value)]
-        before = list(map(sys.getrefcount, precious))
         converted = self._convert(values)
-        if any(now > then for now, then in zip(map(sys.getrefcount, precious), before, strict=True)):
-            gc.collect()  # rings of objects that the trace left behind keep them alive
         self.session.record(converted, self)
         self.dispatcher.add(converted.entry)
         return converted.entry
@@ -274,8 +296,7 @@ def native_entry(origin: Origin, writer: EntryWriter) -> Entry:
 class RootOrigin:
     """A function from its first instruction."""
 
-    def __init__(self, session: Session, function: FunctionType) -> None:
-        self._session = session
+    def __init__(self, function: FunctionType) -> None:
         self.function = function
         self.code: CodeType = function.__code__
         self.namespace: dict[str, object] = function.__globals__
@@ -320,12 +341,11 @@ class PointOrigin:
     """A continuation: frames in mid-course."""
 
     def __init__(self, session: Session, point: Point, namespaces: list[dict[str, object]]) -> None:
-        self._session = session
+        self._session = weakref.ref(session)
         self._point = point
         self._namespaces = namespaces
         self.code: CodeType = point.frames[0].code
         self.namespace: dict[str, object] = namespaces[0]
-        self.closure: tuple[CellType, ...] | None = None
         self.codes = tuple(frame.code for frame in point.frames)
         self.is_in_loop = point.is_in_loop
 
@@ -336,4 +356,4 @@ class PointOrigin:
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """Go on natively from here."""
         values = [writer.load(Local(name)) for name in self._point.names]
-        return [f"return {self._session.go_natively(writer, self._point, self._namespaces, values)}"]
+        return [f"return {alive(self._session).go_natively(writer, self._point, self._namespaces, values)}"]

@@ -84,8 +84,14 @@ class Restart(Exception):
 
 
 def forgetful(error: Ours) -> Ours:
-    """An exception of ours without its traceback, whose frames hold the trace and the user's values."""
-    error.__traceback__ = error.__context__ = error.__cause__ = None
+    """An exception of ours without its traceback, whose frames hold the trace and the user's values, and those it came
+    with: the frames hold the exceptions in turn."""
+    todo: list[BaseException | None] = [error]
+    while todo:
+        one = todo.pop()
+        if one is not None:
+            todo += (one.__context__, one.__cause__)
+            one.__traceback__ = one.__context__ = one.__cause__ = None
     return error
 
 
@@ -110,6 +116,11 @@ class Translator:
         """Make the machine over the context that holds this translator as its inliner."""
         self._machine = Machine(tx, self.run_frame)
         return self._machine
+
+    def release(self) -> None:
+        """The trace has ended: the machine is no more needed."""
+        self._machine = None
+        self.last_error = None
 
     # -- nested runs: asked for by trackers --------------------------------------------------------
     def inline(self, pending: PendingCall) -> Tracker:

@@ -8,17 +8,23 @@ import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, Final
 
 import torch
 from torch import fx
-from torch._functorch.aot_autograd import aot_module_simplified
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 
 _GROUP = "torch_dynamo_backends"
+_LOADED_LATER: Final = {
+    "aot_eager": "torch._functorch.aot_autograd",
+    "partitions": "torch._functorch.partitioners",
+    "inductor": "torch._inductor.compile_fx",
+    "inductor settings": "torch._inductor",
+}
+"""What is loaded when it is first used: it takes seconds, and torch's whole compiler; most programs never get here."""
 _REGISTERED: dict[str, Backend] = {}
 
 
@@ -106,14 +112,13 @@ def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object
 def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
     """Forward and backward graph made by AOTAutograd, run operation by operation."""
     _refuse_settings("aot_eager", settings)
-    compiled: BackendCall = aot_module_simplified(
+    partition = _loaded("partitions").min_cut_rematerialization_partition
+    compiled: BackendCall = _loaded("aot_eager").aot_module_simplified(
         module,
         examples,
-        fw_compiler=cast(
-            Any, _run_boxed
-        ),  # torch states the protocol with types of its own that only it can name
-        bw_compiler=cast(Any, _run_boxed),
-        partition_fn=functools.partial(min_cut_rematerialization_partition, compiler="inductor"),
+        fw_compiler=_run_boxed,
+        bw_compiler=_run_boxed,
+        partition_fn=functools.partial(partition, compiler="inductor"),
         keep_inference_input_mutations=True,
     )
     return compiled
@@ -135,15 +140,17 @@ def inductor(
     options: Mapping[str, object] | None = None,
 ) -> BackendCall:
     """torch's own compiler; `mode` and `options` as `torch.compile` documents them."""
-    # loaded on first use: it takes seconds, and most programs that import us never get here
-    compiler: Any = importlib.import_module("torch._inductor.compile_fx")
-    package: Any = importlib.import_module("torch._inductor")
+    compiler, package = _loaded("inductor"), _loaded("inductor settings")
     patches: dict[str, object] = {}
     if mode is not None:
         patches.update(package.list_mode_options(mode))
     patches.update(_option_patches(package.config.get_config_copy(), options or {}))
     compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches or None)
     return compiled
+
+
+def _loaded(name: str) -> ModuleType:
+    return importlib.import_module(_LOADED_LATER[name])
 
 
 def _option_patches(known: Mapping[str, object], options: Mapping[str, object]) -> dict[str, object]:

@@ -469,6 +469,10 @@ class Recorder:
             mutated=self._mutated_inputs(used),
         )
 
+    def release(self) -> None:
+        """Hold nothing any more, neither the caller's objects nor the parts that refer back: the trace has ended."""
+        vars(self).clear()
+
     def shape_guards(self) -> list[ShapeExpression]:
         """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
         claims = (guard.claim for guard in self.explained_shape_guards())

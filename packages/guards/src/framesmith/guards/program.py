@@ -123,14 +123,6 @@ def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
     """The guards before and after the tensor check."""
     tensors = {source for source, _ in guard_set.tensors}
     rests: dict[Source, bool] = {}
-
-    def rests_on_tensor(source: Source) -> bool:
-        known = rests.get(source)
-        if known is None:
-            base = source.base
-            known = rests[source] = base is not None and (base in tensors or rests_on_tensor(base))
-        return known
-
     early: list[Guard] = []
     late: list[Guard] = []
     for guard in guard_set:
@@ -141,8 +133,18 @@ def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
                 late.append(guard)
         else:
             assert guard.source is not None
-            (late if rests_on_tensor(guard.source) else early).append(guard)
+            (late if _rests_on(guard.source, tensors, rests) else early).append(guard)
     return early, late
+
+
+def _rests_on(source: Source, tensors: set[Source], known: dict[Source, bool]) -> bool:
+    """Whether the path to a source leads through a tensor."""
+    found = known.get(source)
+    if found is None:
+        base = source.base
+        found = base is not None and (base in tensors or _rests_on(base, tensors, known))
+        known[source] = found
+    return found
 
 
 def _add_ambient(guard: Guard, guard_set: GuardSet, writer: Writer) -> None:

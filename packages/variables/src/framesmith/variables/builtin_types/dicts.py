@@ -4,6 +4,7 @@ An existing dict is read key by key: a look-up by a constant key is guarded by t
 for all keys (iteration, comparison, a key that is no constant) guards the keys and their order: `complete`.
 """
 
+import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import final
@@ -49,7 +50,7 @@ class DictTracker(Tracker):
         self.kind = kind
         self.value = value
         self.factory = factory
-        self.owner: Tracker | None = None
+        self._owner: weakref.ReferenceType[Tracker] | None = None
         self.state = Entries()
         self.dropped: dict[Hashable, Tracker] = {}
         self.blind: list[tuple[Tracker, Tracker]] = []
@@ -63,6 +64,18 @@ class DictTracker(Tracker):
     def python_type(self) -> type:
         """`dict` or the derived type."""
         return self.kind
+
+    @property
+    def owner(self) -> Tracker | None:
+        """The instance of a derived class whose content this is: held weakly, since it holds this."""
+        if self._owner is None:
+            return None
+        owner = self._owner()
+        return self.unsupported("the content of an object that is gone") if owner is None else owner
+
+    @owner.setter
+    def owner(self, owner: Tracker) -> None:
+        self._owner = weakref.ref(owner)
 
     @property
     def entries(self) -> dict[Hashable, Entry]:

@@ -12,7 +12,7 @@ from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_SUBCLASS
 from framesmith.graph.options import is_fixed
 from framesmith.guards import Source
-from framesmith.guards.kinds import Identical, TensorIs
+from framesmith.guards.kinds import TensorIs, WeaklyIdentical
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.graph_values import GraphValue
@@ -105,5 +105,5 @@ class GeneratorTracker(GraphValue):
 def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """By identity: a fake operation may read the generator's device."""
     assert isinstance(value, torch.Generator)
-    tx.guard(source, Identical(value))
+    tx.guard(source, WeaklyIdentical.capture(value))
     return GeneratorTracker(tx.graph, value, source)

@@ -32,7 +32,8 @@ class Wrapper:
         self._context = tx
 
     def release(self) -> None:
-        """Forget the user's objects: the trace has ended."""
+        """Forget the user's objects and the context: the trace has ended."""
+        self._context = None
         self._by_source.clear()
         self._by_identity.clear()
 
