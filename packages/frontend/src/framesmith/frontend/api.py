@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
@@ -108,7 +109,9 @@ def compile_function(
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
     """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are."""
     compiled = compile_function(fresh(call_implementation(type(module))), options, is_owned=True)
-    module._compiled_call_impl = MethodType(compiled, weakref.ref(module))  # no ring: it dies when it is dropped
+    module._compiled_call_impl = MethodType(
+        compiled, weakref.ref(module)
+    )  # no ring: it dies when it is dropped
     return module
 
 
@@ -160,6 +163,15 @@ def session_of(model: object) -> Session | None:
     if isinstance(model, functools.partial):
         return session_of(model.func)
     return getattr(model, "__dict__", {}).get(SESSION_ATTRIBUTE)
+
+
+def _renew_locks() -> None:
+    """In a forked child."""
+    for session in list(_sessions):
+        session.renew_locks()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 def reset() -> None:

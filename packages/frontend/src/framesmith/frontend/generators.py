@@ -92,7 +92,10 @@ class SymbolicGenerator:
         machine, frame = self._machine, self.frame
         raised = None if exception is None else ObservedException(exception)
         if not self._started and raised is not None:
-            raise raised
+            try:
+                raise raised
+            finally:
+                del raised  # it holds this frame
         self.begin()
         if raised is None:
             frame.push(value)

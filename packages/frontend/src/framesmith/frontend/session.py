@@ -113,6 +113,13 @@ class Session:
         native = writer.constant(self.native(point, namespaces), "natively")
         return leaving(writer, native, [f"[{', '.join(values)}]"])
 
+    def renew_locks(self) -> None:
+        """In a forked child: the threads that held the locks are not there. Entries and tables change in single steps,
+        so what such a thread had begun is not there either."""
+        self.lock = threading.RLock()
+        for place in self.places():
+            place.dispatcher.lock = threading.RLock()
+
     def places(self) -> "list[Place]":
         """The root and all continuations."""
         root = None if self._root is None else self._root()

@@ -176,7 +176,10 @@ class Translator:
         caught, dropped = self._unwind(forgetful(error))
         drop(self.machine, dropped)
         if not caught:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # it holds this frame
 
     def _unwind(self, error: ObservedException) -> tuple[bool, list[Tracker]]:
         """Go to the handler of the innermost frame that has one, up to a barrier: whether there is one, and what

@@ -4,12 +4,15 @@ Before: nodes, some unused, and the nodes to return. After: `CompiledSubgraph`, 
 its `inputs` in order and returns a tuple.
 """
 
+import linecache
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast, final
 
 import torch
 from torch import fx
+from torch.fx.graph_module import _loader
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
@@ -52,18 +55,34 @@ def close(graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient) -> tupl
 
 def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> fx.GraphModule:
     """The GraphModule, with the assertions that tracing owes about numbers known at run time only."""
+    asserts = bool(world.env.deferred_runtime_asserts)
+    if not asserts:
+        drop_unused_inputs(graph)
     module = fx.GraphModule(root, graph, class_name="FramesmithGraph")
-    if world.env.deferred_runtime_asserts:
+    if asserts:
         insert_deferred_runtime_asserts(module, world.env, "framesmith")
         for node in module.graph.nodes:
             if EXAMPLE not in node.meta:
                 node.meta[EXAMPLE] = None
                 node.meta[IMPURE] = True
-    drop_unused_inputs(module.graph)
+        drop_unused_inputs(module.graph)
+        forget_source(source_name(module))
+        module.recompile()
+    weakref.finalize(module, forget_source, source_name(module)).atexit = False
     problems = verify(module.graph)
     assert not problems, "\n".join(problems)
-    module.recompile()
     return module
+
+
+def source_name(module: fx.GraphModule) -> str:
+    """The name under which fx keeps the text of a module for tracebacks."""
+    return module.forward.__code__.co_filename
+
+
+def forget_source(name: str) -> None:
+    """fx keeps the text of every module for the life of the process; it is needed as long as the module lives."""
+    _loader.eval_cache.pop(name, None)
+    linecache.cache.pop(name, None)
 
 
 def returns_tuple(

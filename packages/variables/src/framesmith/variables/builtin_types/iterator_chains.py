@@ -20,7 +20,10 @@ ONE = Constant(1)
 def check_end(error: ObservedException) -> None:
     """StopIteration out of a function that an iterator calls is the iterator's end."""
     if not issubclass(error.exception.python_type, StopIteration):
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # it holds this frame
 
 
 def is_none(value: Tracker | None) -> bool:
