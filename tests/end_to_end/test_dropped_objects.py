@@ -2,11 +2,8 @@
 
 import gc
 import linecache
-import os
 import subprocess
 import sys
-import threading
-import time
 
 import pytest
 import torch
@@ -55,60 +52,6 @@ def test_texts_of_graphs_are_forgotten_with_them():
         cycle()
     gc.collect()
     assert len(linecache.cache) <= before + 2
-
-
-def test_objects_do_not_accumulate():
-    counts = []
-    for _ in range(3):
-        for _ in range(20):
-            cycle()
-        gc.collect()
-        counts.append(len(gc.get_objects()))
-    assert counts[2] - counts[1] <= 20, counts
-
-
-def test_a_child_forked_while_threads_compile_calls_and_compiles():
-    shared = compile(lambda x, n: x * 2 + len(n))
-    shared(X, "")
-    stop = threading.Event()
-
-    def work():
-        while not stop.is_set():
-            for n in range(4):
-                shared(X, "a" * n)
-            cycle()
-            frontend.reset()
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
-        codes = [forked(shared) for _ in range(20)]
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join(60)
-    assert codes == [0] * 20
-
-
-def forked(shared):
-    """Exit status of a child that calls a compiled function and compiles another one; -1: it hung."""
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            good = torch.equal(shared(X, "abc"), X * 2 + 3)
-            code = 0 if good and torch.equal(compile(lambda x: x + 2)(X), X + 2) else 2
-        finally:
-            os._exit(code)
-    for _ in range(600):
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.05)
-    os.kill(child, 9)
-    os.waitpid(child, 0)
-    return -1
 
 
 def test_importing_loads_no_compiler_and_no_command_line():
