@@ -37,7 +37,7 @@ class Report:
         def run(*args: Any) -> Any:
             self.runs += 1
             self.operators += size
-            return module(*args)
+            return module.forward(*args)  # hooks of all modules are not for the graph's own
 
         return run
 

@@ -7,13 +7,14 @@ import torch
 
 from framesmith.graph import CompiledSubgraph
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.kinds import DistinctObjects, DistinctStorages, SameStorage
+from framesmith.guards.kinds import DistinctObjects, DistinctStorages, SameStorage, TensorProperty
 from framesmith.guards.kinds.aliasing import storage_of
 from framesmith.variables.core import MutationLog
 from framesmith.variables.wrapping.wrap import Wrapper
 
 _CHANGED = Reason("one of them is changed", None)
 _WRITTEN = Reason("the graph writes to one of them", None)
+_NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 
 def distinct_objects(mutations: MutationLog, wrapper: Wrapper) -> list[Guard]:
@@ -38,7 +39,9 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     if not graph.mutated or backend == "eager":
         return []
     values = {
-        tracker.source: value for value, tracker in wrapper.wrapped() if isinstance(value, torch.Tensor)
+        tracker.source: value
+        for value, tracker in wrapper.wrapped()
+        if issubclass(type(value), torch.Tensor) and isinstance(value, torch.Tensor)
     }
     groups: dict[int, list[Source]] = {}
     for source in graph.inputs:
@@ -54,3 +57,18 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
         leaders = tuple(group[0] for group in groups.values())
         guards.append(Guard.relation(DistinctStorages(leaders), _WRITTEN))
     return guards
+
+
+def leaf_states(graph: CompiledSubgraph, wrapper: Wrapper) -> list[Guard]:
+    """What the graph writes to and has a history is no leaf: autograd refuses to write to one that requires grad."""
+    if not graph.mutated:
+        return []
+    written = set(graph.mutated)
+    return [
+        Guard(tracker.source, TensorProperty("is_leaf", False), _NO_LEAF)
+        for value, tracker in wrapper.wrapped()
+        if tracker.source in written
+        and isinstance(value, torch.Tensor)
+        and value.requires_grad
+        and not value.is_leaf
+    ]

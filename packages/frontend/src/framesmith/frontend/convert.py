@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Protocol, TypeAlias, final
 
-from framesmith.frontend.aliasing import distinct_objects, distinct_storages
+from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dispatch import Entry
+from framesmith.frontend.fact_check import check_facts, new_log
 from framesmith.frontend.generated import PREFIX, Identity, generated_function
 from framesmith.frontend.leave import Exit, Ways
 from framesmith.frontend.lifetimes import is_abandoned
@@ -169,9 +170,11 @@ def _traced(
     guards.update(trace.tx.guards)
     guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))
     guards.update(distinct_storages(graph, trace.wrapper, options.backend))
+    guards.update(leaf_states(graph, trace.wrapper))
     guards.update(Guard.relation(claim, Reason("a relation of sizes", None)) for claim in shape_guards)
     check_numbers(trace.recorder, guards)
     entry = assemble_entry(origin, trace.writer, graph, lines, guards)
+    check_facts(trace.tx.facts, entry)
     return Converted(entry, graph, reason, place, stack, time.perf_counter() - began)
 
 
@@ -187,7 +190,8 @@ def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: Stop 
     wrapper = Wrapper()
     translator = Translator(stop)
     recorder = Recorder(options.for_graph(policy))
-    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, translator.inline)
+    facts = new_log(translator) if config.verify_code else None
+    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, translator.inline, facts=facts)
     wrapper.attach(tx)
     machine = translator.attach(tx)
     return Trace(tx, machine, translator, recorder, wrapper, EntryWriter(code.co_firstlineno))

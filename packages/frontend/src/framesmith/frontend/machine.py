@@ -266,7 +266,7 @@ class Machine:
 
     def load_cell(self, name: str) -> Tracker:
         """The contents of a cell; NameError or UnboundLocalError when it is empty."""
-        contents = self.frame.cells[name].contents
+        contents = self.frame.cells[name].read(self.tx)
         if contents is None:
             if name in self.frame.code.co_freevars:
                 raise_observed(

@@ -58,9 +58,9 @@ def same_constant(left: object, right: object) -> bool:
     compare = _COMPARERS.get(kind)
     if compare is not None:
         return compare(left, right)
-    if isinstance(left, Comparable):
+    if issubclass(kind, Comparable):
         return left == right
-    if isinstance(left, tuple):  # a named tuple, torch.Size
+    if issubclass(kind, tuple):  # a named tuple, torch.Size
         return _same_items(left, right)
     return False
 

@@ -22,9 +22,11 @@ from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable, static_lookup
 from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import HasKey, KeysAre, LengthIs
 from framesmith.guards.kinds.functions import CodeIs
 from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone
+from framesmith.guards.kinds.presence import Present
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.scope import Scope
@@ -35,7 +37,7 @@ from framesmith.guards.sources.roots import Builtin, Pinned
 from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem
 from framesmith.guards.torch_adapter import dict_version
 
-_ABOUT_THE_OBJECT = (Identical, NotIdentical, IsNone, NotNone)
+_ABOUT_THE_OBJECT = (Identical, NotIdentical, IsNone, NotNone, Present)
 _SCALARS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
 # What an object of the type gives under the name for as long as it lives.
 _FIXED: Final = {
@@ -51,14 +53,15 @@ NOWHERE: Final = Scope({}, {})
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
-    equality, or by identity where equality would run user code."""
+    equality, or by identity where equality would run user code. `expression` is the text of one reading."""
 
     view: Callable[..., object]
     read: Callable[..., object]
     by_identity: bool = False
+    expression: str = "{read}({view})"
 
 
-CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of)
+CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of, expression="{view}.value")
 NAMESPACE: Final = Kind(lambda names: names, dict_version)
 CODE: Final = Kind(lambda function: function, attrgetter("__code__"))
 DEFAULTS: Final = Kind(lambda function: function, attrgetter("__defaults__"), by_identity=True)
@@ -83,7 +86,7 @@ def grounds(guard: Guard) -> tuple[Ground, ...] | None:
         return None if left is None or right is None else left + right
     if isinstance(claim, Relation):
         return None
-    if isinstance(claim, ClassAttribute):
+    if isinstance(claim, ClassAttribute | ClassStructure):
         return _pinned_class(guard.source)
     if isinstance(claim, HasKey | KeysAre | LengthIs):
         return _container(guard.source)
@@ -95,7 +98,7 @@ def grounds(guard: Guard) -> tuple[Ground, ...] | None:
 
 
 def _lasting(claim: Claim) -> bool:
-    """Whether the claim stays true of an object once it was: of its identity, or of what cannot change."""
+    """Whether the claim stays true of an object once it was: of its identity, of what cannot change, or of nothing else."""
     if isinstance(claim, EqualTo):
         return claim.is_about_identity or type(claim.value) in _SCALARS
     if isinstance(

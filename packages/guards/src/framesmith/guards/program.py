@@ -21,6 +21,7 @@ from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
 from framesmith.guards.kinds.ambient import GlobalState
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.containers import HasKey
+from framesmith.guards.kinds.presence import Present
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
@@ -69,7 +70,8 @@ def compile_guards(
     for guard in _ambient(guard_set):
         _add_ambient(guard, guard_set, writer)
     early, late = _phases(guard_set)
-    done = _add_standing([*early, *late], writer) | _implied(guard_set, preload)
+    implied = _implied(guard_set, preload) | _read_anyway(guard_set, preload)
+    done = implied | _add_standing([guard for guard in (*early, *late) if guard not in implied], writer)
     for guard in early:
         if guard not in done:
             _add(guard, writer)
@@ -109,6 +111,24 @@ def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
         and _is_text(guard.claim.key)
         and (guard.source, guard.claim.key) in read
     }
+
+
+def _read_anyway(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
+    """That a path can be read, where something reads it: it is a miss by its error."""
+    read: set[Source] = set()
+    held = [guard for guard in guard_set if isinstance(guard.claim, Present)]
+    others = (
+        source for guard in guard_set if not isinstance(guard.claim, Present) for source in guard.sources
+    )
+    below = (
+        guard.source.base for guard in held if guard.source is not None and guard.source.base is not None
+    )
+    for source in (*preload, *others, *below):
+        step: Source | None = source
+        while step is not None and step not in read:
+            read.add(step)
+            step = step.base
+    return {guard for guard in held if guard.source in read}
 
 
 def _is_text(key: object) -> bool:

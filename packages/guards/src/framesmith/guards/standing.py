@@ -24,10 +24,13 @@ from framesmith.guards.failure import MISSES
 from framesmith.guards.grounds import CLASS, CODE, NOWHERE, Ground, Kind, grounds
 from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.attributes import ClassAttribute
-from framesmith.guards.kinds.base import Relation
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.names import Names
 
 _UNKNOWN: Final = -1
+#: So many states of a kind are compared one by one.
+_FEW: Final = 3
 
 
 def standing(guards: Sequence[Guard]) -> "Standing | None":
@@ -36,8 +39,13 @@ def standing(guards: Sequence[Guard]) -> "Standing | None":
         return None
     facts = {guard: found for guard in guards if (found := grounds(guard)) is not None}
     result = Standing(facts)
-    looks = sum(2 if isinstance(guard.claim, ClassAttribute) else 1 for guard in facts)
+    looks = sum(_looks(guard.claim) for guard in facts)
     return result if looks > 4 + 1.5 * result.size else None
+
+
+def _looks(claim: Claim | Relation) -> int:
+    """What asking the claim itself costs, in look-ups."""
+    return 2 if isinstance(claim, ClassAttribute) else 100 if isinstance(claim, ClassStructure) else 1
 
 
 @final
@@ -77,7 +85,8 @@ class Standing:
         """One comparison a kind for all of them; the facts themselves where it fails."""
         terms = [_same(kind, over, self._known[kind], names) for kind, over in self._over.items()]
         # Copying the references brings the objects into the processor's caches, many at a time.
-        terms.insert(0, f"[*{names.constant(self._touched, 'touched')}]")
+        if self.size > _FEW:
+            terms.insert(0, f"[*{names.constant(self._touched, 'touched')}]")
         return f"({' and '.join(terms)} or {names.constant(self.recheck, 'recheck')}())"
 
     def recheck(self) -> bool:
@@ -125,9 +134,17 @@ def _is_true(guard: Guard) -> bool:
 
 
 def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Names) -> str:
+    if len(over) <= _FEW:
+        return " and ".join(_same_one(kind, view, index, known, names) for index, view in enumerate(over))
     mapping = names.constant(map, "map")
     states = f"{mapping}({names.constant(kind.read, 'state')}, {names.constant(over, 'over')})"
     expected = names.constant(known, "known")
     if kind.by_identity:
         return f"{names.constant(all, 'all')}({mapping}({names.constant(is_, 'is')}, {states}, {expected}))"
     return f"[*{states}] == {expected}"
+
+
+def _same_one(kind: Kind, view: object, index: int, known: list[object], names: Names) -> str:
+    read = names.constant(kind.read, "state") if "{read}" in kind.expression else ""
+    state = kind.expression.format(read=read, view=names.constant(view, "over"))
+    return f"{state} {'is' if kind.by_identity else '=='} {names.constant(known, 'known')}[{index}]"

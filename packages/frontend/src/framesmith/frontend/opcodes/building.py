@@ -10,7 +10,7 @@ from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
-from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.builtin_types.dicts import DictTracker, copies_items, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
@@ -132,6 +132,8 @@ def dict_merge(machine: Machine, operation: Operation) -> None:
 def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Tracker]]:
     """The items of `**source`: a dict directly, any other mapping through `keys()` and `[]`."""
     source = source.realize()
+    if issubclass(source.python_type, dict) and copies_items(source.python_type):
+        source = source.storage()
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
     tx = machine.tx

@@ -54,12 +54,13 @@ def import_from(machine: Machine, operation: Operation) -> None:
     module = frame.stack[-1].realize()
     name = name_of(operation)
     value = getattr(module, "value", None)
-    if isinstance(value, ModuleType) and name not in value.__dict__:
-        full = f"{value.__name__}.{name}"
-        if full in sys.modules and not hasattr(value, name):
-            frame.push(imported(machine, full))
-            return
-    frame.push(module.attribute(machine.tx, name))
+    try:
+        frame.push(module.attribute(machine.tx, name))
+    except ObservedException:
+        full = f"{value.__name__}.{name}" if isinstance(value, ModuleType) else ""
+        if full not in sys.modules:
+            raise GraphBreak(IMPORT, f"{name} cannot be imported") from None
+        frame.push(imported(machine, full))
 
 
 @opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)

@@ -4,6 +4,7 @@ from framesmith.guards.kinds.aliasing import DistinctObjects, DistinctStorages, 
 from framesmith.guards.kinds.ambient import AmbientValue, GlobalState
 from framesmith.guards.kinds.attributes import MISSING, ClassAttribute, HasInstanceAttribute
 from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import (
     HasKey,
     IteratorExhaustedAfter,
@@ -15,6 +16,7 @@ from framesmith.guards.kinds.containers import (
 from framesmith.guards.kinds.functions import CodeIs
 from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone, WeaklyIdentical
 from framesmith.guards.kinds.modules import ModuleHooks, ModuleTraining, NoModuleHooks
+from framesmith.guards.kinds.presence import Present
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorProperty
 from framesmith.guards.kinds.tensor_spec import TensorSpec
@@ -26,6 +28,7 @@ __all__ = [
     "AmbientValue",
     "Claim",
     "ClassAttribute",
+    "ClassStructure",
     "CodeIs",
     "DistinctObjects",
     "DistinctStorages",
@@ -46,6 +49,7 @@ __all__ = [
     "NotEqualTo",
     "NotIdentical",
     "NotNone",
+    "Present",
     "Relation",
     "SameObject",
     "SameStorage",

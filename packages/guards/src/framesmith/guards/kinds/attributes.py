@@ -105,9 +105,13 @@ class ClassAttribute(Claim):
         return claims
 
 
+_flags_of = type.__dict__["__flags__"].__get__
+
+
 def is_immutable(cls: type) -> bool:
     """Whether nobody can set attributes of the class: a static type, or Py_TPFLAGS_IMMUTABLETYPE (object.h)."""
-    return not cls.__flags__ & (1 << 9) or bool(cls.__flags__ & (1 << 8))
+    flags: int = _flags_of(cls)
+    return not flags & (1 << 9) or bool(flags & (1 << 8))
 
 
 def static_lookup(cls: object, name: str) -> object:

@@ -4,8 +4,9 @@ The concrete ones stand in the neighbouring files, one family a file.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import ClassVar, Final, cast
 
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
@@ -75,11 +76,40 @@ class Relation(Comparable, ABC):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """The value for a message: short, on one line, and never an error of the user's `__repr__`."""
-    if type(value).__repr__ is object.__repr__:
-        return f"a {type(value).__name__}"
+    """The value for a message: short, on one line, without code of the user (a `__repr__`, or one of its items')."""
+    kind = type(value)
+    if issubclass(kind, type):
+        return type.__repr__(value)  # type: ignore[arg-type]  # a class, whatever its metaclass prints
+    if not _prints_natively(value, 0):
+        return f"a {type.__getattribute__(kind, '__name__')}"
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # the user's __repr__ may raise anything
-        return f"a {type(value).__name__}"
+    except Exception:  # a torch class may refuse
+        return f"a {kind.__name__}"
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+_CONTAINERS: Final = (list, tuple, set, frozenset)
+_LIBRARIES: Final = ("torch", "enum")
+
+
+def _prints_natively(value: object, depth: int) -> bool:
+    """Whether printing runs no code but CPython's and the libraries'. `object.__repr__` says nothing and counts as not."""
+    kind = type(value)
+    if kind in _CONTAINERS or kind is dict:
+        if depth > 3:
+            return False
+        items = (
+            [*value.keys(), *value.values()] if isinstance(value, dict) else [*cast(Iterable[object], value)]
+        )
+        return len(items) <= 100 and all(_prints_natively(item, depth + 1) for item in items)
+    owner = next(cls for cls in type.__dict__["__mro__"].__get__(kind) if "__repr__" in vars_of(cls))
+    if owner is object or issubclass(kind, (list, tuple, set, frozenset, dict)):
+        return False
+    module = str(vars_of(kind).get("__module__", "builtins")).partition(".")[0]
+    if owner.__flags__ & (1 << 9):
+        return owner is Enum or module in _LIBRARIES
+    return True
+
+
+vars_of = type.__dict__["__dict__"].__get__

@@ -4,7 +4,8 @@ The type of the container has to be guarded as well (`TypeIs`), so that `len`, `
 Where a value is of another type the casts below lie, and the TypeError is a miss, as in the generated text.
 """
 
-from collections.abc import Container, Iterable, Sized
+from collections import OrderedDict, deque
+from collections.abc import Container, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import cast, final
 
@@ -14,6 +15,8 @@ from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import DictKeys
+
+_SIZED = (list, tuple, dict, set, frozenset, str, bytes, OrderedDict, deque)
 
 
 @final
@@ -71,8 +74,8 @@ class KeysAre(Claim):
 
     def explain(self, value: object, source: Source) -> str:
         found = [*cast(Iterable[object], value)]
-        missing = [key for key in self.keys if key not in found]
-        extra = [key for key in found if key not in self.keys]
+        missing = [key for key in self.keys if not _holds(found, key)]
+        extra = [key for key in found if not _holds(self.keys, key)]
         if missing or extra:
             changes = [
                 f"{label} {shown(keys)}" for label, keys in (("without", missing), ("new", extra)) if keys
@@ -177,4 +180,9 @@ class IteratorExhaustedAfter(Claim):
 
 
 def _length(value: object) -> str:
-    return str(len(value)) if hasattr(value, "__len__") else "no length"
+    return str(len(value)) if isinstance(value, _SIZED) and type(value) in _SIZED else "another one"
+
+
+def _holds(keys: Sequence[object], key: object) -> bool:
+    """Whether the key is among them, without its `__eq__`."""
+    return any(same_constant(one, key) for one in keys)

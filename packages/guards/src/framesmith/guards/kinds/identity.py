@@ -124,4 +124,5 @@ class WeaklyIdentical(Claim):
 
 
 def _hint(value: object) -> str:
-    return value.__name__ if isinstance(value, type) else type(value).__name__
+    kind = value if issubclass(type(value), type) else type(value)
+    return str(type.__getattribute__(kind, "__name__"))

@@ -66,4 +66,5 @@ class SequenceTypes(Claim):
 
 def _named(cls: type) -> str:
     """The class as the user writes it: builtins bare, others with their module."""
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    module, name = (type.__getattribute__(cls, each) for each in ("__module__", "__qualname__"))
+    return str(name) if module == "builtins" else f"{module}.{name}"

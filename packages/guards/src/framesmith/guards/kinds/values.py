@@ -22,8 +22,8 @@ class EqualTo(Claim):
     @property
     def is_about_identity(self) -> bool:
         """Whether only the very object is equal."""
-        return not is_plain_constant(self.value) and not isinstance(
-            self.value, Comparable | tuple | list | frozenset
+        return not is_plain_constant(self.value) and not issubclass(
+            type(self.value), Comparable | tuple | list | frozenset
         )
 
     def check(self, value: object) -> bool:

@@ -5,10 +5,11 @@ from types import CellType
 from typing import final
 
 from framesmith.guards import Source
-from framesmith.guards.kinds import TypeIs
-from framesmith.guards.sources import CellContents
+from framesmith.guards.kinds import EqualTo, Present, TypeIs
+from framesmith.guards.sources import CallResult, CellContents
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.lazy import Lazy
+from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 
 @final
@@ -18,16 +19,29 @@ class CellTracker(Tracker):
     def __init__(self, contents: Tracker | None = None, source: Source | None = None) -> None:
         self.contents = contents
         self.source = source
+        self.is_stored = False
 
     @property
     def python_type(self) -> type:
         """`types.CellType`."""
         return CellType
 
+    def read(self, tx: TraceContext) -> Tracker | None:
+        """The contents, or None: that the cell is filled, or empty, is guarded."""
+        if self.source is not None and not self.is_stored:
+            if self.contents is None:
+                tx.note("has its type", CallResult(self.source, is_empty_cell))
+                tx.guard(CallResult(self.source, is_empty_cell), EqualTo(True))
+            else:
+                tx.note("is there", self.contents.source)
+                tx.guard(self.contents.source, Present())
+        return self.contents
+
     def store(self, tx: TraceContext, value: Tracker | None) -> None:
         """Bind or (None) unbind the variable."""
         tx.mutations.note(self)
         self.contents = value
+        self.is_stored = True
 
     def children(self) -> Iterator[Tracker]:
         """The contents."""
@@ -50,6 +64,16 @@ class CellTracker(Tracker):
             writer.statement(f"{place}.cell_contents = {writer.value(self.contents)}")
 
 
+def is_empty_cell(cell: object) -> bool:
+    """Whether the variable is unbound."""
+    assert isinstance(cell, CellType)
+    try:
+        cell.cell_contents  # noqa: B018  # read for its error
+    except ValueError:
+        return True
+    return False
+
+
 @WRAP_RULES.exact(CellType)
 def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A cell met as a value; its contents are looked at only when read."""
@@ -59,7 +83,7 @@ def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker
         contents = value.cell_contents
     except ValueError:
         return CellTracker(None, source)
-    return CellTracker(lazy(tx, contents, CellContents(source)), source)
+    return CellTracker(Lazy(contents, CellContents(source), tx.wrap), source)
 
 
 def wrap_cell(tx: TraceContext, cell: CellType, source: Source) -> CellTracker:

@@ -90,7 +90,8 @@ class DictTracker(Tracker):
         assert self.value is not None and self.source is not None
         self._check_readable(tx)
         self.is_complete = True
-        keys = list(dict.keys(self.value))
+        keys = keys_in_order(self.value)
+        tx.note("has its keys or length", self.source)
         exact = all(is_plain_constant(key) for key in keys)
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
         known, self.state.by_name = self.entries, {}
@@ -130,6 +131,7 @@ class DictTracker(Tracker):
         if not self._plain:
             return self.complete(tx).get(name)
         if not dict.__contains__(self.value, key.value):
+            tx.note("is not there", self.source, key.value)
             tx.guard(self, HasKey(key.value, False))
             return None
         tx.guard(self, HasKey(key.value, True))
@@ -156,6 +158,7 @@ class DictTracker(Tracker):
             return len(self.entries)
         assert self.value is not None
         self._check_readable(tx)
+        tx.note("has its keys or length", self.source)
         tx.guard(self, LengthIs(dict.__len__(self.value)))
         new = sum(not entry.original for entry in self.entries.values())
         return dict.__len__(self.value) - len(self.dropped) + new
@@ -345,7 +348,7 @@ class DictTracker(Tracker):
         """`self.update(other)`: a mapping, anything with `keys()`, or an iterable of pairs."""
         other = other.realize()
         right = other.storage()
-        if isinstance(right, DictTracker) and other is right:
+        if isinstance(right, DictTracker) and (other is right or copies_items(other.python_type)):
             for key, value in right.items(tx):
                 self.store(tx, key, value)
         elif defines(other.python_type, "keys"):
@@ -438,10 +441,23 @@ class DictTracker(Tracker):
         write_attributes(place, self.attributes, writer)
 
 
+def keys_in_order(value: dict[object, object]) -> list[object]:
+    """The keys as iteration gives them, without code of a subclass: an OrderedDict keeps an order of its own."""
+    return list(OrderedDict.__iter__(value) if isinstance(value, OrderedDict) else dict.__iter__(value))
+
+
+def copies_items(kind: type) -> bool:
+    """Whether C code copies a dict subclass item by item, past `keys` and `__getitem__` (CPython `dict_merge`)."""
+    return next(base for base in kind.__mro__ if "__iter__" in base.__dict__) is dict
+
+
 def list_values(value: object) -> object:
     """The values in order: how a value is read whose key is no constant."""
     assert isinstance(value, dict)
-    return list(dict.values(value))
+    if not isinstance(value, OrderedDict):
+        return list(dict.values(value))
+    held = {id(key): item for key, item in dict.items(value)}  # a look-up would run the __hash__ of a key
+    return [held[id(key)] for key in keys_in_order(value)]
 
 
 def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> Tracker:

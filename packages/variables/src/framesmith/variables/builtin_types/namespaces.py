@@ -10,7 +10,7 @@ from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
 
 
 @final
@@ -36,9 +36,10 @@ class NamespaceTracker(Tracker):
         if name in self._loaded:
             return self._loaded[name]
         if name not in self.value:
+            tx.note("is not there", self.source, name)
             tx.guard(self, HasKey(name, False))
             return None
-        found = lazy(tx, self.value[name], Item(self.source, name))
+        found = looked_up(tx, self.value[name], Item(self.source, name))
         self._loaded[name] = found
         return found
 
@@ -49,7 +50,9 @@ class NamespaceTracker(Tracker):
             return found
         scope = builtins_of(self.value)
         if name in scope:
-            return lazy(tx, scope[name], Item(Pinned(scope, "builtins"), name))
+            return looked_up(tx, scope[name], Item(Pinned(scope, "builtins"), name))
+        tx.note("is not there", Pinned(scope, "builtins"), name)
+        tx.guard(Pinned(scope, "builtins"), HasKey(name, False))
         return raise_observed(NameError, f"name '{name}' is not defined")
 
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:

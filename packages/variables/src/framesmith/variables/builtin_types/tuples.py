@@ -31,6 +31,7 @@ from framesmith.variables.core.builtin_methods import builtin_attribute, defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
@@ -67,6 +68,8 @@ class TupleTracker(Tracker):
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A named field, else an attribute of the type."""
+        if self.kind not in PLAIN:
+            guard_class_attribute(tx, self.kind, name)
         index = field_index(self.kind, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
 

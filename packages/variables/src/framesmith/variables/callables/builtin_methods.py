@@ -1,6 +1,5 @@
 """Wrapping of callables written in C, and of whatever has a row. The trackers stand in `core.builtin_methods`."""
 
-from collections.abc import Hashable
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -12,6 +11,7 @@ from types import (
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Identical, TypeIs
+from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import Attribute
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import (
@@ -40,11 +40,12 @@ _CALLABLES = BuiltinFunctionType | ClassMethodDescriptorType | _METHODS
 
 def _has_row(value: object) -> bool:
     """Whether calls of this very object are modelled. Looking it up must not run user code."""
-    if isinstance(value, type) or not callable(value) or not isinstance(value, Hashable):
+    kind = type(value)
+    if issubclass(kind, type) or not callable(value):
         return False
-    own_code = type(type(value).__hash__) is WrapperDescriptorType or type(value).__module__.startswith(
-        "torch."
-    )
+    hashing = static_lookup(kind, "__hash__")
+    module = type.__getattribute__(kind, "__module__")
+    own_code = type(hashing) is WrapperDescriptorType or (hashing is not None and module.startswith("torch."))
     return own_code and CALLABLES.find(value) is not None
 
 
@@ -68,7 +69,7 @@ def _is_bound(value: object) -> bool:
     )  # what pybind11 keeps a function's record in
 
 
-@WRAP_RULES.when(30, lambda value: isinstance(value, _CALLABLES | MethodWrapperType))
+@WRAP_RULES.when(30, lambda value: issubclass(type(value), _CALLABLES | MethodWrapperType))
 def wrap_builtin(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A C function or descriptor, by identity; a bound C method, by its receiver and name."""
     if _is_bound(value):

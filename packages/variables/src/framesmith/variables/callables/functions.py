@@ -8,7 +8,7 @@ from typing import final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE, DISABLED, NATIVE_CALL
 from framesmith.guards import Source
-from framesmith.guards.kinds import CodeIs, Identical, TypeIs
+from framesmith.guards.kinds import CodeIs, HasInstanceAttribute, Identical, TypeIs
 from framesmith.guards.sources import (
     Attribute,
     FunctionClosure,
@@ -18,6 +18,7 @@ from framesmith.guards.sources import (
     InstanceItem,
     Pinned,
 )
+from framesmith.guards.sources.steps import InstanceDict
 from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
@@ -35,7 +36,7 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy, looked_up
 
 __all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
 
@@ -173,10 +174,10 @@ class FunctionTracker(PythonCallable):
         for index, value in enumerate(values):
             name = code.co_varnames[first + index]
             if first + index >= given and name not in kwargs:
-                found[name] = lazy(tx, value, FunctionDefault(self.anchor, index))
+                found[name] = looked_up(tx, value, FunctionDefault(self.anchor, index))
         for name, value in (self.value.__kwdefaults__ or {}).items():
             if name not in kwargs:
-                found[name] = lazy(tx, value, FunctionKeywordDefault(self.anchor, name))
+                found[name] = looked_up(tx, value, FunctionKeywordDefault(self.anchor, name))
         return found
 
     def cells(self, tx: TraceContext) -> tuple[CellTracker, ...]:
@@ -215,7 +216,10 @@ class FunctionTracker(PythonCallable):
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object; its `__dict__` first, as the type has no data descriptor for them."""
         if name in self.value.__dict__:
-            return lazy(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
+            return looked_up(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
+        if tx.facts is not None:
+            tx.note("is not there", InstanceDict(self.anchor), name)
+        tx.guard(self.anchor, HasInstanceAttribute(name, False))
         if not hasattr(self.value, name):
             raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
         return lazy(tx, getattr(self.value, name), Attribute(self.anchor, name))

@@ -16,6 +16,7 @@ from torch import fx
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, GuardSet, Reason, Source
+from framesmith.guards.facts import FactLog
 from framesmith.guards.kinds import Claim
 from framesmith.variables.core.ambient import AmbientState
 
@@ -350,9 +351,15 @@ class TraceContext:
     wrap: Wrap
     inline: InlineCall
     ambient: AmbientState = field(default_factory=AmbientState)
+    facts: FactLog | None = None
 
     def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
         """Add a guard on a value; nothing to do for a value born in the trace."""
         source = tracker_or_source.source if isinstance(tracker_or_source, Tracker) else tracker_or_source
         if source is not None:
             self.guards.add(Guard(source, claim, Reason(why or "the trace read it", None)))
+
+    def note(self, what: str, source: Source | None, name: object = None) -> None:
+        """Say what was read of the real world, for the check that a guard covers it (`guards.facts`)."""
+        if self.facts is not None:
+            self.facts.note(what, source, name)

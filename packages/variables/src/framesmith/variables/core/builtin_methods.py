@@ -26,6 +26,7 @@ from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.table import CALLABLES, callable_name
 
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
@@ -88,6 +89,7 @@ def builtin_attribute(tx: TraceContext, tracker: Tracker, name: str) -> Tracker:
     kind = tracker.python_type
     if name == "__class__":
         return from_python(kind)
+    guard_class_attribute(tx, kind, name)
     for base in kind.__mro__:
         if name in base.__dict__:
             return _bind(tx, tracker, base, base.__dict__[name], name)

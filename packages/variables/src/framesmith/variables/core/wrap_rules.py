@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import final
 
 from framesmith.guards import Source
+from framesmith.guards.kinds import Present
+from framesmith.guards.sources import Attribute
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.table import DuplicateRow
@@ -60,5 +62,13 @@ WRAP_RULES = WrapRules()
 
 
 def lazy(tx: TraceContext, value: object, source: Source) -> Lazy:
-    """A member of a wrapped value, not looked at yet."""
+    """A member of a wrapped value, not looked at yet. That it is there is guarded by its holder (its length, its keys)."""
+    if not isinstance(source, Attribute):  # a field of a builtin type; slots are noted by whoever reads them
+        tx.note("is there", source)
     return Lazy(value, source, tx.wrap)
+
+
+def looked_up(tx: TraceContext, value: object, source: Source) -> Lazy:
+    """What a look-up found, not looked at yet. That it is there is a fact, whatever the program does with it."""
+    tx.guard(source, Present(), "the trace looked it up")
+    return lazy(tx, value, source)

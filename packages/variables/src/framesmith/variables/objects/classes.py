@@ -274,7 +274,7 @@ def _guard(found: Found) -> Guard:
     return Guard(found.source, Identical(found.value), Reason("the trace deletes it", None))
 
 
-@WRAP_RULES.when(40, lambda value: isinstance(value, type))
+@WRAP_RULES.when(40, lambda value: issubclass(type(value), type))
 def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A class is guarded by identity."""
     assert isinstance(value, type)

@@ -40,12 +40,19 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     value = member.value
     assert isinstance(value, enum.Enum)
     if name in ("_name_", "_value_") or (name in ("name", "value") and _is_standard(peek(kind, name))):
+        stored = name if name.startswith("_") else f"_{name}_"
+        if stored in vars(value):
+            return tx.wrap(
+                vars(value)[stored], InstanceItem(Pinned(value, f"{kind.__name__}.{value._name_}"), stored)
+            ).realize()
         return from_python(getattr(value, name))
     found = find(tx, kind, name)
     if found is not None and is_data_descriptor(found.kind):
         return complete(tx, begin_get(tx, found, member)).realize()
     if name in vars(value):
-        return tx.wrap(vars(value)[name], InstanceItem(Pinned(value, str(value)), name))
+        return tx.wrap(
+            vars(value)[name], InstanceItem(Pinned(value, f"{kind.__name__}.{value._name_}"), name)
+        )
     if found is not None:
         if is_native(found):
             return builtin_attribute(tx, member, name)

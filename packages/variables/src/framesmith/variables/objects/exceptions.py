@@ -218,7 +218,7 @@ def _new_exception(tx: TraceContext, kind: type) -> InstanceTracker:
     return ExceptionTracker(kind)
 
 
-@WRAP_RULES.when(80, lambda value: isinstance(value, BaseException))
+@WRAP_RULES.when(80, lambda value: issubclass(type(value), BaseException))
 def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing exception."""
     assert isinstance(value, BaseException)

@@ -20,7 +20,7 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, W
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import (
@@ -144,11 +144,13 @@ class InstanceTracker(SpecialMethods):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict()
         if name not in real:
+            if tx.facts is not None:
+                tx.note("is not there", self._dict_source(), name)
             self._guard_own(tx, name, False)
             return None
         plain = self._is_plain()
         source = InstanceItem(self.source, name) if plain else Item(self._dict_source(), name)
-        self._read[name] = lazy(tx, real[name], source)
+        self._read[name] = looked_up(tx, real[name], source)
         return self._read[name]
 
     def _guard_own(self, tx: TraceContext, name: str, present: bool) -> None:
@@ -283,7 +285,8 @@ class InstanceTracker(SpecialMethods):
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
-        self._read_slots[descriptor] = lazy(tx, real, source)
+        tx.note("is there", source)
+        self._read_slots[descriptor] = looked_up(tx, real, source)
         return self._read_slots[descriptor]
 
     def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:

@@ -14,12 +14,16 @@ from framesmith.guards.kinds import ClassAttribute, HasKey, Identical, TypeIs
 from framesmith.guards.sources import ClassDictItem, Pinned
 from framesmith.guards.sources.steps import ClassDict, type_dict
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
+from framesmith.variables.core.structure import guard_structure
 
 MISSING: Final = ClassAttribute.missing
 _IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
+# What the metaclass does with attributes of its own is not asked.
 resolution_order = type.__dict__["__mro__"].__get__
+_flags_of = type.__dict__["__flags__"].__get__
+_qualified_name = type.__dict__["__qualname__"].__get__
 
 
 class ChangedClass(Protocol):
@@ -73,17 +77,17 @@ class Found:
 
 def class_source(kind: type) -> Source:
     """A class as a constant of the entry."""
-    return Pinned(kind, kind.__qualname__)
+    return Pinned(kind, _qualified_name(kind))
 
 
 def is_heap_type(kind: type) -> bool:
     """Whether the class was made by a class statement (or the C API's equivalent)."""
-    return bool(kind.__flags__ & _HEAP_TYPE)
+    return bool(_flags_of(kind) & _HEAP_TYPE)
 
 
 def is_immutable(kind: type) -> bool:
     """Whether the attributes of the class cannot be set from Python."""
-    return bool(kind.__flags__ & _IMMUTABLE_TYPE)
+    return bool(_flags_of(kind) & _IMMUTABLE_TYPE)
 
 
 def peek(kind: type, name: str) -> object:
@@ -106,6 +110,8 @@ def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> 
     if after is not None:
         order = order[order.index(after) + 1 :]
     changed = _changed_classes.get(tx.mutations, {})
+    if tx.facts is not None and not changed:
+        _note_lookup(tx, kind, order, name)
     for index, owner in enumerate(order):
         holder = changed.get(owner)
         if holder is not None and name in holder.changes:
@@ -126,11 +132,22 @@ def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> 
     return None
 
 
+def _note_lookup(tx: TraceContext, kind: type, order: tuple[type, ...], name: str) -> None:
+    owner = next((cls for cls in order if name in type_dict(cls)), None)
+    visited = order if owner is None else order[: order.index(owner) + 1]
+    tx.note("class attribute", class_source(kind), (visited, owner, name))
+
+
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:
-    """Guard that the lookup ends where it did. A plain value is guarded by whoever looks at it."""
+    """Guard that the lookup ends where it did. A plain value is guarded by whoever looks at it; that it is one, here."""
     if peek(found.kind, "__get__") is MISSING:
         _guard_absent(tx, visited[:-1], found.name)
-    elif whole:
+        if not is_immutable(found.owner):
+            tx.guards.add(Guard(found.source, TypeIs(found.kind), _reason(found.name)))
+            guard_structure(tx, found.kind)
+        return
+    guard_structure(tx, found.kind)
+    if whole:
         _guard_lookup(tx, visited, found.name, found.value)
     else:
         _guard_absent(tx, visited[:-1], found.name)

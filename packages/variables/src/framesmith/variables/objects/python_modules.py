@@ -107,7 +107,7 @@ def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
     return found is not None and is_heap_type(found.owner) and peek(found.kind, "__set__") is not MISSING
 
 
-@WRAP_RULES.when(70, lambda value: isinstance(value, ModuleType))
+@WRAP_RULES.when(70, lambda value: issubclass(type(value), ModuleType))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A module is guarded by identity."""
     assert isinstance(value, ModuleType)

@@ -169,7 +169,7 @@ class OperatorTracker(Tracker):
         return writer.constant(self.value, "operator")
 
 
-@WRAP_RULES.when(20, lambda value: is_operator(value) or isinstance(value, CustomOpDef))
+@WRAP_RULES.when(20, lambda value: is_operator(value) or issubclass(type(value), CustomOpDef))
 def wrap_operator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """By identity."""
     tx.guard(source, Identical(value))

@@ -72,4 +72,4 @@ def register_graph_function(function: Callable[..., object], target: Target | No
 
 def is_operator(value: object) -> bool:
     """Whether it is an operator of the dispatcher: `torch.ops.aten.add`, `torch.ops.aten.add.Tensor`, a custom one."""
-    return isinstance(value, torch._ops.OpOverload | torch._ops.OpOverloadPacket)
+    return issubclass(type(value), torch._ops.OpOverload | torch._ops.OpOverloadPacket)

@@ -68,7 +68,7 @@ class NativeEnum(Tracker):
         return writer.constant(self.value, self.value.__name__)
 
 
-@WRAP_RULES.when(35, lambda value: isinstance(value, type) and value in ENUMS)
+@WRAP_RULES.when(35, lambda value: type(value) is type and value in ENUMS)
 def wrap_native_enum(tx: TraceContext, value: object, source: Source) -> Tracker:
     """By identity."""
     assert isinstance(value, type)

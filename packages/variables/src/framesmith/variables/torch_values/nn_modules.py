@@ -173,7 +173,7 @@ def _is_special(value: Tracker) -> bool:
     return issubclass(value.python_type, torch.nn.Module | torch.Tensor)
 
 
-@WRAP_RULES.when(50, lambda value: isinstance(value, torch.nn.Module))
+@WRAP_RULES.when(50, lambda value: issubclass(type(value), torch.nn.Module))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module: its class is guarded, its members when they are read."""
     if isinstance(value, torch.jit.ScriptModule):

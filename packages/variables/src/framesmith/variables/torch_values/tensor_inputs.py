@@ -57,7 +57,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     return tracker
 
 
-@WRAP_RULES.when(20, lambda value: isinstance(value, torch.Tensor))
+@WRAP_RULES.when(20, lambda value: issubclass(type(value), torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Not modelled: a subclass may override anything."""
     lazy = isinstance(value, UninitializedParameter | UninitializedBuffer)

@@ -23,6 +23,7 @@ from framesmith.variables.core import (
     raise_observed,
 )
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
@@ -124,6 +125,7 @@ class TensorTracker(GraphValue):
     # -- attributes --------------------------------------------------------------------------------
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """CPython's order: data descriptors of the class, the instance, the rest of the class."""
+        guard_class_attribute(tx, self.kind, name)
         stored = class_attribute(self.kind, name)
         if stored is not MISSING and is_data_descriptor(stored):
             read = READERS.get(name)
@@ -151,6 +153,7 @@ class TensorTracker(GraphValue):
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Attributes that torch defines have a row; any other name goes to the instance's dictionary."""
+        guard_class_attribute(tx, self.kind, name)
         stored = class_attribute(self.kind, name)
         if stored is not MISSING and is_data_descriptor(stored):
             write = WRITERS.get(name)

@@ -9,8 +9,10 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import SameObject
+from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.structure import guard_structure
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 
@@ -59,6 +61,12 @@ class Wrapper:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps a {type(value).__name__} ({source.text()})")
         tracker = rule(self._context, value, source)
         self._by_source[source] = tracker
+        if not tracker.is_unread and not isinstance(value, Globals):
+            self._context.note("has its type", source)
+        guard_structure(self._context, tracker.python_type)
+        if issubclass(type(value), type):
+            assert isinstance(value, type)
+            guard_structure(self._context, value)
         is_value = isinstance(tracker, Constant) or tracker.is_unread or type(value) in (int, float)
         if not is_value:  # values have no identity
             self._by_identity[id(value)] = (value, tracker)

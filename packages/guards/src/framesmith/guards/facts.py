@@ -1,0 +1,152 @@
+"""A check of ourselves: what a trace read of the real world, as data, and which of it no guard covers.
+
+Whoever looks at a real object notes what it learned (`FactLog`), apart from adding guards. When the entry is made,
+`uncovered` compares the two. It runs in tests only: a trace without a log notes nothing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.classes import ClassStructure
+from framesmith.guards.kinds.containers import HasKey, KeysAre, LengthIs
+from framesmith.guards.kinds.functions import CodeIs
+from framesmith.guards.kinds.identity import Identical, IsNone, WeaklyIdentical
+from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.kinds.types import SequenceTypes, TypeIs
+from framesmith.guards.kinds.values import EqualTo
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.containers import Item
+from framesmith.guards.sources.roots import Pinned
+from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
+
+_TELLS_TYPE: Final = (TypeIs, Identical, IsNone, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
+_TELLS_CONTENT: Final = (LengthIs, KeysAre, SequenceTypes, EqualTo, Identical, WeaklyIdentical)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something read: `what` is a row of `_RULES`; `name` the key, attribute or class it is about; `where` the user's line."""
+
+    what: str
+    source: Source
+    name: object = None
+    where: str = ""
+
+    def text(self) -> str:
+        """The fact as a line of a list."""
+        about = "" if self.name is None else f" {self.name!a}"
+        return f"{self.what}{about}: {self.source.text()} (read at {self.where or 'an unknown line'})"
+
+
+@final
+class FactLog:
+    """What one trace read, in order."""
+
+    def __init__(self, where: Callable[[], str]) -> None:
+        self._where = where
+        self.facts: dict[tuple[str, Source, object], Fact] = {}
+
+    def note(self, what: str, source: Source | None, name: object = None) -> None:
+        """Note a fact about a real object; nothing to do for a value born in the trace."""
+        if source is not None and (what, source, name) not in self.facts:
+            self.facts[what, source, name] = Fact(what, source, name, self._where())
+
+
+def uncovered(facts: Iterable[Fact], guards: GuardSet, loads: Sequence[Source]) -> list[str]:
+    """The facts that may change without any guard noticing. `loads` are read by the entry, so a missing one is a miss."""
+    covered = _Covered(guards, loads)
+    return [fact.text() for fact in facts if not _RULES[fact.what](covered, fact)]
+
+
+@final
+class _Covered:
+    """The guards, by what they speak about."""
+
+    def __init__(self, guards: GuardSet, loads: Sequence[Source]) -> None:
+        self.claims: dict[Source, list[Claim]] = {}
+        self.related: set[Source] = set()
+        for guard in guards:
+            if isinstance(guard.claim, Relation):
+                self.related.update(guard.claim.over)
+            elif guard.source is not None:
+                self._add(guard.source, guard.claim)
+        self.read: set[Source] = set()
+        for source in (*self.claims, *self.related, *loads):
+            self.read.update((source, *source.ancestors()))
+
+    def _add(self, source: Source, claim: Claim) -> None:
+        self.claims.setdefault(source, []).append(claim)
+        for inner_source, inner in claim.lowered(source) or ():
+            if (inner_source, inner) != (source, claim):
+                self._add(inner_source, inner)
+
+    def has(self, source: Source, *kinds: type[Claim]) -> bool:
+        """Whether a claim of one of the kinds is about the source."""
+        return any(isinstance(claim, kinds) for claim in self.claims.get(source, ()))
+
+    def says(self, source: Source, claim: Claim) -> bool:
+        """Whether this very claim is about the source."""
+        return claim in self.claims.get(source, ())
+
+    def fixes_content(self, source: Source) -> bool:
+        """Whether the items or keys of the container are fixed."""
+        return self.has(source, *_TELLS_CONTENT)
+
+
+def _present(covered: _Covered, fact: Fact) -> bool:
+    source, base = fact.source, fact.source.base
+    if base is None or source in covered.read or covered.fixes_content(base):
+        return True
+    if isinstance(source, Item) and covered.says(base, HasKey(source.key, True)):
+        return True
+    return isinstance(base, CallResult) and covered.fixes_content(base.base)
+
+
+def _absent(covered: _Covered, fact: Fact) -> bool:
+    return covered.says(fact.source, HasKey(fact.name, False)) or covered.fixes_content(fact.source)
+
+
+def _type(covered: _Covered, fact: Fact) -> bool:
+    source, base = fact.source, fact.source.base
+    if isinstance(source, Pinned) or covered.has(source, *_TELLS_TYPE) or source in covered.related:
+        return True
+    return base is not None and (covered.has(base, SequenceTypes) or covered.fixes_content(base))
+
+
+def _structure(covered: _Covered, fact: Fact) -> bool:
+    return covered.has(fact.source, ClassStructure)
+
+
+def _content(covered: _Covered, fact: Fact) -> bool:
+    return covered.fixes_content(fact.source)
+
+
+def _class_attribute(covered: _Covered, fact: Fact) -> bool:
+    """The whole look-up is guarded, or each step of it: absent in each class before the owner, there in the owner."""
+    assert isinstance(fact.source, Pinned) and isinstance(fact.name, tuple)
+    visited, owner, name = fact.name
+    whole = covered.claims.get(fact.source, ())
+    if any(isinstance(claim, ClassAttribute) and claim.name == name for claim in whole):
+        return True
+    holders = [Pinned(cls, cls.__name__) for cls in visited if not is_immutable(cls)]
+    return all(
+        ClassDictItem(holder, name) in covered.read
+        if holder.value is owner
+        else covered.says(ClassDict(holder), HasKey(name, False))
+        for holder in holders
+    )
+
+
+_RULES: Final[dict[str, Callable[[_Covered, Fact], bool]]] = {
+    "is there": _present,
+    "is not there": _absent,
+    "has its type": _type,
+    "has its bases and special methods": _structure,
+    "has its keys or length": _content,
+    "class attribute": _class_attribute,
+}

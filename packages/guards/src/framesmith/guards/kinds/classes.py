@@ -1,0 +1,82 @@
+"""The claim on what CPython consults of a class without a look-up that anybody writes: its bases, its special names."""
+
+from dataclasses import dataclass
+from typing import Final, final
+
+from framesmith.guards.kinds.attributes import is_immutable
+from framesmith.guards.kinds.base import Claim
+from framesmith.guards.names import Names
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import type_dict
+
+_resolution_order = type.__dict__["__mro__"].__get__
+#: Special names that no operation consults: documentation, caches of annotations and the like.
+_DESCRIPTIONS: Final = frozenset(
+    {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__doc__", "__module__",
+     "__qualname__", "__name__", "__signature__", "__abstractmethods__", "__static_attributes__", "__firstlineno__",
+     "__type_params__", "__parameters__", "__weakref__", "__wrapped__", "__test__"}
+)  # fmt: skip
+Entries = tuple[tuple[type, tuple[tuple[str, object], ...]], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassStructure(Claim):
+    """The resolution order of a class, and what each mutable class in it stores under special names.
+
+    One claim for all slots: which special methods there are and which are absent (`__bool__`, `__len__`, `__set__`,
+    `__getattr__`, `__instancecheck__` of a metaclass ...), what `__match_args__` says, what `isinstance` and `super` give.
+    Ordinary names are guarded one by one (`ClassAttribute`). Two of these claims are equal when they are about one class.
+    """
+
+    owner: type
+    order: tuple[type, ...] = ()
+    entries: Entries = ()
+
+    @classmethod
+    def capture(cls, owner: type) -> "ClassStructure":
+        """What holds of the class now."""
+        return cls(owner, _resolution_order(owner), _special_entries(owner))
+
+    def compared(self) -> tuple[object, ...]:
+        return (id(self.owner),)
+
+    def check(self, value: object) -> bool:
+        return self._change(value) is None
+
+    def render(self, value_expression: str, names: Names) -> str:
+        return f"{names.constant(self.check, 'structure')}({value_expression})"
+
+    def explain(self, value: object, source: Source) -> str:
+        return f"{source.text()}: {self._change(value)}"
+
+    def text(self, source: Source) -> str:
+        return f"{source.text()} has the bases and special methods it had"
+
+    def _change(self, value: object) -> str | None:
+        order = _resolution_order(value)
+        if len(order) != len(self.order) or any(
+            new is not old for new, old in zip(order, self.order, strict=True)
+        ):
+            return "the resolution order changed"
+        for (cls, before), (_, now) in zip(self.entries, _special_entries(order[0]), strict=True):
+            held, found = dict(before), dict(now)
+            for name in {**held, **found}:
+                if name not in found or name not in held or held[name] is not found[name]:
+                    return f"{cls.__qualname__}.{name} is another one now"
+        return None
+
+
+def _special_entries(owner: type) -> Entries:
+    return tuple(
+        (
+            cls,
+            tuple(
+                (name, value)
+                for name, value in type_dict(cls).items()
+                if name[:2] == "__" and name[-2:] == "__" and name not in _DESCRIPTIONS
+            ),
+        )
+        for cls in _resolution_order(owner)
+        if not is_immutable(cls)
+    )

@@ -1,0 +1,28 @@
+"""That a class keeps its bases and special methods: what every slot of its instances rests on."""
+
+from framesmith.guards import Guard, Reason
+from framesmith.guards.kinds import ClassAttribute, ClassStructure
+from framesmith.guards.kinds.attributes import is_immutable
+from framesmith.guards.sources import Pinned
+from framesmith.variables.core.base import TraceContext
+
+_qualified_name = type.__dict__["__qualname__"].__get__
+_REASON = Reason("an object of the class is used", None)
+
+
+def guard_structure(tx: TraceContext, kind: type) -> None:
+    """Guard the structure of a class that can change, once."""
+    if is_immutable(kind):
+        return
+    source = Pinned(kind, _qualified_name(kind))
+    tx.note("has its bases and special methods", source)
+    if Guard(source, ClassStructure(kind)) not in tx.guards:
+        tx.guards.add(Guard(source, ClassStructure.capture(kind), _REASON))
+
+
+def guard_class_attribute(tx: TraceContext, kind: type, name: str) -> None:
+    """Guard what static look-up of a name on a class gives, or that it gives nothing."""
+    if not all(is_immutable(cls) for cls in type.__dict__["__mro__"].__get__(kind)):
+        tx.guard(
+            Pinned(kind, _qualified_name(kind)), ClassAttribute.capture(kind, name), "the trace looked it up"
+        )
