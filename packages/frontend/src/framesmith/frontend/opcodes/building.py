@@ -10,7 +10,8 @@ from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
-from framesmith.variables.builtin_types.dicts import DictTracker, copies_items, new_dict
+from framesmith.variables.builtin_types.dict_order import copies_items
+from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker

@@ -79,7 +79,7 @@ def shown(value: object, limit: int = 60) -> str:
     """The value for a message: short, on one line, without code of the user (a `__repr__`, or one of its items')."""
     kind = type(value)
     if issubclass(kind, type):
-        return type.__repr__(value)  # type: ignore[arg-type]  # a class, whatever its metaclass prints
+        return type.__repr__(value)  # whatever its metaclass prints
     if not _prints_natively(value, 0):
         return f"a {type.__getattribute__(kind, '__name__')}"
     try:

@@ -17,6 +17,7 @@ from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
+from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, list_values
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
@@ -439,25 +440,6 @@ class DictTracker(Tracker):
                 f"{place}[{key_text}] = {text}" if plain else f"{store}({place}, {key_text}, {text})"
             )
         write_attributes(place, self.attributes, writer)
-
-
-def keys_in_order(value: dict[object, object]) -> list[object]:
-    """The keys as iteration gives them, without code of a subclass: an OrderedDict keeps an order of its own."""
-    return list(OrderedDict.__iter__(value) if isinstance(value, OrderedDict) else dict.__iter__(value))
-
-
-def copies_items(kind: type) -> bool:
-    """Whether C code copies a dict subclass item by item, past `keys` and `__getitem__` (CPython `dict_merge`)."""
-    return next(base for base in kind.__mro__ if "__iter__" in base.__dict__) is dict
-
-
-def list_values(value: object) -> object:
-    """The values in order: how a value is read whose key is no constant."""
-    assert isinstance(value, dict)
-    if not isinstance(value, OrderedDict):
-        return list(dict.values(value))
-    held = {id(key): item for key, item in dict.items(value)}  # a look-up would run the __hash__ of a key
-    return [held[id(key)] for key in keys_in_order(value)]
 
 
 def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> Tracker:

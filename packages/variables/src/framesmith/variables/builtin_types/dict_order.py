@@ -1,0 +1,22 @@
+"""The order of an existing dict, and how C code copies one, without running code of a subclass."""
+
+from collections import OrderedDict
+
+
+def keys_in_order(value: dict[object, object]) -> list[object]:
+    """The keys as iteration gives them, without code of a subclass: an OrderedDict keeps an order of its own."""
+    return list(OrderedDict.__iter__(value) if isinstance(value, OrderedDict) else dict.__iter__(value))
+
+
+def copies_items(kind: type) -> bool:
+    """Whether C code copies a dict subclass item by item, past `keys` and `__getitem__` (CPython `dict_merge`)."""
+    return next(base for base in kind.__mro__ if "__iter__" in base.__dict__) is dict
+
+
+def list_values(value: object) -> object:
+    """The values in order: how a value is read whose key is no constant."""
+    assert isinstance(value, dict)
+    if not isinstance(value, OrderedDict):
+        return list(dict.values(value))
+    held = {id(key): item for key, item in dict.items(value)}  # a look-up would run the __hash__ of a key
+    return [held[id(key)] for key in keys_in_order(value)]
