@@ -12,14 +12,14 @@ from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
-from framesmith.guards.kinds.containers import HasKey, KeysAre, LengthIs
+from framesmith.guards.kinds.containers import HasKey, IteratorHasAtLeast, KeysAre, LengthIs
 from framesmith.guards.kinds.functions import CodeIs
 from framesmith.guards.kinds.identity import Identical, IsNone, WeaklyIdentical
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.kinds.types import SequenceTypes, TypeIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.containers import Item
+from framesmith.guards.sources.containers import Item, IteratorPeek
 from framesmith.guards.sources.roots import Pinned
 from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
 
@@ -102,6 +102,8 @@ def _present(covered: _Covered, fact: Fact) -> bool:
     source, base = fact.source, fact.source.base
     if base is None or source in covered.read or covered.fixes_content(base):
         return True
+    if isinstance(source, IteratorPeek):
+        return covered.has(base, IteratorHasAtLeast)
     if isinstance(source, Item) and covered.says(base, HasKey(source.key, True)):
         return True
     return isinstance(base, CallResult) and covered.fixes_content(base.base)
