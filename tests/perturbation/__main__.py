@@ -54,7 +54,9 @@ def show(results: list[runner.Result], seconds: float) -> int:
 
 def main() -> int:
     """Run what the command line says; 1 if there is a difference."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--programs", default="1/1")
     parser.add_argument("--only")
     parser.add_argument("--mutation")
@@ -69,11 +71,19 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         for result in runner.run_all(
-            chosen(options), seed=options.seed, limit=options.limit, workers=options.workers, wanted=options.mutation
+            chosen(options),
+            seed=options.seed,
+            limit=options.limit,
+            workers=options.workers,
+            wanted=options.mutation,
         ):
             results.append(result)
             if not options.quiet:
-                print(f"{result.program}: {result.calls} calls, {len(result.findings)} differences", file=sys.stderr, flush=True)
+                print(
+                    f"{result.program}: {result.calls} calls, {len(result.findings)} differences",
+                    file=sys.stderr,
+                    flush=True,
+                )
     except (KeyboardInterrupt, SystemExit):
         print("stopped before the end; so far:")
     return min(show(results, time.monotonic() - began), 1)

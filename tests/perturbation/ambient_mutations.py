@@ -83,8 +83,10 @@ CALLS: dict[str, Callable[[World], Call]] = {
     "one argument too few": lambda world: (tuple(world.args[:-1]), world.kwargs),
     "one argument too many": lambda world: ((*world.args, 1), world.kwargs),
     "unexpected keyword": lambda world: (tuple(world.args), {**world.kwargs, "unexpected": 1}),
-    "last argument twice": lambda world: ((*world.args[:-2], world.args[-1], world.args[-1]), world.kwargs)
-    if len(world.args) > 1
-    else (tuple(world.args), world.kwargs),
+    "last argument twice": lambda world: (
+        ((*world.args[:-2], world.args[-1], world.args[-1]), world.kwargs)
+        if len(world.args) > 1
+        else (tuple(world.args), world.kwargs)
+    ),
     "all by keyword": _renamed,
 }

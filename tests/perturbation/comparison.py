@@ -45,10 +45,14 @@ class Robust(Comparison):
             for name in ("shape", "dtype", "device", "requires_grad", "is_leaf", "layout"):
                 self._equal(getattr(eager, name), getattr(compiled, name), f"{path}.{name}", "value")
             self._equal(eager.is_inference(), compiled.is_inference(), f"{path}.is_inference()", "value")
-            self._equal(eager._backward_hooks is None, compiled._backward_hooks is None, f"{path} hooks", "presence")
+            self._equal(
+                eager._backward_hooks is None, compiled._backward_hooks is None, f"{path} hooks", "presence"
+            )
             if eager.layout is torch.strided:
                 self._equal(eager.stride(), compiled.stride(), f"{path}.stride()", "value")
-                self._equal(eager.storage_offset(), compiled.storage_offset(), f"{path}.storage_offset()", "value")
+                self._equal(
+                    eager.storage_offset(), compiled.storage_offset(), f"{path}.storage_offset()", "value"
+                )
                 self._storage(eager, compiled, path)
             self._numbers(eager.detach(), compiled.detach(), path)
             grads = (eager.grad, compiled.grad) if eager.is_leaf else (None, None)
@@ -64,7 +68,10 @@ class Robust(Comparison):
         else:
             alike = torch.equal(eager, compiled) and same_signs(eager, compiled)
             if not alike and (eager.is_floating_point() or eager.is_complex()):
-                left, right = (torch.view_as_real(one.resolve_conj()) if one.is_complex() else one for one in (eager, compiled))
+                left, right = (
+                    torch.view_as_real(one.resolve_conj()) if one.is_complex() else one
+                    for one in (eager, compiled)
+                )
                 nan = left.isnan()
                 alike = (
                     torch.equal(nan, right.isnan())

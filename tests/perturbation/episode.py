@@ -89,5 +89,3 @@ def _prepare(sides: Sides, name: str) -> tuple[AbstractContextManager[Any], str 
     if failed:
         raise _NotPossible(failed[0])
     return nullcontext(), None, undo
-
-

@@ -9,7 +9,20 @@ from tests.perturbation import object_mutations, plain_mutations, tensor_mutatio
 from tests.perturbation.locations import Item, Mutation, NotApplicable, addition, deletion
 from tests.perturbation.walk import Site, Walk
 
-BUILTINS = ("len", "isinstance", "sum", "max", "range", "print", "getattr", "hasattr", "abs", "float", "int", "sorted")
+BUILTINS = (
+    "len",
+    "isinstance",
+    "sum",
+    "max",
+    "range",
+    "print",
+    "getattr",
+    "hasattr",
+    "abs",
+    "float",
+    "int",
+    "sorted",
+)
 
 
 def mutations(world: World) -> dict[str, Mutation]:
@@ -79,6 +92,9 @@ def _of_globals(walk: Walk, names: list[str]) -> Iterator[tuple[str, Mutation]]:
             continue
         place = Item(namespace, name)
         if name in BUILTINS:
-            yield f"<global {name}>", addition("shadow builtin", place, lambda: object_mutations.mine(lambda *a: 3))
+            yield (
+                f"<global {name}>",
+                addition("shadow builtin", place, lambda: object_mutations.mine(lambda *a: 3)),
+            )
         else:
             yield f"<global {name}>", addition("add", place, lambda: 16)

@@ -72,7 +72,9 @@ def for_class(kind: type, names: list[str]) -> Iterator[Mutation]:
 
 
 def _fresh(function: Callable[..., Any]) -> Callable[..., Any]:
-    return mine(types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__))
+    return mine(
+        types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    )
 
 
 def _rebase(kind: type, members: dict[str, Any]) -> Undo:
@@ -94,7 +96,9 @@ def for_instance(location: Location, value: Any, names: list[str]) -> Iterator[M
         for name in [one for base in kind.__mro__ if is_mine(base) for one in vars(base)]:
             if name not in getattr(value, "__dict__", {}) and (name in names or name.startswith("__")):
                 if name not in ("__module__", "__doc__", "__dict__", "__weakref__"):
-                    yield addition(f"shadow {name}", Attribute(value, name), lambda name=name: _shadow(kind, name))
+                    yield addition(
+                        f"shadow {name}", Attribute(value, name), lambda name=name: _shadow(kind, name)
+                    )
         yield Mutation("class to a subclass", lambda: _reclass(value, {}))
         yield Mutation("class to an empty one", lambda: _reclass(value, {"__len__": SPECIAL["__len__"]}))
     for name in names:
@@ -170,7 +174,9 @@ def _plus(module: Any, *rest: Any) -> Any:
 
 
 def _pre(module: Any, args: Any) -> Any:
-    return tuple(one * 2 if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in args)
+    return tuple(
+        one * 2 if isinstance(one, torch.Tensor) and one.is_floating_point() else one for one in args
+    )
 
 
 def _pre_kwargs(module: Any, args: Any, kwargs: Any) -> Any:
@@ -205,7 +211,9 @@ def for_module(location: Location, value: torch.nn.Module) -> Iterator[Mutation]
     yield Mutation("mode", lambda: _mode(value))
     yield Mutation("frozen", lambda: _frozen(value))
     yield Mutation("to float64", lambda: _to(value, torch.float64))
-    yield addition("own forward", Attribute(value, "forward"), lambda: announced(type(value).forward.__get__(value)))
+    yield addition(
+        "own forward", Attribute(value, "forward"), lambda: announced(type(value).forward.__get__(value))
+    )
     yield addition("new submodule", Attribute(value, "extra_module"), torch.nn.Identity)
     yield replacement("Identity", location, lambda _: torch.nn.Identity())
     for name in list(value._parameters):

@@ -121,7 +121,9 @@ def _lists(location: Location, value: list[Any], constants: list[Any]) -> Iterat
     yield _inside("clear", location, lambda it: it.clear())
     if value:
         yield _inside("pop", location, lambda it: it.pop())
-        yield _inside("remove first", location, lambda it: it.remove(it[0]) if len(it) < 2 else it.__delitem__(0))
+        yield _inside(
+            "remove first", location, lambda it: it.remove(it[0]) if len(it) < 2 else it.__delitem__(0)
+        )
         yield _inside("insert copy", location, lambda it: it.insert(0, copy.copy(it[0])))
         yield _inside("item copied", location, lambda it: it.__setitem__(0, copy.copy(it[0])))
         yield _inside("repeat an object", location, lambda it: it.append(it[0]))

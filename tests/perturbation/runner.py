@@ -64,7 +64,11 @@ def minimal(program: Program, group: Sequence[str]) -> tuple[list[str], episode.
         return None
     best, smallest = found, list(group)
     for smaller in ([found.mutation], [group[0], found.mutation]):
-        again = episode.run(program, smaller) if found.mutation in group and len(smaller) < len(smallest) else None
+        again = (
+            episode.run(program, smaller)
+            if found.mutation in group and len(smaller) < len(smallest)
+            else None
+        )
         if again is not None:
             return smaller, again
     return smallest, best

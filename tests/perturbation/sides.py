@@ -33,7 +33,10 @@ class Sides:
         frontend.reset()
         self.tally = Tally()
         self.tolerance = program.tolerance
-        (self.eager, self.eager_names), (self.compiled, self.compiled_names) = program.world(), program.world()
+        (self.eager, self.eager_names), (self.compiled, self.compiled_names) = (
+            program.world(),
+            program.world(),
+        )
         self.callee = frontend.compile(self.compiled.function, backend=self._backend, dynamic=dynamic)
 
     def _backend(self, module: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
@@ -62,14 +65,24 @@ class Sides:
             raise Difference(f"printed {texts[0]!r} eagerly, {texts[1]!r} compiled")
         for key, value in left.state.items():
             Robust().same(value, right.state[key], key)
-        Robust(self.tolerance, self.tolerance).same(self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right), "all")
+        Robust(self.tolerance, self.tolerance).same(
+            self._roots(self.eager, self.eager_names, left),
+            self._roots(self.compiled, self.compiled_names, right),
+            "all",
+        )
 
     def _roots(self, world: World, names: dict[str, Any], outcome: Outcome) -> list[Any]:
         data = {key: value for key, value in names.items() if key not in ("__builtins__", "f")}
         classes = [
-            [(key, value) for key, value in vars(one).items() if not callable(value) and not key.startswith("__")]
+            [
+                (key, value)
+                for key, value in vars(one).items()
+                if not callable(value) and not key.startswith("__")
+            ]
             for one in names.values()
-            if isinstance(one, type) and one.__module__ == "program" and not isinstance(one, types.GenericAlias)
+            if isinstance(one, type)
+            and one.__module__ == "program"
+            and not isinstance(one, types.GenericAlias)
         ]
         function = world.function
         inner = getattr(function, "__func__", function)
@@ -91,8 +104,13 @@ class Sides:
         if raised[0] != raised[1]:
             raise Difference(f"backward raised {raised[0]!r} eagerly, {raised[1]!r} compiled")
         if worked:
-            sides = [self._roots(self.eager, self.eager_names, left), self._roots(self.compiled, self.compiled_names, right)]
-            Robust(max(self.tolerance, 1e-6), max(self.tolerance, 1e-6)).same(sides[0][:2] + sides[0][3:6], sides[1][:2] + sides[1][3:6], "after backward")
+            sides = [
+                self._roots(self.eager, self.eager_names, left),
+                self._roots(self.compiled, self.compiled_names, right),
+            ]
+            Robust(max(self.tolerance, 1e-6), max(self.tolerance, 1e-6)).same(
+                sides[0][:2] + sides[0][3:6], sides[1][:2] + sides[1][3:6], "after backward"
+            )
 
 
 def _plain(classes: list[list[tuple[str, Any]]]) -> list[list[tuple[str, Any]]]:

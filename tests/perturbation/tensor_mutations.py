@@ -54,7 +54,9 @@ def for_tensor(location: Location, value: torch.Tensor, others: Sequence[Site]) 
     for dtype in (torch.float64, torch.float16, torch.int64, torch.bool, torch.complex64):
         if dtype is not value.dtype:
             yield replacement(
-                f"dtype {dtype}", location, lambda old, dtype=dtype: dressed(old.detach().clone().to(dtype), old)
+                f"dtype {dtype}",
+                location,
+                lambda old, dtype=dtype: dressed(old.detach().clone().to(dtype), old),
             )
     for name, make in LAYOUTS.items():
         yield replacement(name, location, lambda old, make=make: dressed(make(old.detach().clone()), old))
@@ -136,8 +138,8 @@ OTHER_TENSORS: dict[str, Callable[[torch.Tensor], Any]] = {
     "copy": lambda old: dressed(old.detach().clone(), old),
     "detached": lambda old: old.detach(),
     "Parameter": lambda old: torch.nn.Parameter(old.detach().clone(), requires_grad=old.requires_grad),
-    "subclass": lambda old: old.detach().clone().as_subclass(
-        type("MyTensor", (torch.Tensor,), {"__module__": "program"})
+    "subclass": lambda old: (
+        old.detach().clone().as_subclass(type("MyTensor", (torch.Tensor,), {"__module__": "program"}))
     ),
     "a number": lambda old: 2.5,
     "None": lambda old: None,

@@ -19,13 +19,28 @@ from tests.perturbation.locations import Attribute, Cell, Default, Item, Locatio
 MINE = "program"
 LIMIT = 3000
 DEEP = 12
-OPEN_PREFIXES = ("program", "types", "transformers.models", "transformers.configuration", "torch.nn", "torch.optim")
+OPEN_PREFIXES = (
+    "program",
+    "types",
+    "transformers.models",
+    "transformers.configuration",
+    "torch.nn",
+    "torch.optim",
+)
 HIDDEN = {
     "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "_compiled_call_impl",
     "_is_full_backward_hook", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
 }  # fmt: skip
-UNREAD = {"__module__", "__qualname__", "__dict__", "__weakref__", "__doc__", "__annotations__", "__firstlineno__"}
+UNREAD = {
+    "__module__",
+    "__qualname__",
+    "__dict__",
+    "__weakref__",
+    "__doc__",
+    "__annotations__",
+    "__firstlineno__",
+}
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,9 @@ class Walk:
         for function in self.functions:
             for code in codes_of(function):
                 found.update(
-                    dict.fromkeys(one for one in code.co_consts if type(one) in (str, int) and len(str(one)) < 12)
+                    dict.fromkeys(
+                        one for one in code.co_consts if type(one) in (str, int) and len(str(one)) < 12
+                    )
                 )
         return list(found)
 

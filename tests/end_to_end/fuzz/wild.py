@@ -7,8 +7,22 @@ Many statements stand in a `try` of their own, so that one failure does not end 
 import random
 from collections.abc import Sequence
 
-from tests.end_to_end.fuzz.wild_statements import BOOLEANS, CHANGES, FLOATS, LOOPS, MANAGERS, NUMBERS, SETUP, SIMPLE, STRINGS
-from tests.end_to_end.fuzz.wild_statements import CONTAINERS, HANDLERS, RAISING, TENSORS, VALUES
+from tests.end_to_end.fuzz.wild_statements import (
+    BOOLEANS,
+    CHANGES,
+    CONTAINERS,
+    FLOATS,
+    HANDLERS,
+    LOOPS,
+    MANAGERS,
+    NUMBERS,
+    RAISING,
+    SETUP,
+    SIMPLE,
+    STRINGS,
+    TENSORS,
+    VALUES,
+)
 
 CALLS = 5
 
@@ -84,7 +98,16 @@ class WildComposer:
         """A statement, perhaps with blocks inside."""
         if depth == 0 or self.chance(45):
             return self.simple(loop)
-        kinds = (self.branch, self.loop, self.attempt, self.attempt, self.managed, self.function, self.generator, self.match)
+        kinds = (
+            self.branch,
+            self.loop,
+            self.attempt,
+            self.attempt,
+            self.managed,
+            self.function,
+            self.generator,
+            self.match,
+        )
         return kinds[self.dice.randrange(len(kinds))](depth, loop)
 
     def branch(self, depth: int, loop: bool) -> list[str]:
@@ -102,7 +125,9 @@ class WildComposer:
         if not final or self.chance(60):
             lines += [self.one(HANDLERS), "    note(log, e)", *self.inner(depth, loop)]
             if self.chance(25):
-                lines += indented([self.one(("raise", "raise Mine(3) from e", "raise KeyError('h') from None"))])
+                lines += indented(
+                    [self.one(("raise", "raise Mine(3) from e", "raise KeyError('h') from None"))]
+                )
             if self.chance(25):
                 lines += ["else:", *self.inner(depth, loop)]
         return [*lines, "finally:", *self.inner(depth, loop)] if final else lines
@@ -111,7 +136,15 @@ class WildComposer:
         return [f"with {self.one(MANAGERS)}:", *self.inner(depth, loop)]
 
     def match(self, depth: int, loop: bool) -> list[str]:
-        cases = ("case 0 | 1:", "case float() as q if q != q:", "case [first, *_]:", "case {'a': q}:", "case Obj(k=2):", "case str():", "case None:")
+        cases = (
+            "case 0 | 1:",
+            "case float() as q if q != q:",
+            "case [first, *_]:",
+            "case {'a': q}:",
+            "case Obj(k=2):",
+            "case str():",
+            "case None:",
+        )
         chosen = [self.one(cases), self.one(cases)]
         lines = [f"match {self.one(('n', 'v', 'items', 'table', 'obj', 's', 'table.get(s)'))}:"]
         for case in dict.fromkeys(chosen):
@@ -123,20 +156,44 @@ class WildComposer:
         head = "nonlocal x, n, v, h" if self.chance(60) else "nonlocal n"
         mine = ["h = u"] if "h" not in head else []
         locals_ = ["x, v = u, 2.5", *mine] if "x" not in head else []
-        body = [head, *locals_, "y, m, w = u, 1, 0.5", *self.block(depth - 1), self.one(("return u", "return h", "n += 1; return u * 2"))]
-        call = self.one((f"y = {name}($T)", f"y = {name}($T, w=$V)", f"log.append([{name}($T) for _ in range(2)][0])"))
+        body = [
+            head,
+            *locals_,
+            "y, m, w = u, 1, 0.5",
+            *self.block(depth - 1),
+            self.one(("return u", "return h", "n += 1; return u * 2")),
+        ]
+        call = self.one(
+            (f"y = {name}($T)", f"y = {name}($T, w=$V)", f"log.append([{name}($T) for _ in range(2)][0])")
+        )
         return [f"def {name}(u, m=1, *, w=0.5):", *indented(body), *self._guarded(self.fill(call, 1))]
 
     def generator(self, depth: int, loop: bool) -> list[str]:
         name = self.name("gen")
-        body = ["nonlocal n, x", "v, w, m, y, h = 1.5, -0.0, 2, x, x", *self.block(depth - 1), "got = yield n", "log.append(got)", "yield x"]
+        body = [
+            "nonlocal n, x",
+            "v, w, m, y, h = 1.5, -0.0, 2, x, x",
+            *self.block(depth - 1),
+            "got = yield n",
+            "log.append(got)",
+            "yield x",
+        ]
         use = self.one(
-            (f"log.append(list({name}()))", f"it = {name}(); next(it); it.send($N); it.close()", f"for q in {name}(): log.append(q); break", f"x, *_ = reversed([*{name}()])")
+            (
+                f"log.append(list({name}()))",
+                f"it = {name}(); next(it); it.send($N); it.close()",
+                f"for q in {name}(): log.append(q); break",
+                f"x, *_ = reversed([*{name}()])",
+            )
         )
         return [f"def {name}():", *indented(body), *self._guarded(self.fill(use, 1))]
 
     def _guarded(self, line: str) -> list[str]:
-        return ["try:", "    " + line, "except Exception as e:", "    note(log, e)"] if self.chance(40) else [line]
+        return (
+            ["try:", "    " + line, "except Exception as e:", "    note(log, e)"]
+            if self.chance(40)
+            else [line]
+        )
 
     def arguments(self) -> str:
         """One tuple of arguments."""
@@ -155,9 +212,19 @@ class WildComposer:
     def program(self) -> str:
         """A whole program."""
         head = ["global counter", "log, h, obj = [], x, OBJ"]
-        body = "\n".join(indented([*head, *self.block(3, size=7), "return x, y, h, n, m, v, w, s, items, table, log, obj, counter"]))
+        body = "\n".join(
+            indented(
+                [
+                    *head,
+                    *self.block(3, size=7),
+                    "return x, y, h, n, m, v, w, s, items, table, log, obj, counter",
+                ]
+            )
+        )
         calls = ",\n        ".join(self.arguments() for _ in range(CALLS))
-        changes = "\n".join(f"    if k == {k}: {self.one(CHANGES)}" for k in range(1, CALLS) if self.chance(60))
+        changes = "\n".join(
+            f"    if k == {k}: {self.one(CHANGES)}" for k in range(1, CALLS) if self.chance(60)
+        )
         return (
             f"{SETUP}\ndef f(x, y, n, m, v, w, s, flag, items, table):\n{body}\n\n"
             f"def args(k):\n    return [\n        {calls}\n    ][k]\n\ndef change(k):\n    global LIMIT\n    pass\n{changes}\n"

@@ -97,7 +97,9 @@ def run(seeds: range) -> Iterator[tuple[int, str | None]]:
     position = seeds.start
     while position < seeds.stop:
         pipe, other = FORK.Pipe(duplex=False)
-        child = FORK.Process(target=_child, args=(range(position, min(position + BATCH, seeds.stop)), other), daemon=True)
+        child = FORK.Process(
+            target=_child, args=(range(position, min(position + BATCH, seeds.stop)), other), daemon=True
+        )
         child.start()
         other.close()
         last = position
@@ -166,7 +168,9 @@ def _still(text: str, dynamic: bool | None, wanted: str) -> bool:
 
 def main() -> int:
     """Run what the command line says; 1 if there is a difference."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", default="0:300", help="first:last (not included)")
     parser.add_argument("--show", type=int)
     parser.add_argument("--shrink", type=int)
@@ -202,7 +206,9 @@ def _report(seeds: str) -> int:
         for seed, found in cases[:4]:
             print(f"   seed {seed}: {found[:400]}")
     count = sum(map(len, clusters.values()))
-    print(f"\n{done} programs, {count} differences in {len(clusters)} clusters, {time.monotonic() - began:.0f} s")
+    print(
+        f"\n{done} programs, {count} differences in {len(clusters)} clusters, {time.monotonic() - began:.0f} s"
+    )
     return min(count, 1)
 
 

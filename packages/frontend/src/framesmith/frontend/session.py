@@ -43,7 +43,6 @@ from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
 
-
 SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 
 
