@@ -12,7 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
-from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function
+from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function, spelling
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.verification import check_guards
 from framesmith.frontend.writer import Constants
@@ -57,6 +57,11 @@ class Signature:
     freevars: tuple[str, ...] = ()
     is_owned: bool = False
 
+    @property
+    def spellings(self) -> dict[str, str]:
+        """How generated text spells the parameters; `text` is written with these."""
+        return {name: spelling(name) for name in self.names}
+
     @staticmethod
     def of_function(code: CodeType) -> "Signature":
         """The user's own signature."""
@@ -64,30 +69,30 @@ class Signature:
         positional = list(names[: code.co_argcount])
         keyword_only = list(names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
         rest = list(names[code.co_argcount + code.co_kwonlyargcount :])
-        parts = list(positional)
+        parts = [spelling(name) for name in positional]
         if code.co_posonlyargcount:
             parts.insert(code.co_posonlyargcount, "/")
         used = [*positional, *keyword_only]
         if code.co_flags & inspect.CO_VARARGS:
             used.append(rest[0])
-            parts.append(f"*{rest.pop(0)}")
+            parts.append(f"*{spelling(rest.pop(0))}")
         elif keyword_only:
             parts.append("*")
-        parts += keyword_only
+        parts += [spelling(name) for name in keyword_only]
         if code.co_flags & inspect.CO_VARKEYWORDS:
             used.append(rest[0])
-            parts.append(f"**{rest[0]}")
+            parts.append(f"**{spelling(rest[0])}")
         return Signature(code, tuple(used), ", ".join(parts), code.co_freevars)
 
     def owned(self) -> "Signature":
         """The same, for a function that its own first argument holds: it gets a weak reference to that argument."""
-        text = self.text.replace(self.names[0], OWNER, 1)
+        text = self.text.replace(spelling(self.names[0]), OWNER, 1)
         return replace(self, text=text, is_owned=True)
 
     @staticmethod
     def of_names(code: CodeType, names: Sequence[str]) -> "Signature":
         """Plain positional parameters, for a continuation of `code`."""
-        return Signature(code, tuple(names), ", ".join(names))
+        return Signature(code, tuple(names), ", ".join(map(spelling, names)))
 
 
 class Absent:
@@ -142,9 +147,10 @@ class Dispatcher:
         """The function that tries the entries, then `miss`; the caller keeps it."""
         held = (CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss))
         cells = dict(zip(_CELLS, held, strict=True))
-        cells.update(zip(self.signature.freevars, closure or (), strict=True))
+        cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
         code = self._code()
-        return FunctionType(code, self._namespace, closure=tuple(cells[name] for name in code.co_freevars))
+        held_cells = tuple(cells[name] for name in code.co_freevars)
+        return FunctionType(_with_own_names(code, self.signature), self._namespace, closure=held_cells)
 
     def add(self, entry: Entry) -> None:
         """Add an entry, which is tried before the older ones: what was true of a first call often never is again.
@@ -181,8 +187,9 @@ class Dispatcher:
 
     def _attempt(self, entry: Entry) -> FunctionType:
         """Guards, then the entry."""
-        names = self.signature.names
-        program = compile_guards(entry.guards, entry.loads, dispatcher_locals=names)
+        spellings = self.signature.spellings
+        names = tuple(spellings.values())
+        program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
         check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         constants = Constants()
         function, absent = constants(entry.function, "entry"), constants(ABSENT, "absent")
@@ -204,10 +211,10 @@ class Dispatcher:
     def _code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
         absent, first, others, promote, miss = _CELLS
-        given = ", ".join(self.signature.names)
+        given = ", ".join(self.signature.spellings.values())
         result, attempt = f"{PREFIX}result", f"{PREFIX}attempt"
         lines = [
-            *([f"{self.signature.names[0]} = {OWNER}()"] if self.signature.is_owned else ()),
+            *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
             f"{result} = {first}({given})",
             f"if {result} is not {absent}: return {result}",
             f"for {attempt} in {others}:",
@@ -223,7 +230,18 @@ class Dispatcher:
         known = _codes.get(key)
         if known is None:
             known = generated_code(
-                self.signature.text, stamped, identity, (*self.signature.freevars, *_CELLS)
+                self.signature.text, stamped, identity, (*map(spelling, self.signature.freevars), *_CELLS)
             )
             _codes[key] = known
         return known
+
+
+def _with_own_names(code: CodeType, signature: Signature) -> CodeType:
+    """The code with the user's parameter names where the text spells them otherwise: calls by keyword need them."""
+    original = {spelling(name): name for name in (*signature.names, *signature.freevars)}
+    if all(name == spelled for spelled, name in original.items()):
+        return code
+    varnames, freevars = (
+        tuple(original.get(name, name) for name in names) for names in (code.co_varnames, code.co_freevars)
+    )
+    return code.replace(co_varnames=varnames, co_freevars=freevars)

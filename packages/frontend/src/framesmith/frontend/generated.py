@@ -4,6 +4,7 @@ What the text needs beside its parameters is in closure cells, where the garbage
 of a code object it does not see).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -17,6 +18,13 @@ _OUTER = f"{PREFIX}outer"
 
 Line = tuple[str, int]
 """A line of generated text and the user's line that it stands for."""
+
+_OWN = re.compile(f"(user)*{PREFIX}")
+
+
+def spelling(name: str) -> str:
+    """How generated text spells a variable of the user's: names like our own get another one. No two names meet."""
+    return f"user{name}" if _OWN.match(name) else name
 
 
 @final

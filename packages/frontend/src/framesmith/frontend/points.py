@@ -69,8 +69,11 @@ def is_variable(name: str) -> bool:
 
 def local_name(name: str, depth: int) -> str:
     """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
-    text = name if name.isidentifier() else f"hidden_{name.encode().hex()}"
-    return text if depth == 0 and is_variable(text) else f"local_{depth}_{text}"
+    plain = name.isidentifier() and not name.startswith("hidden_")
+    text = name if plain else f"hidden_{name.encode().hex()}"
+    # names that begin like one of ours are taken to stay apart from it
+    keeps_its_name = depth == 0 and is_variable(text) and not text.startswith("local_")
+    return text if keeps_its_name else f"local_{depth}_{text}"
 
 
 def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:

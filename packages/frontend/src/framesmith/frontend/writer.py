@@ -14,7 +14,7 @@ from framesmith.guards import Source
 from framesmith.variables.core import Constant, Lazy, Tracker
 from framesmith.variables.core.constant import has_copies
 
-_UNFIT = re.compile(r"\W")
+_UNFIT = re.compile(r"\W", re.ASCII)
 
 
 @final

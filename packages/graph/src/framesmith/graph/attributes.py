@@ -4,8 +4,9 @@ import re
 from typing import final
 
 import torch
+from torch import fx
 
-_NOT_A_NAME = re.compile(r"\W+")
+_NOT_A_NAME = re.compile(r"\W+", re.ASCII)
 
 
 @final
@@ -24,7 +25,7 @@ class Attributes:
         stem = _NOT_A_NAME.sub("_", hint).strip("_") or "constant"
         stem = f"_{stem}" if stem[0].isdigit() else stem
         name, number = stem, 0
-        while hasattr(self.root, name):
+        while hasattr(self.root, name) or hasattr(fx.GraphModule, name):
             name, number = f"{stem}_{number}", number + 1
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
             self.root.register_buffer(name, value, persistent=False)

@@ -10,7 +10,8 @@ from torch import fx
 
 from framesmith.guards.sources.base import Source
 
-_NOT_A_NAME = re.compile(r"\W+")
+_NOT_A_NAME = re.compile(r"\W+", re.ASCII)
+_LONGEST = 60
 
 
 @final
@@ -37,9 +38,10 @@ def layout_of(fake: torch.Tensor) -> tuple[tuple[object, ...], tuple[object, ...
 
 
 def placeholder_name(source: Source) -> str:
-    """A readable name for the placeholder: `self.weight` gives `self_weight`."""
-    name = _NOT_A_NAME.sub("_", source.text()).strip("_") or "input"
-    return f"l_{name}" if name[0].isdigit() else name
+    """A readable name for the placeholder: `self.weight` gives `self_weight`. The graph makes it unique and valid."""
+    name = _NOT_A_NAME.sub("_", source.text()[: 4 * _LONGEST]).strip("_")[:_LONGEST] or "input"
+    # `self` is the GraphModule's own parameter
+    return f"l_{name}" if name[0].isdigit() or name == "self" else name
 
 
 @final

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 from framesmith.guards.kinds.base import Claim
-from framesmith.guards.names import Constants, Path, read_global
+from framesmith.guards.names import PREFIX, Constants, Path, is_attribute_name, read_global
 from framesmith.guards.sources.base import Source
 
 _MARK = "\0"
@@ -70,7 +70,12 @@ class Writer:
 
     def global_name(self, name: str) -> str:
         hiding = self._dispatcher_locals
-        if hiding is not None and name not in hiding and name.isascii() and name.isidentifier():
+        if (
+            hiding is not None
+            and name not in hiding
+            and is_attribute_name(name)
+            and not name.startswith(PREFIX)
+        ):
             return name
         return f"{self.constant(read_global, 'global')}({self.constant(globals, 'globals')}(), {name!a})"
 

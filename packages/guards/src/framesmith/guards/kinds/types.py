@@ -66,5 +66,8 @@ class SequenceTypes(Claim):
 
 def _named(cls: type) -> str:
     """The class as the user writes it: builtins bare, others with their module."""
-    module, name = (type.__getattribute__(cls, each) for each in ("__module__", "__qualname__"))
+    try:
+        module, name = (type.__getattribute__(cls, each) for each in ("__module__", "__qualname__"))
+    except AttributeError:  # classes that C code makes may lack a module
+        return cls.__name__
     return str(name) if module == "builtins" else f"{module}.{name}"
