@@ -23,6 +23,7 @@ from framesmith.graph.break_kinds import (
     UNBACKED_GUARD,
 )
 from framesmith.graph.breaks import BreakKind, GraphBreak
+from framesmith.graph.data_readers import what_it_reads
 from framesmith.graph.errors import FakeFailure
 
 CallKind = Literal["call_function", "call_method"]
@@ -84,6 +85,9 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
     Raises GraphBreak when the graph cannot hold the operation, FakeFailure when eager would raise.
     """
     try:
+        reads = what_it_reads(target, args, kwargs)
+        if reads is not None:
+            raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {reads}")
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         with _SILENCE:
