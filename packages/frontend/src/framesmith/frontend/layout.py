@@ -52,6 +52,9 @@ def chain_layouts(frames: Sequence[Frame]) -> list[FrameLayout]:
 def layout_of(frame: Frame, index: int, live_at: int | None = None) -> FrameLayout:
     """The layout for going on at operation `index` with the frame's present stack."""
     live = live_names(frame, index if live_at is None else live_at)
+    handler = frame.reading.handlers[frame.current]
+    if handler is not None and index != frame.current:  # what it waits for may raise
+        live |= live_names(frame, handler.target)
     return FrameLayout(
         frame.code,
         id(frame.namespace.value),
