@@ -12,7 +12,9 @@ from framesmith.graph.break_kinds import (
     INTROSPECTION,
     NATIVE_CALL,
     TENSOR_ITEM,
+    UNSUPPORTED_ARGUMENT,
 )
+from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_subscript
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.torch_values import recipes
@@ -106,6 +108,19 @@ def type_(
         return receiver(self, "type").metadata(tx, "type")
     given = () if dtype is None else (dtype,)
     return graph_call(tx, "type", (self, *given, *args), kwargs)
+
+
+@CALLABLES.row(torch.Tensor.new)
+def new(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`x.new(size)` makes room where `x.new((2, 3))` copies two numbers: a size, which a node holds as a tuple, goes in
+    as single numbers."""
+    given = [argument.realize() for argument in args]
+    if not any(argument.python_type is torch.Size for argument in (*given, *kwargs.values())):
+        return graph_call(tx, "new", (self, *given), kwargs)
+    size = given[0] if len(given) == 1 and not kwargs else None
+    if not isinstance(size, TupleTracker) or not size.items:
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, "Tensor.new() of a torch.Size")
+    return graph_call(tx, "new", (self, *size.items), {})
 
 
 @CALLABLES.row(torch.Tensor.__hash__)

@@ -84,6 +84,16 @@ def _constructor(function: Callable[..., object]) -> None:
         return graph_call(tx, function, args, kwargs)
 
 
+def _full(function: Callable[..., object], boolean: type) -> None:
+    """`torch.full((2,), np.bool_(True))` is a float tensor, with a bool of Python it is a bool tensor."""
+
+    @CALLABLES.row(function)
+    def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        if any(value.realize().python_type is boolean for value in (*args, *kwargs.values())):
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a {boolean.__name__}")
+        return graph_call(tx, function, args, kwargs)
+
+
 def _holds_scalar(tracker: Tracker) -> bool:
     tracker = tracker.realize()
     if isinstance(tracker, Constant):
@@ -105,6 +115,7 @@ def _install() -> None:
     register_pure_type(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
     for function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
         _constructor(function)
+    _full(torch.full, _numpy.bool_)
 
 
 _install()
