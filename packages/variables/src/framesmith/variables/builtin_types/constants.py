@@ -15,6 +15,7 @@ from framesmith.variables.core.constant import Constant, install_constant_slots
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.pure import register_pure_type
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.index import index_of
 
 UNARY: Final[dict[str, Callable[..., object]]] = {
@@ -52,7 +53,7 @@ class _Slots:
     def call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
         """Constants are not callable, unless their class says so."""
         if not defines(constant.python_type, "__call__"):
-            raise_observed(TypeError, f"'{constant.python_type.__name__}' object is not callable")
+            raise_observed(TypeError, f"'{type_name(constant)}' object is not callable")
         return constant.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
@@ -63,7 +64,7 @@ class _Slots:
         if isinstance(value, tuple | frozenset):
             return from_python(value).iterate(tx)
         if not defines(constant.python_type, "__iter__") and not defines(constant.python_type, "__getitem__"):
-            raise_observed(TypeError, f"'{constant.python_type.__name__}' object is not iterable")
+            raise_observed(TypeError, f"'{type_name(constant)}' object is not iterable")
         return constant.unsupported("iterating over it")
 
     def length(self, tx: TraceContext, constant: Constant) -> Tracker:

@@ -33,6 +33,7 @@ from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 
@@ -97,7 +98,7 @@ class TupleTracker(Tracker):
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
         if not defines(self.kind, "__call__"):
-            raise_observed(TypeError, f"'{self.kind.__name__}' object is not callable")
+            raise_observed(TypeError, f"'{type_name(self)}' object is not callable")
         return self.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -176,7 +177,7 @@ class TupleTracker(Tracker):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
         found = self._override(tx, name)
         if found is None:
-            raise_observed(TypeError, f"bad operand type for unary {symbol}: '{self.kind.__name__}'")
+            raise_observed(TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
         return found
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:

@@ -15,6 +15,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import index_of
 
@@ -25,7 +26,7 @@ NONE = Constant(None)
 def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`len(value)`."""
     if not defines(value.python_type, "__len__"):
-        raise_observed(TypeError, f"object of type '{value.python_type.__name__}' has no len()")
+        raise_observed(TypeError, f"object of type '{type_name(value)}' has no len()")
     return value.length(tx)
 
 
@@ -41,7 +42,7 @@ def call_next(
 ) -> Tracker | PendingCall:
     """`next(iterator[, default])`."""
     if not defines(iterator.python_type, "__next__"):
-        raise_observed(TypeError, f"'{iterator.python_type.__name__}' object is not an iterator")
+        raise_observed(TypeError, f"'{type_name(iterator)}' object is not an iterator")
     found = iterator.begin_advance(tx)
     if isinstance(found, PendingCall):
         return replace(found, otherwise=default)
@@ -59,7 +60,7 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     if defines(kind, "__reversed__"):
         return sequence.attribute(tx, "__reversed__").call(tx, [], {})
     if not defines(kind, "__getitem__") or not defines(kind, "__len__"):
-        raise_observed(TypeError, f"'{kind.__name__}' object is not reversible")
+        raise_observed(TypeError, f"'{type_name(sequence)}' object is not reversible")
     if isinstance(sequence, Constant):
         characters = sequence.iterate(tx)
         return ReversedIterator(sequence, unpack(tx, characters), TUPLE_REVERSED)
@@ -70,7 +71,7 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
 def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`abs(value)`."""
     if not defines(value.python_type, "__abs__"):
-        raise_observed(TypeError, f"bad operand type for abs(): '{value.python_type.__name__}'")
+        raise_observed(TypeError, f"bad operand type for abs(): '{type_name(value)}'")
     return value.attribute(tx, "__abs__").call(tx, [], {})
 
 

@@ -14,6 +14,7 @@ from framesmith.variables.operations.binary import (
     FUNCTIONS,
     METHODS,
     UNARY_METHODS,
+    ask_right,
     binary,
     inplace,
     reflects_first,
@@ -53,13 +54,11 @@ def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | Pe
 
 def _reflected_row(symbol: str) -> None:
     @CALLABLES.row(_REFLECTED[symbol])
-    def ask_right(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
+    def ask(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         left, right = left.realize(), right.realize()
-        result = right.reflected(tx, symbol, left)
+        result = ask_right(tx, symbol, left, right)
         if result is None:
-            return raise_observed(
-                TypeError, unsupported_operands(symbol, left.python_type, right.python_type)
-            )
+            return raise_observed(TypeError, unsupported_operands(symbol, left, right))
         return result
 
 

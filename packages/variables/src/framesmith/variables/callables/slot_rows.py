@@ -152,7 +152,7 @@ def _sequence(symbol: str) -> Handler:
             return result
         if symbol == "*":
             index_of(tx, other)
-        return raise_observed(TypeError, unsupported_operands(symbol, self.python_type, other.python_type))
+        return raise_observed(TypeError, unsupported_operands(symbol, self, other))
 
     return handler
 

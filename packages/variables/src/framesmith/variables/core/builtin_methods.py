@@ -28,6 +28,7 @@ from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.table import CALLABLES, callable_name
+from framesmith.variables.core.type_names import type_name
 
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
 _binders: list[Binder] = []
@@ -93,7 +94,9 @@ def builtin_attribute(tx: TraceContext, tracker: Tracker, name: str) -> Tracker:
     for base in kind.__mro__:
         if name in base.__dict__:
             return _bind(tx, tracker, base, base.__dict__[name], name)
-    return raise_observed(AttributeError, f"'{kind.__name__}' object has no attribute '{name}'")
+    if defines(kind, "__getattr__") or kind.__dictoffset__:  # it may have the attribute all the same
+        return tracker.unsupported(f"reading attribute {name!r}")
+    return raise_observed(AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
 
 
 def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, name: str) -> Tracker:

@@ -6,6 +6,7 @@ from framesmith.variables.core.base import Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception
+from framesmith.variables.core.type_names import type_name
 
 
 class _Probe:
@@ -49,7 +50,7 @@ def missing_attribute(
 ) -> NoReturn:
     """Raise the AttributeError for `receiver.name`."""
     template = _READING if not storing else _READ_ONLY if read_only else _STORING
-    error = new_exception(AttributeError, template.format(kind=receiver.python_type.__name__, name=name))
+    error = new_exception(AttributeError, template.format(kind=type_name(receiver), name=name))
     attach(error, "name", Constant(name))
     attach(error, "obj", receiver)
     raise ObservedException(error)

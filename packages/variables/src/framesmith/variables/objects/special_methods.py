@@ -16,6 +16,7 @@ from framesmith.variables.core.folding import fold
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Holder, begin_get
 from framesmith.variables.objects.identity import note_hashed, tell_apart
@@ -103,7 +104,7 @@ class SpecialMethods(Holder):
 
     def mistake(self, message: str) -> Tracker:
         """Raise TypeError as CPython words it; `{}` is the name of the type."""
-        return raise_observed(TypeError, message.format(self.python_type.__name__))
+        return raise_observed(TypeError, message.format(type_name(self)))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """By identity; two existing objects have to stay two."""
@@ -131,7 +132,10 @@ class SpecialMethods(Holder):
                 name = iterator.python_type.__name__
                 raise_observed(TypeError, f"iter() returned non-iterator of type '{name}'")
             return iterator
-        if not self._blocked(tx, "__iter__") and self.special(tx, "__getitem__") is not None:
+        getting = None if self._blocked(tx, "__iter__") else self.special(tx, "__getitem__")
+        if getting is not None:
+            if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
+                return self.unsupported("iterating over it")
             return ItemIterator(self)
         return self.mistake("'{}' object is not iterable")
 
@@ -209,6 +213,8 @@ class SpecialMethods(Holder):
             return Constant(verdict) if isinstance(verdict, bool) else verdict
         if self._blocked(tx, "__contains__"):
             return self.mistake("'{}' object is not a container")
+        if not any(self.special(tx, name) for name in ("__iter__", "__getitem__")):
+            return self.mistake("argument of type '{}' is not iterable")
         iterator = self.iterate(tx)
         while (candidate := iterator.advance(tx)) is not None:
             same = equal(tx, candidate, item)

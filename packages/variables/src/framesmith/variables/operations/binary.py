@@ -9,8 +9,11 @@ from collections.abc import Callable
 from typing import Final
 
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.type_names import type_name
+from framesmith.variables.operations.declining import check_declined
 
 FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
     "+": operator.add,
@@ -63,20 +66,50 @@ UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 CONCATENATED = (list, tuple, str, bytes, deque)
 
 
-def binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
-    """`left <symbol> right`."""
+def binary(
+    tx: TraceContext, symbol: str, left: Tracker, right: Tracker, *, in_place: bool = False
+) -> Tracker:
+    """`left <symbol> right`; `in_place` says which operator the program's text holds."""
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
-    attempts: list[Callable[[], Tracker | None]] = [
-        lambda: left.binary(tx, symbol, right),
-        lambda: right.reflected(tx, symbol, left),
-    ]
-    for attempt in reversed(attempts) if reflects_first(tx, symbol, left, right) else attempts:
-        result = attempt()
-        if result is not None:
-            return result
-    return raise_observed(TypeError, unsupported_operands(symbol, left.python_type, right.python_type))
+    first, second = _ask_left, ask_right
+    if reflects_first(tx, symbol, left, right):
+        first, second = second, first
+    result = first(tx, symbol, left, right)
+    if result is None:
+        result = second(tx, symbol, left, right)
+    if result is not None:
+        return result
+    return raise_observed(TypeError, unsupported_operands(symbol, left, right, in_place))
+
+
+def _reflected_before_sequence(
+    tx: TraceContext, symbol: str, left: Tracker, right: Tracker
+) -> Tracker | None:
+    """`a_list += an_array` is the array's `__radd__`: a sequence's own `+=` and `*=` come last (`PyNumber_InPlaceAdd`)."""
+    if symbol not in ("+", "*") or not issubclass(left.python_type, list | deque):
+        return None
+    if issubclass(right.python_type, int | float) or not defines(
+        right.python_type, f"__r{METHODS[symbol]}__"
+    ):
+        return None
+    return ask_right(tx, symbol, left, right)
+
+
+def _ask_left(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
+    result = left.binary(tx, symbol, right)
+    if result is None:
+        check_declined(left, f"__{METHODS[symbol]}__", right)
+    return result
+
+
+def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
+    """The reflected method of the right operand; None where CPython's own method declines, or there is none."""
+    result = right.reflected(tx, symbol, left)
+    if result is None:
+        check_declined(right, f"__r{METHODS[symbol]}__", left)
+    return result
 
 
 def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
@@ -93,13 +126,17 @@ def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, INPLACE_FUNCTIONS[symbol], (left, right))
-    result = left.inplace(tx, symbol, right)
-    return binary(tx, symbol, left, right) if result is None else result
+    result = _reflected_before_sequence(tx, symbol, left, right) or left.inplace(tx, symbol, right)
+    if result is not None:
+        return result
+    check_declined(left, f"__i{METHODS[symbol]}__", right)
+    return binary(tx, symbol, left, right, in_place=True)
 
 
-def unsupported_operands(symbol: str, left: type, right: type) -> str:
+def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: bool = False) -> str:
     """CPython's message for operands that do not fit: sequences have the last word on `+` and `*`."""
-    name, other = left.__name__, right.__name__
+    left, right = one.python_type, another.python_type
+    name, other = left.__name__, type_name(another)
     if symbol == "+" and issubclass(left, CONCATENATED):
         base = next(kind for kind in CONCATENATED if issubclass(left, kind)).__name__
         return (
@@ -110,6 +147,7 @@ def unsupported_operands(symbol: str, left: type, right: type) -> str:
     if symbol == "*" and issubclass(left, CONCATENATED):
         return f"can't multiply sequence by non-int of type '{other}'"
     if symbol == "*" and issubclass(right, CONCATENATED):
-        return f"can't multiply sequence by non-int of type '{name}'"
-    shown = "** or pow()" if symbol == "**" else symbol
+        return f"can't multiply sequence by non-int of type '{type_name(one)}'"
+    name = type_name(one)
+    shown = f"{symbol}=" if in_place else "** or pow()" if symbol == "**" else symbol
     return f"unsupported operand type(s) for {shown}: '{name}' and '{other}'"

@@ -8,6 +8,8 @@ from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.type_names import type_name
+from framesmith.variables.operations.declining import check_declined
 from framesmith.variables.operations.truth import truth_of
 
 FUNCTIONS: Final[dict[str, Callable[..., object]]] = {
@@ -37,20 +39,17 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     subclass_first = left.python_type is not right.python_type and issubclass(
         right.python_type, left.python_type
     )
-    attempts: list[Callable[[], Tracker | None]] = [
-        lambda: left.compare(tx, symbol, right),
-        lambda: right.compare(tx, MIRROR[symbol], left),
-    ]
-    for attempt in reversed(attempts) if subclass_first else attempts:
-        result = attempt()
+    asked = [(left, symbol, right), (right, MIRROR[symbol], left)]
+    for one, question, other in reversed(asked) if subclass_first else asked:
+        result = one.compare(tx, question, other)
         if result is not None:
             return result
+        check_declined(one, METHODS[question], other)
     if symbol in ("==", "!="):
         return Constant(left.is_same(tx, right) == (symbol == "=="))
     return raise_observed(
         TypeError,
-        f"'{symbol}' not supported between instances of "
-        f"'{left.python_type.__name__}' and '{right.python_type.__name__}'",
+        f"'{symbol}' not supported between instances of '{type_name(left)}' and '{type_name(right)}'",
     )
 
 

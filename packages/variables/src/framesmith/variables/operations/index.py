@@ -6,6 +6,7 @@ from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.compare import compare, equal
 from framesmith.variables.operations.truth import truth_of
 
@@ -16,7 +17,7 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
     if isinstance(value, Constant) and isinstance(value.value, int):
         return int(value.value)
     if not defines(value.python_type, "__index__"):
-        shown = f"'{value.python_type.__name__}' object cannot be interpreted as an integer"
+        shown = f"'{type_name(value)}' object cannot be interpreted as an integer"
         raise_observed(TypeError, message or shown)
     result = value.attribute(tx, "__index__").call(tx, [], {}).realize()
     if isinstance(result, Constant) and isinstance(result.value, int):

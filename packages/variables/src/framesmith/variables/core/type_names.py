@@ -1,0 +1,21 @@
+"""The name by which CPython's own errors call a type: `tp_name`, which for types made in C may hold the module too."""
+
+from typing import Final
+
+import torch
+
+from framesmith.variables.core.base import Tracker
+
+# Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_IMMUTABLETYPE
+_HEAP: Final = 1 << 9
+_IMMUTABLE: Final = 1 << 8
+
+
+def type_name(tracker: Tracker) -> str:
+    """The name of the value's type in the text of an error; breaks the graph where the text is not certain."""
+    kind = tracker.python_type
+    in_python = kind.__flags__ & _HEAP and not kind.__flags__ & _IMMUTABLE
+    in_python = in_python and not issubclass(kind, torch._C.StorageBase)  # torch renames these
+    if not in_python and getattr(kind, "__module__", None) != "builtins":
+        tracker.unsupported("an error that names its type")
+    return kind.__name__

@@ -1,0 +1,45 @@
+"""Whether a tracker that declines an operator speaks for CPython's own method of that type.
+
+None from `binary`, `reflected`, `inplace` or `compare` stands for NotImplemented, and when both sides decline the program
+gets a TypeError. That is right where the type has no such method, where the method is one of the builtin types below, all
+of whose operators are modelled, and where it is a Python function, which was run. The operators of any other type (arrays,
+decimals, memory views ...) have not been asked at all, so the operation runs natively.
+"""
+
+import types
+from collections import OrderedDict, defaultdict, deque
+from types import FunctionType
+from typing import Final
+
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.constant import Constant
+
+MODELLED: Final[frozenset[type]] = frozenset(
+    {
+        object, type, int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented),
+        list, tuple, dict, set, frozenset, deque, range, slice, OrderedDict, defaultdict,
+        type({}.keys()), type({}.values()), type({}.items()),
+        types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType,
+        torch.Tensor, torch._C.TensorBase,
+    }
+)  # fmt: skip
+"""The types whose trackers know every operator and comparison of the type."""
+
+
+def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
+    """Break the graph when `tracker` declined `method` without its type's own method having been asked."""
+    for base in tracker.python_type.__mro__:
+        if method in base.__dict__:
+            if base not in MODELLED and not _was_run(tracker, base.__dict__[method]):
+                detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
+                raise GraphBreak(UNSUPPORTED_VALUE, detail)
+            return
+
+
+def _was_run(tracker: Tracker, stored: object) -> bool:
+    """Whether it is a method that trackers of instances run; a constant's class (an enum) is not asked."""
+    return isinstance(stored, FunctionType) and not isinstance(tracker, Constant)
