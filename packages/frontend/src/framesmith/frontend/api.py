@@ -14,6 +14,7 @@ from framesmith.frontend import events
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.session import SESSION_ATTRIBUTE, Session
+from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.graph import GraphBreak
 from framesmith.graph.backend import lookup
 from framesmith.graph.break_kinds import NATIVE_CALL
@@ -22,7 +23,6 @@ from framesmith.variables.callables.compiled import mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
 from framesmith.variables.core import CALLABLES, TraceContext, Tracker
 
-_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
 def compile(
@@ -102,7 +102,7 @@ def compile_function(
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
     mark_compiled(compiled, original, strict=options.fullgraph)
-    _sessions.add(session)
+    LIVE.add(session)
     return compiled
 
 
@@ -167,7 +167,7 @@ def session_of(model: object) -> Session | None:
 
 def _renew_locks() -> None:
     """In a forked child."""
-    for session in list(_sessions):
+    for session in list(LIVE):
         session.renew_locks()
 
 
@@ -176,8 +176,7 @@ os.register_at_fork(after_in_child=_renew_locks)
 
 def reset() -> None:
     """Forget every compiled entry of every function, and the counters."""
-    for session in list(_sessions):
-        session.reset()
+    LISTENER.reset()
     events.counters.clear()
 
 

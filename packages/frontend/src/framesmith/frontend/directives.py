@@ -61,7 +61,16 @@ def _true(tx: TraceContext) -> Tracker:
 
 CALLABLES.row(graph_break)(_break_row)
 CALLABLES.row(is_compiling)(_true)
-DIRECTIVES["torch._dynamo.decorators", "graph_break"] = _break_row
+def _region(
+    tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
+) -> Tracker | PendingCall:
+    """A function marked with `nested_compile_region`: inlined like any other, which is what the mark means in eager."""
+    return function.begin_call(tx, args, kwargs)
+
+
+for _name in ("graph_break", "skip_frame", "step_unsupported"):
+    DIRECTIVES["torch._dynamo.decorators", _name] = _break_row
+DIRECTIVES["torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"] = _region
 
 
 def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:

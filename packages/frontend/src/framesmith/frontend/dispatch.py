@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function, spelling
+from framesmith.frontend.stances import PROBE
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.verification import check_guards
 from framesmith.frontend.writer import Constants
@@ -103,6 +104,7 @@ class Absent:
 
 ABSENT = Absent()
 _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "others", "promote", "miss"))
+_PROBE = f"{PREFIX}probe"
 OWNER = f"{PREFIX}owner"
 _PATIENCE = 4  # calls that an entry serves before it is tried first
 
@@ -125,6 +127,7 @@ class Dispatcher:
     constants is invisible to the garbage collector, so a compiled function would never be freed.
     The function holds the dispatcher, which does not hold the function: what the user drops dies at once.
     With `follows` (the function that the user calls) what an entry leaves to is run, outside the entry's frame.
+    With `asks` the stance of the process decides first whether entries may serve.
     """
 
     def __init__(
@@ -133,12 +136,15 @@ class Dispatcher:
         namespace: dict[str, object],
         *,
         follows: bool = False,
+        asks: bool = False,
     ) -> None:
         self.signature = signature
         self.entries: tuple[Entry, ...] = ()
         self.lock = threading.RLock()
         self._namespace = namespace
         self._follows = follows
+        self._asks = asks
+        self._asks = asks
         self._first, self._others = CellType(_no_attempt), CellType(())
         self._attempts: tuple[Attempt, ...] = ()
         self._served: dict[Attempt, int] = {}
@@ -147,6 +153,7 @@ class Dispatcher:
         """The function that tries the entries, then `miss`; the caller keeps it."""
         held = (CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss))
         cells = dict(zip(_CELLS, held, strict=True))
+        cells[_PROBE] = CellType(PROBE)
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
         code = self._code()
         held_cells = tuple(cells[name] for name in code.co_freevars)
@@ -213,8 +220,10 @@ class Dispatcher:
         absent, first, others, promote, miss = _CELLS
         given = ", ".join(self.signature.spellings.values())
         result, attempt = f"{PREFIX}result", f"{PREFIX}attempt"
+        asked = f"if {_PROBE}.module._stance is not {_PROBE}.known and not {_PROBE}.agrees(): return {miss}({given})"
         lines = [
             *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
+            *([asked] if self._asks else []),
             f"{result} = {first}({given})",
             f"if {result} is not {absent}: return {result}",
             f"for {attempt} in {others}:",
@@ -226,12 +235,11 @@ class Dispatcher:
         ]
         identity = Identity.of(self.signature.code)
         stamped = [(text, identity.firstlineno) for text in lines]
-        key = (identity, self.signature.text, self.signature.freevars)
+        key = (identity, self.signature.text, self.signature.freevars, self._asks)
         known = _codes.get(key)
         if known is None:
-            known = generated_code(
-                self.signature.text, stamped, identity, (*map(spelling, self.signature.freevars), *_CELLS)
-            )
+            names = (*map(spelling, self.signature.freevars), *_CELLS, *([_PROBE] if self._asks else []))
+            known = generated_code(self.signature.text, stamped, identity, names)
             _codes[key] = known
         return known
 

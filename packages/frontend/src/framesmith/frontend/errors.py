@@ -9,8 +9,10 @@ __all__ = [
     "BackendFailed",
     "FramesmithError",
     "FullGraphError",
+    "IgnoredSettingWarning",
     "InvalidArgument",
     "RecompileError",
+    "RecompileLimitWarning",
     "TracingBugWarning",
     "UnknownBackend",
     "UnsoundCode",
@@ -51,6 +53,14 @@ class UnsoundCode(FramesmithError, RuntimeError):
         self.problems = tuple(problems)
         listed = "\n".join(problems)
         super().__init__(f"framesmith has a bug: the emitted {what} is unsound; please report it\n{listed}")
+
+
+class IgnoredSettingWarning(UserWarning):
+    """Something that the process said to torch.compile has no effect here. The message names it; said once."""
+
+
+class RecompileLimitWarning(UserWarning):
+    """`config.recompile_limit` is reached. The message names what varies, its line and what to do; said once a function."""
 
 
 class TracingBugWarning(RuntimeWarning):

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, final
+from typing import Literal, TypeAlias, final
 
 import torch
 
-from framesmith.frontend.options import config
+from framesmith.frontend.options import in_force
 from framesmith.frontend.points import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
@@ -16,6 +16,15 @@ from framesmith.guards.sources import Local
 DYNAMIC_MARK = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK = "_dynamo_weak_dynamic_indices"
 STATIC_MARK = "_dynamo_static_indices"
+UNBACKED_MARK = "_dynamo_unbacked_indices"
+
+Sizes: TypeAlias = tuple[tuple[int, ...] | None, ...]
+"""The sizes of the arguments of a call; None for what is no tensor."""
+
+
+def sizes_of(values: Iterable[object]) -> Sizes:
+    """The sizes of the tensors among the arguments, and nothing that keeps them alive."""
+    return tuple(tuple(value.shape) if isinstance(value, torch.Tensor) else None for value in values)
 
 
 @final
@@ -54,11 +63,12 @@ class Policy:
         marked = {int(dim) for dim in attributes.get(DYNAMIC_MARK, ())}
         marked |= {int(dim) for dim in attributes.get(WEAK_DYNAMIC_MARK, ())}
         static = {int(dim) for dim in attributes.get(STATIC_MARK, ())}
-        if self.dynamic is True:
+        if self.dynamic is True or (self.dynamic is None and not in_force().assume_static_by_default):
             marked |= set(range(tensor.dim()))
         elif self.dynamic is None:
             marked |= self.sizes.get(source, set())
-        return DynamicDims(dims=dict.fromkeys(sorted(marked - static), Dim.DYNAMIC))
+        unknown = dict.fromkeys(map(int, attributes.get(UNBACKED_MARK, ())), Dim.UNBACKED)
+        return DynamicDims(dims=dict.fromkeys(sorted(marked - static), Dim.DYNAMIC) | unknown)
 
     def is_dynamic_number(self, source: Source) -> bool:
         """Whether a number was seen to change."""
@@ -82,14 +92,27 @@ class Policy:
             if self.patience is not None and self.misses[source] >= self.patience:
                 self._add("restless", source)
 
+    def compare(self, names: Iterable[str], before: Sizes, now: Sizes) -> None:
+        """Learn from two calls of which none made an entry: sizes that differ become symbolic."""
+        if self.dynamic is not None:
+            return
+        for name, old, new in zip(names, before, now, strict=True):
+            if old is not None and new is not None and len(old) == len(new):
+                changed = {dim for dim, (one, other) in enumerate(zip(old, new, strict=True)) if one != other}
+                self.sizes.setdefault(Local(name), set()).update(changed)
+
     def _learn_dynamic(self, failure: Failure) -> None:
-        if self.dynamic is False or not config.automatic_dynamic_shapes or failure.source is None:
+        settings = in_force()
+        if self.dynamic is False or not settings.automatic_dynamic_shapes or failure.source is None:
             return
         if failure.tensor_change is not None and failure.tensor_change.rank is None:
             changed = {dim for dim, _, _ in failure.tensor_change.sizes}
             self.sizes.setdefault(failure.source, set()).update(changed)
-        if failure.value_change is not None:
-            self._add("numbers", failure.source)
+        change = failure.value_change
+        if change is not None:
+            is_fixed = settings.specialize_float if isinstance(change.was, float) else settings.specialize_int
+            if not is_fixed:
+                self._add("numbers", failure.source)
 
     def _add(self, what: Literal["numbers", "restless"], source: Source) -> None:
         getattr(self.own, what).add(source)

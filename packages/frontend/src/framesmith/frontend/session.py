@@ -11,6 +11,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Sequence
+from dataclasses import replace
 from types import CellType, CodeType, FunctionType
 from typing import Final, final
 
@@ -23,19 +24,24 @@ from framesmith.frontend.errors import (
     FramesmithError,
     FullGraphError,
     RecompileError,
+    RecompileLimitWarning,
     TracingBugWarning,
 )
 from framesmith.frontend.frame_hooks import without_frame_hook
 from framesmith.frontend.leave import leaving
+from framesmith.frontend.limits import limit_text
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.native import NativeContinuation
-from framesmith.frontend.options import CompileOptions, config
+from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.points import Point
-from framesmith.frontend.policy import Known, Policy
+from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
+from framesmith.frontend.stances import LISTENER, Stance, current
+from framesmith.frontend.torch_settings import warn_of_ignored
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
+from framesmith.graph.options import Backend
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import FunctionClosure, Local, Pinned
 from framesmith.variables.builtin_types.cells import wrap_cell
@@ -50,8 +56,9 @@ SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 class Session:
     """One compiled function: the root dispatcher and every continuation that its breaks led to."""
 
-    def __init__(self, function: FunctionType, options: CompileOptions) -> None:
+    def __init__(self, function: FunctionType, options: CompileOptions, *, is_forced: bool = False) -> None:
         self.function = function
+        self.is_forced = is_forced  # made for a stance, which another session has looked at
         self.options = options
         self.history = events.History()
         self.lock = threading.RLock()
@@ -59,6 +66,7 @@ class Session:
         self._root: weakref.ReferenceType[Place] | None = None
         self._continuations: dict[tuple[Point, tuple[int, ...]], tuple[Place, FunctionType]] = {}
         self._natives: dict[tuple[Point, tuple[int, ...]], NativeContinuation] = {}
+        self._others: dict[str | int, FunctionType] = {}  # by backend
 
     def make_function(self, *, is_owned: bool = False) -> FunctionType:
         """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
@@ -75,7 +83,7 @@ class Session:
     def policy(self, origin: "RootOrigin | PointOrigin") -> Policy:
         """What is symbolic at a place, and what is not looked at. Continuations of the same frames share what they know."""
         is_root = isinstance(origin, RootOrigin)
-        patience = 2 if origin.is_in_loop else max(config.recompile_limit // 2, 1)
+        patience = 2 if origin.is_in_loop else max(in_force().recompile_limit // 2, 1)
         known = self._known.setdefault(origin.codes, Known())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
@@ -119,6 +127,15 @@ class Session:
         for place in self.places():
             place.dispatcher.lock = threading.RLock()
 
+    def with_backend(self, backend: str | Backend) -> FunctionType:
+        """The same function compiled with another backend (a stance asks for it), made once."""
+        with self.lock:
+            key = backend if isinstance(backend, str) else id(backend)
+            if key not in self._others:
+                session = Session(self.function, replace(self.options, backend=backend), is_forced=True)
+                self._others[key] = session.make_function()
+            return self._others[key]
+
     def places(self) -> "list[Place]":
         """The root and all continuations."""
         root = None if self._root is None else self._root()
@@ -133,6 +150,7 @@ class Session:
                 place.reset()
             self._continuations.clear()
             self._natives.clear()
+            self._others.clear()
             self.history = events.History()
 
     def on_break(self, reason: GraphBreak, stack: str, strict: bool) -> None:
@@ -201,8 +219,15 @@ class Place:
         self._owned = session if self._is_root else None
         self.origin = origin
         self.policy = session.policy(origin)
-        self.dispatcher = Dispatcher(signature, origin.namespace, follows=self._is_root)
-        self._exhausted: Entry | None = None
+        self.dispatcher = Dispatcher(
+            signature,
+            origin.namespace,
+            follows=self._is_root,
+            asks=self._is_root and not session.is_forced,
+        )
+        self._native: Entry | None = None
+        self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
+        self._is_reported = False
 
     @property
     def session(self) -> Session:
@@ -213,7 +238,8 @@ class Place:
         """Forget the entries."""
         self.policy = self.session.policy(self.origin)
         self.dispatcher.clear()
-        self._exhausted = None
+        self._native = self._first = None
+        self._is_reported = False
 
     def missed(self, *values: object) -> object:
         """No entry fits: make one, keep it, run it."""
@@ -226,40 +252,74 @@ class Place:
         return drive(entry.function(*loaded))
 
     def _entry_for(self, values: Sequence[object], scope: Scope) -> Entry:
+        settings, stance = in_force(), Stance() if self.session.is_forced else current()
+        if settings.disable or stance.is_eager:
+            return self._natively()
+        if stance.backend is not None and self._is_root:
+            return self._with_backend(stance.backend)
         entries = self.dispatcher.entries
-        if config.disable or len(entries) >= config.recompile_limit:
-            return self._without_tracing(bool(entries) and not config.disable)
+        reasons = []
         for entry in entries:
             failure = first_failure(entry.guards, scope)
             if failure is None:
                 return entry
-            self._note_recompile(failure.text)
+            reasons.append(failure.text)
+        if stance.name == "eager_on_recompile":
+            return self._natively()
+        stance.check_recompile(self.origin.code.co_qualname, reasons)
+        if stance.first_call is not None and self._is_root and not entries and self._first is None:
+            self._first = sizes_of(values)
+            return self._natively() if stance.first_call == "eager" else self._with_backend(stance.first_call)
+        if len(entries) >= settings.recompile_limit:
+            self._report_limit(scope, settings)
+            return self._natively()
+        for reason in reasons:
+            self._note_recompile(reason)
         self.policy.learn([entry.guards for entry in entries], scope)
-        if entries and config.error_on_recompile:
+        if entries and settings.error_on_recompile:
             recent = "\n  ".join(self.session.history.recompiles[-len(entries) :])
             raise RecompileError(
                 f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}"
             )
+        return self._made(values)
+
+    def _made(self, values: Sequence[object]) -> Entry:
+        """Make an entry and keep it."""
+        if self._first is not None:
+            self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
+        warn_of_ignored()
         converted = self._convert(values)
         self.session.record(converted, self)
         self.dispatcher.add(converted.entry)
+        LISTENER.listen()
         return converted.entry
 
     def _convert(self, values: Sequence[object]) -> Converted:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
-        options, on_break = self.session.options, self.session.on_break
+        options, on_break, settings = self.session.options, self.session.on_break, in_force()
         try:
             return convert(self.origin, values, options, self.policy, self.session, on_break=on_break)
-        except (FramesmithError, BackendFailed):
+        except FramesmithError:
             raise
+        except BackendFailed as error:
+            if not settings.suppress_errors:
+                raise
+            warnings.warn(
+                f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning, stacklevel=5
+            )
+            return self._uncompiled(error)
         except Exception as error:
-            if config.raise_bugs or options.fullgraph:
+            if settings.raise_bugs or options.fullgraph:
                 raise
             report_bug(error, self.origin.code)
-            reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
-            code = self.origin.code
-            place = (code.co_filename, code.co_firstlineno, code.co_name)
-            return run_natively(self.origin, reason, place, "", time.perf_counter())
+            return self._uncompiled(error)
+
+    def _uncompiled(self, error: Exception) -> Converted:
+        """An entry that runs the function as it is, with the error as its reason."""
+        code = self.origin.code
+        reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        place = (code.co_filename, code.co_firstlineno, code.co_name)
+        return run_natively(self.origin, reason, place, "", time.perf_counter())
 
     def _note_recompile(self, text: str) -> None:
         name = self.origin.code.co_qualname
@@ -267,19 +327,34 @@ class Place:
         events.counters["stats"]["recompile_reasons"] += 1
         events.log("recompiles", "%s: %s", name, text)
 
-    def _without_tracing(self, limit: bool) -> Entry:
-        """Run natively; entries that exist keep serving."""
-        if self._exhausted is None:
-            writer = EntryWriter(self.origin.code.co_firstlineno)
-            self._exhausted = native_entry(self.origin, writer)
-            if limit:
-                note = (
-                    f"{self.origin.code.co_qualname}: {config.recompile_limit} entries exist (config.recompile_limit); "
-                    "calls that fit none of them run uncompiled from now on"
-                )
-                self.session.history.notes.append(note)
-                events.log("recompiles", note)
-        return self._exhausted
+    def _natively(self) -> Entry:
+        """Run as it is; entries that exist keep serving."""
+        if self._native is None:
+            self._native = native_entry(self.origin, EntryWriter(self.origin.code.co_firstlineno))
+        return self._native
+
+    def _with_backend(self, backend: str | Backend) -> Entry:
+        """Run what was compiled with another backend: a session of its own, made when it is first asked for."""
+        origin = self.origin
+        assert isinstance(origin, RootOrigin)
+        function = self.session.with_backend(backend)
+        writer = EntryWriter(origin.code.co_firstlineno)
+        return assemble_entry(origin, writer, None, origin.call_lines(writer, function), GuardSet())
+
+    def _report_limit(self, scope: Scope, settings: Config) -> None:
+        """Say once, for the user to see, that the limit is reached; in the notes of the session for each place."""
+        if self._is_reported:
+            return
+        self._is_reported = True
+        code, guards = self.origin.code, [entry.guards for entry in self.dispatcher.entries]
+        text = limit_text(code, guards, scope, settings.recompile_limit)
+        if settings.fail_on_recompile_limit_hit:
+            self._is_reported = False
+            raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
+        if not self.session.history.notes:
+            warnings.warn(text, RecompileLimitWarning, stacklevel=5)
+        self.session.history.notes.append(text)
+        events.log("recompiles", "%s", text)
 
 
 def report_bug(error: Exception, code: CodeType) -> None:
@@ -326,6 +401,10 @@ class RootOrigin:
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """Call the user's function as it is."""
+        return self.call_lines(writer, self.function)
+
+    def call_lines(self, writer: EntryWriter, function: FunctionType) -> list[str]:
+        """Call a function that takes what the user's takes."""
         code = self.code
         names = list(Signature.of_function(code).names)
         loaded = {name: writer.load(Local(name)) for name in names}
@@ -339,7 +418,7 @@ class RootOrigin:
             arguments.append(f"*{loaded[rest.pop(0)]}")
         if code.co_flags & inspect.CO_VARKEYWORDS:
             keywords.append(f"**{loaded[rest.pop(0)]}")
-        return [f"return {writer.constant(self.function, 'function')}({', '.join([*arguments, *keywords])})"]
+        return [f"return {writer.constant(function, 'function')}({', '.join([*arguments, *keywords])})"]
 
 
 @final

@@ -1,0 +1,139 @@
+"""`torch.compiler.set_stance` and `torch.compiler.reset`: what the process says about all compiled functions at once.
+
+torch keeps the stance in a module of `torch._dynamo`, which we never import: as long as it is not loaded, nobody has set one.
+`PROBE` answers on every call whether entries may serve, by one comparison of identities (ADR 0012).
+"""
+
+import sys
+import weakref
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Final, Protocol, final
+
+from framesmith.frontend.errors import RecompileError
+from framesmith.frontend.torch_settings import warn_once
+from framesmith.graph.options import Backend
+
+_HOME: Final = "torch._dynamo.eval_frame"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """The stance in force; the names are torch's."""
+
+    name: str = "default"
+    backend: str | Backend | None = None
+
+    @property
+    def is_eager(self) -> bool:
+        """No compiled code runs at all."""
+        return self.name == "force_eager"
+
+    @property
+    def keeps_entries(self) -> bool:
+        """Whether the entries that exist serve calls: they were made for another backend than a forced one."""
+        return not self.is_eager and self.backend is None
+
+    @property
+    def first_call(self) -> str | None:
+        """How the first call of a function runs: `eager`, with the backend `aot_eager`, or as any other (None)."""
+        return {"eager_then_compile": "eager", "aot_eager_then_compile": "aot_eager"}.get(self.name)
+
+    def check_recompile(self, function: str, reasons: list[str]) -> None:
+        """Raises RecompileError where the process asked for it."""
+        if self.name == "fail_on_recompile":
+            shown = "\n  ".join(reasons) or "it was not compiled for any call yet"
+            raise RecompileError(
+                f"{function} has to be compiled and the stance is 'fail_on_recompile':\n  {shown}\n"
+                "Call it with what it was compiled for, or set another stance (torch.compiler.set_stance)."
+            )
+
+
+_DEFAULT: Final = Stance()
+
+
+def current() -> Stance:
+    """What `torch.compiler.set_stance` has set."""
+    home = sys.modules.get(_HOME)
+    said = getattr(home, "_stance", None)
+    if said is None:
+        return _DEFAULT
+    if said.skip_guard_eval_unsafe:
+        warn_once(
+            "skip_guard_eval_unsafe",
+            "set_stance(skip_guard_eval_unsafe=True) has no effect on functions that framesmith compiles: guards are always checked",
+        )
+    return (
+        _DEFAULT if said.stance == "default" and said.backend is None else Stance(said.stance, said.backend)
+    )
+
+
+@final
+class _NotLoaded:
+    """Stands for torch's module as long as that is not loaded."""
+
+    @property
+    def _stance(self) -> object:
+        home = sys.modules.get(_HOME)
+        if home is None or not hasattr(home, "_stance"):
+            return None
+        PROBE.module = home
+        return home._stance
+
+
+@final
+class Probe:
+    """Asked by every compiled function: entries may serve while `module._stance is known`, or when `agrees()`."""
+
+    __slots__ = ("known", "module")
+
+    def __init__(self) -> None:
+        self.module: ModuleType | _NotLoaded = _NotLoaded()
+        self.known: object = None
+
+    def agrees(self) -> bool:
+        """Look at a stance that is another object than the one that was known."""
+        if not current().keeps_entries:
+            return False
+        self.known = self.module._stance
+        return True
+
+
+PROBE: Final = Probe()
+
+
+class Resettable(Protocol):
+    """What can forget its entries: a session."""
+
+    def reset(self) -> None:
+        """Forget them."""
+        ...
+
+
+LIVE: "Final[weakref.WeakSet[Resettable]]" = weakref.WeakSet()
+"""The sessions of all compiled functions."""
+
+
+@final
+class ResetListener:
+    """Stands among the backends that torch tells of `torch._dynamo.reset()` (what `torch.compiler.reset` calls): it calls the
+    `reset` of each backend that has one. torch forgets them then, so whoever compiles listens again."""
+
+    def __call__(self, module: object, examples: object) -> object:
+        """Never asked for: it compiles nothing."""
+        raise NotImplementedError("not a backend")
+
+    def reset(self) -> None:
+        """torch forgets what it compiled, and so do we."""
+        for session in list(LIVE):
+            session.reset()
+
+    def listen(self) -> None:
+        """Be told of the next reset, if torch's compiler is loaded at all."""
+        known = getattr(sys.modules.get(_HOME), "cached_backends", None)
+        if type(known) is dict:
+            known.setdefault(id(self), self)
+
+
+LISTENER: Final = ResetListener()

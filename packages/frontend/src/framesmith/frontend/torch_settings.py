@@ -1,0 +1,87 @@
+"""What the process said through torch: `torch._dynamo.config`, the default backend, environment variables.
+
+The one module that reads them. `torch._dynamo` is looked up among the loaded modules and never imported: as long as nobody has
+loaded it, nobody has said anything through it.
+"""
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Final
+
+from framesmith.frontend.errors import IgnoredSettingWarning
+
+SAME: Final = frozenset({
+    "recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "specialize_int", "specialize_float",
+    "capture_scalar_outputs", "capture_dynamic_output_shape_ops", "error_on_recompile", "fail_on_recompile_limit_hit",
+    "suppress_errors", "allow_ignore_mark_dynamic", "disable",
+})  # fmt: skip
+"""Fields of `torch._dynamo.config` that `frontend.config` has under the same name."""
+
+ALREADY: Final = frozenset({
+    "cache_size_limit", "verbose", "guard_nn_modules", "inline_inbuilt_nn_modules", "nested_graph_breaks", "print_graph_breaks",
+})  # fmt: skip
+"""Fields that need no counterpart: another name of one of `SAME`, or what always holds here."""
+
+_DISABLING: Final = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
+_warned: set[str] = set()
+_checked: list[object] = []  # the state of torch's configuration that was looked through last
+
+
+def is_disabled_by_environment() -> bool:
+    """Whether a variable that switches torch.compile off is set; read once, as torch does."""
+    return any(os.environ.get(name, "0") not in ("", "0") for name in _DISABLING)
+
+
+def dynamo_config() -> ModuleType | None:
+    """`torch._dynamo.config`, if it is loaded."""
+    return sys.modules.get("torch._dynamo.config")
+
+
+def changed_settings() -> Iterator[tuple[str, object]]:
+    """The fields of `SAME` that the user has changed, with their values."""
+    module = dynamo_config()
+    if module is not None:
+        for name in SAME:
+            if hasattr(module, name) and not module._is_default(name):
+                yield name, getattr(module, name)
+
+
+def default_backend() -> object:
+    """What `torch.compiler.set_default_backend` has set."""
+    registry = sys.modules.get("torch._dynamo.backends.registry")
+    asked = getattr(registry, "get_default_backend", None)
+    return "inductor" if asked is None else asked()
+
+
+def warn_of_ignored() -> None:
+    """Say once of each field of `torch._dynamo.config` that was changed and means nothing here."""
+    module = dynamo_config()
+    if module is None:
+        return
+    state = module.get_hash()
+    if _checked == [state]:
+        return
+    _checked[:] = [state]
+    for name in module._config:
+        if name not in SAME and name not in ALREADY and not module._is_default(name):
+            warn_once(
+                f"torch._dynamo.config.{name}",
+                f"torch._dynamo.config.{name} = {getattr(module, name)!r} has no effect on functions that framesmith compiles; "
+                f"of the fields there it follows {', '.join(sorted(SAME))}",
+            )
+
+
+def warn_once(key: str, message: str) -> None:
+    """One warning a process for each key."""
+    if key not in _warned:
+        _warned.add(key)
+        warnings.warn(message, IgnoredSettingWarning, stacklevel=3)
+
+
+def forget_warnings() -> None:
+    """Let `warn_once` speak again."""
+    _warned.clear()
+    _checked.clear()
