@@ -1,6 +1,6 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
-from framesmith.frontend.api import compile, reset
+from framesmith.frontend.api import compile, reset, uncompile
 from framesmith.frontend.directives import (
     allow_in_graph,
     assume_constant_result,
@@ -16,7 +16,10 @@ from framesmith.frontend.errors import (
     BackendFailed,
     FramesmithError,
     FullGraphError,
+    IgnoredSettingWarning,
     InvalidArgument,
+    RecompileError,
+    RecompileLimitWarning,
     UnknownBackend,
     UnsoundCode,
 )
@@ -31,7 +34,10 @@ __all__ = [
     "Explanation",
     "FramesmithError",
     "FullGraphError",
+    "IgnoredSettingWarning",
     "InvalidArgument",
+    "RecompileError",
+    "RecompileLimitWarning",
     "UnknownBackend",
     "UnsoundCode",
     "allow_in_graph",
@@ -51,6 +57,7 @@ __all__ = [
     "register_backend",
     "reset",
     "substitute_in_graph",
+    "uncompile",
 ]
 
 configure_logs()

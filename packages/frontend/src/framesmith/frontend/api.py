@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from framesmith.frontend import events
+from framesmith.frontend.checking import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.graph import GraphBreak
-from framesmith.graph.backend import lookup
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.options import Backend
 from framesmith.variables.callables.compiled import mark_compiled, original_of
@@ -30,21 +30,20 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Backend = "inductor",
+    backend: str | Backend | None = None,
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
     disable: bool = False,
 ) -> Any:
     """A compiled form of a function, method, class, callable object or module; without one, a decorator.
 
-    Takes what `torch.compile` takes. A function gives a new function with the same signature and metadata;
-    a module is compiled in place of its call and returned; a class gets its `__call__` compiled.
-    Raises InvalidArgument for what cannot be called, UnknownBackend for a name nobody registered.
+    Takes what `torch.compile` takes; without a backend, the one that `torch.compiler.set_default_backend` has set, else
+    inductor. A function gives a new function with the same signature and metadata;
+    a module is compiled in place of its call and returned; a class gets its `__call__` compiled. `uncompile` is the way back.
+    Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is compiled
+    with other options already; UnknownBackend for a name nobody registered.
     """
-    if mode is not None and options is not None:
-        raise InvalidArgument("give either mode or options, not both: a mode is a set of options")
-    lookup(backend)
-    chosen = CompileOptions(backend, fullgraph, dynamic, mode, dict(options or {}))
+    chosen = checked_options(fullgraph, dynamic, backend, mode, options, disable)
     if model is None:
 
         def decorate(function: object) -> object:
@@ -107,12 +106,54 @@ def compile_function(
 
 
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
-    """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are."""
+    """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are.
+
+    There is one such place (ADR 0011): the same options again change nothing, others are refused.
+    """
+    known = session_of(module)
+    if known is not None:
+        if known.options == options and known.function.__code__ is call_implementation(type(module)).__code__:
+            return module
+        raise InvalidArgument(
+            f"this {type(module).__name__} is compiled already, in place, with {known.options}, and compile() was asked for {options}; "
+            "call frontend.uncompile(module) before, or compile a function that calls the module for a second form"
+        )
     compiled = compile_function(fresh(call_implementation(type(module))), options, is_owned=True)
-    module._compiled_call_impl = MethodType(
-        compiled, weakref.ref(module)
-    )  # no ring: it dies when it is dropped
+    module._compiled_call_impl = MethodType(compiled, weakref.ref(module))  # no ring: it dies when it is dropped
     return module
+
+
+def uncompile(model: Any) -> Any:
+    """The way back to eager: a module's call, or a class's, is again what it was; of a compiled function, its original.
+
+    Raises InvalidArgument for what was not compiled.
+    """
+    if isinstance(model, MethodType):
+        return MethodType(uncompile(model.__func__), model.__self__)
+    if isinstance(model, functools.partial):
+        return functools.partial(uncompile(model.func), *model.args, **model.keywords)
+    session = session_of(model)
+    if isinstance(model, type):
+        return uncompile_class(model)
+    if session is None:
+        raise InvalidArgument(f"uncompile() got {model!r}, which compile() has not returned")
+    if isinstance(model, torch.nn.Module):
+        model._compiled_call_impl = None
+        return model
+    return session.original
+
+
+def uncompile_class(kind: type) -> type:
+    """Take the compiled `__call__` out of a class."""
+    name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
+    session = session_of(vars(kind).get(name))
+    if session is None:
+        raise InvalidArgument(f"uncompile() got {kind!r}, which compile() has not returned")
+    if session.inherited:
+        delattr(kind, name)
+    else:
+        setattr(kind, name, session.original)
+    return kind
 
 
 def call_implementation(kind: type[torch.nn.Module]) -> FunctionType:
@@ -141,7 +182,11 @@ def compile_class(kind: type, options: CompileOptions) -> type:
     name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
     method = getattr(kind, name, None)
     if isinstance(method, FunctionType):
-        setattr(kind, name, compile_function(fresh(method), options))
+        compiled = compile_function(fresh(method), options)
+        session = session_of(compiled)
+        if session is not None:
+            session.original, session.inherited = method, name not in vars(kind)
+        setattr(kind, name, compiled)
     return kind
 
 

@@ -61,9 +61,9 @@ def _true(tx: TraceContext) -> Tracker:
 
 CALLABLES.row(graph_break)(_break_row)
 CALLABLES.row(is_compiling)(_true)
-def _region(
-    tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
-) -> Tracker | PendingCall:
+
+
+def _region(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
     """A function marked with `nested_compile_region`: inlined like any other, which is what the mark means in eager."""
     return function.begin_call(tx, args, kwargs)
 

@@ -109,7 +109,7 @@ OWNER = f"{PREFIX}owner"
 _PATIENCE = 4  # calls that an entry serves before it is tried first
 
 
-_codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...]], CodeType]" = WeakValueDictionary()
+_codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeType]" = WeakValueDictionary()
 # functions that are compiled anew in each round have one code object, by which guards know them
 
 
@@ -143,7 +143,6 @@ class Dispatcher:
         self.lock = threading.RLock()
         self._namespace = namespace
         self._follows = follows
-        self._asks = asks
         self._asks = asks
         self._first, self._others = CellType(_no_attempt), CellType(())
         self._attempts: tuple[Attempt, ...] = ()

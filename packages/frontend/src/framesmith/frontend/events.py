@@ -8,7 +8,7 @@ from typing import Final, final
 
 from framesmith.graph import GraphBreak
 
-TOPICS: Final = ("graph_breaks", "recompiles", "guards", "graph", "bytecode", "side_effects", "dynamic")
+TOPICS: Final = ("graph_breaks", "recompiles", "guards", "graph", "bytecode")
 
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 

@@ -34,8 +34,6 @@ class Config:
     """Ints are never symbolic."""
     specialize_float: bool = False
     """Floats are never symbolic."""
-    allow_ignore_mark_dynamic: bool = False
-    """A size that `mark_dynamic` names may be fixed by the program."""
     capture_scalar_outputs: bool = False
     """`Tensor.item()` gives an unknown number instead of a graph break."""
     capture_dynamic_output_shape_ops: bool = False

@@ -36,7 +36,7 @@ from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.points import Point
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
 from framesmith.frontend.stances import LISTENER, Stance, current
-from framesmith.frontend.torch_settings import warn_of_ignored
+from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
@@ -58,6 +58,8 @@ class Session:
 
     def __init__(self, function: FunctionType, options: CompileOptions, *, is_forced: bool = False) -> None:
         self.function = function
+        self.original = function  # what `uncompile` gives back
+        self.inherited = False  # whether the class that it stands in had it from a base
         self.is_forced = is_forced  # made for a stance, which another session has looked at
         self.options = options
         self.history = events.History()
@@ -257,6 +259,13 @@ class Place:
             return self._natively()
         if stance.backend is not None and self._is_root:
             return self._with_backend(stance.backend)
+        if not self.origin.is_current():
+            warn_once(
+                f"code of {self.origin.code.co_qualname}",
+                f"{self.origin.code.co_qualname} was given other code after compile(): entries keep what they were compiled from, and "
+                "other calls run the new code uncompiled; compile the function again",
+            )
+            return self._natively()
         entries = self.dispatcher.entries
         reasons = []
         for entry in entries:
@@ -399,6 +408,10 @@ class RootOrigin:
         machine.frames.append(frame)
         return None
 
+    def is_current(self) -> bool:
+        """Whether the function still has the code from which its entries are made."""
+        return self.function.__code__ is self.code
+
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """Call the user's function as it is."""
         return self.call_lines(writer, self.function)
@@ -437,6 +450,10 @@ class PointOrigin:
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """The frames as they were left."""
         return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
+
+    def is_current(self) -> bool:
+        """The frames that stand have the code they have."""
+        return True
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """Go on natively from here."""

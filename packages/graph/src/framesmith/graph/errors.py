@@ -42,11 +42,11 @@ class BackendFailed(RuntimeError):
 class UnknownBackend(ValueError):
     """A backend name that nobody registered."""
 
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
+    def __init__(self, name: str, known: tuple[str, ...], near: str = "") -> None:
         self.name = name
         self.known = known
         super().__init__(
-            f"backend {name!r} is not known; known are {', '.join(known)}. Pass a callable "
+            f"backend {name!r} is not known{near}; known are {', '.join(known)}. Pass a callable "
             "(graph_module, example_inputs) -> callable, register one with register_backend, or install the "
             "distribution that provides it as an entry point of the group 'torch_dynamo_backends'"
         )

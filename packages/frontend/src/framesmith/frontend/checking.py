@@ -1,0 +1,87 @@
+"""What `compile` was given: wrong types and unknown values are errors at the call, with the value, the expectation and the remedy."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.options import CompileOptions, near_miss
+from framesmith.frontend.torch_settings import default_backend
+from framesmith.graph.backend import list_backends
+from framesmith.graph.errors import UnknownBackend
+from framesmith.graph.options import Backend
+
+MODES: Final = (
+    "default",
+    "reduce-overhead",
+    "max-autotune",
+    "max-autotune-no-cudagraphs",
+    "lite",
+)
+
+
+def checked_options(
+    fullgraph: object, dynamic: object, backend: object, mode: object, options: object, disable: object
+) -> CompileOptions:
+    """The options of one compilation. Raises InvalidArgument, or UnknownBackend with the nearest known name."""
+    if type(fullgraph) is not bool:
+        raise wrong("fullgraph", fullgraph, "True or False")
+    if dynamic is not None and type(dynamic) is not bool:
+        raise wrong("dynamic", dynamic, "True, False or None (sizes that were seen to change)")
+    if type(disable) is not bool:
+        raise wrong("disable", disable, "True or False")
+    chosen = checked_backend(default_backend() if backend is None else backend)
+    is_inductor = chosen == "inductor"
+    if mode is not None and (not isinstance(mode, str) or (is_inductor and mode not in MODES)):
+        raise wrong("mode", mode, f"one of {', '.join(MODES)}, or None", mode, MODES)
+    if options is not None and not (
+        isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
+    ):
+        raise wrong("options", options, "a dict from names of the backend's options to values")
+    if mode is not None and options is not None:
+        raise InvalidArgument("give either mode or options, not both: a mode is a set of options")
+    if (mode not in (None, "default") or options) and chosen in ("eager", "aot_eager"):
+        raise InvalidArgument(
+            f"the backend {chosen!r} takes neither mode nor options, and was given "
+            f"{f'mode={mode!r}' if options is None else f'options={options!r}'}; leave it out, or use backend='inductor'"
+        )
+    given = dict(options or {})
+    if is_inductor:
+        check_inductor_options(given)
+    return CompileOptions(chosen, fullgraph, dynamic, mode, given)
+
+
+def checked_backend(backend: object) -> str | Backend:
+    """A name that somebody registered, or a callable."""
+    if isinstance(backend, str):
+        if backend not in list_backends():
+            raise UnknownBackend(backend, list_backends(), near_miss(backend, list_backends()))
+        return backend
+    if isinstance(backend, Callable):  # type: ignore[arg-type]  # a Protocol with runtime check, as the docs of typing say
+        return backend  # type: ignore[return-value]
+    raise wrong(
+        "backend", backend, "a name (frontend.list_backends()) or a callable (graph_module, example_inputs)"
+    )
+
+
+def check_inductor_options(options: Mapping[str, object]) -> None:
+    """Names of inductor's options are known when inductor is loaded; else they are checked when it is first used."""
+    module = sys.modules.get("torch._inductor.config")
+    if module is None or not options:
+        return
+    known = module.get_config_copy()
+    for name in options:
+        if name.replace("-", "_") not in known:
+            raise InvalidArgument(
+                f"inductor has no option {name!r}{near_miss(name, known)}; torch._inductor.list_options() names those it has"
+            )
+
+
+def wrong(
+    name: str, value: object, expected: str, near: object = None, known: Iterable[str] = ()
+) -> InvalidArgument:
+    """The error for one argument."""
+    close = near_miss(near, known) if isinstance(near, str) else ""
+    return InvalidArgument(
+        f"compile() got {name}={value!r}, a {type(value).__name__}{close}; pass {expected}"
+    )

@@ -1,0 +1,104 @@
+"""What `compile` and `config` are given wrong is an error that names the value, the expectation and the remedy."""
+
+import pytest
+import torch
+
+from framesmith import frontend
+
+
+class Scale(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+def double(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("fullgraph", "yes", "fullgraph='yes'.*True or False"),
+        ("fullgraph", 1, "fullgraph=1"),
+        ("dynamic", "auto", "dynamic='auto'.*None"),
+        ("disable", None, "disable=None"),
+        ("mode", "max-autotun", "did you mean 'max-autotune'"),
+        ("mode", 3, "mode=3, a int"),
+        ("options", ["trace"], "options=.*a list.*dict"),
+        ("options", {1: 2}, "a dict from names"),
+        ("backend", 3, "backend=3, a int"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_the_expectation(name, value, said) -> None:
+    with pytest.raises(frontend.InvalidArgument, match=said):
+        frontend.compile(double, **{"backend": "inductor", name: value})
+
+
+def test_a_backend_that_nearly_exists_is_suggested() -> None:
+    with pytest.raises(frontend.UnknownBackend, match="did you mean 'inductor'"):
+        frontend.compile(double, backend="inductr")
+
+
+def test_a_backend_without_options_refuses_them_at_once() -> None:
+    with pytest.raises(frontend.InvalidArgument, match="'eager' takes neither"):
+        frontend.compile(double, backend="eager", options={"epilogue_fusion": True})
+
+
+def test_an_unknown_field_of_config_is_an_error_with_a_suggestion() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'recompile_limit'"):
+        frontend.config.recompile_limt = 3
+    with pytest.raises(TypeError, match="takes int"):
+        frontend.config.recompile_limit = "3"
+
+
+def test_a_second_compilation_of_a_module_with_other_options_is_refused() -> None:
+    module = frontend.compile(Scale(), backend="eager")
+    assert frontend.compile(module, backend="eager") is module
+    with pytest.raises(frontend.InvalidArgument, match="uncompile"):
+        frontend.compile(module, backend="eager", fullgraph=True)
+    assert getattr(frontend.uncompile(module), "_compiled_call_impl") is None
+    assert frontend.compile(module, backend="eager", fullgraph=True) is module
+    assert torch.equal(module(torch.ones(2)), torch.full((2,), 2.0))
+
+
+def test_two_compilations_of_a_function_are_separate_and_lead_back() -> None:
+    one, other = (frontend.compile(double, backend="eager", fullgraph=flag) for flag in (True, False))
+    assert one is not other
+    assert frontend.uncompile(one) is frontend.uncompile(other) is double
+    with pytest.raises(frontend.InvalidArgument, match="has not returned"):
+        frontend.uncompile(double)
+
+
+def test_a_compiled_class_leads_back() -> None:
+    class Own(Scale):
+        pass
+
+    assert frontend.uncompile(frontend.compile(Own, backend="eager")) is Own
+    assert "_call_impl" not in vars(Own)
+
+
+def test_other_code_after_compile_is_said() -> None:
+    def grown(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    compiled = frontend.compile(grown, backend="eager")
+    grown.__code__ = (lambda x: x + 2).__code__
+    with pytest.warns(frontend.IgnoredSettingWarning, match="other code"):
+        assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
+
+
+def test_every_field_of_config_is_read_by_somebody() -> None:
+    import ast
+    import dataclasses
+    from pathlib import Path
+
+    from framesmith.frontend import options
+
+    folder = Path(options.__file__).parent
+    read = {
+        node.attr
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+    }
+    assert {field.name for field in dataclasses.fields(options.Config)} <= read

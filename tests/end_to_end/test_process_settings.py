@@ -1,0 +1,109 @@
+"""What the process says through torch holds for compiled functions, also for those that have entries."""
+
+import pytest
+import torch
+
+from framesmith import frontend
+
+X = torch.ones(3)
+
+
+class Counting:
+    """A backend that counts, and a function that counts its native calls."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+        self.native = 0
+
+    def backend(self, module, examples):
+        self.graphs += 1
+        return module.forward
+
+    def function(self, x):
+        if not torch.compiler.is_compiling():
+            self.native += 1
+        return x + 1
+
+
+@pytest.fixture
+def counted():
+    counting = Counting()
+    compiled = frontend.compile(lambda x: counting.function(x), backend=counting.backend)
+    yield counting, compiled
+    torch.compiler.set_stance("default")
+
+
+def test_force_eager_holds_for_existing_entries(counted) -> None:
+    counting, compiled = counted
+    compiled(X)
+    with torch.compiler.set_stance("force_eager"):
+        assert torch.equal(compiled(X), X + 1)
+    assert (counting.graphs, counting.native) == (1, 1)
+    torch.compiler.set_stance("force_eager")
+    compiled(X)
+    torch.compiler.set_stance("default")
+    compiled(X)
+    assert (counting.graphs, counting.native) == (1, 2)
+
+
+def test_eager_on_recompile_lets_entries_serve(counted) -> None:
+    counting, compiled = counted
+    compiled(X)
+    with torch.compiler.set_stance("eager_on_recompile"):
+        compiled(X)
+        compiled(X.double())
+    assert (counting.graphs, counting.native) == (1, 1)
+
+
+def test_fail_on_recompile_names_the_reason(counted) -> None:
+    _, compiled = counted
+    compiled(X)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        compiled(X)
+        with pytest.raises(frontend.RecompileError, match="dtype changed"):
+            compiled(X.double())
+
+
+@pytest.mark.parametrize(("stance", "native"), [("eager_then_compile", 1), ("aot_eager_then_compile", 0)])
+def test_a_first_call_that_is_not_compiled_teaches_the_sizes(counted, stance, native) -> None:
+    counting, compiled = counted
+    with torch.compiler.set_stance(stance):
+        for size in (3, 5, 7, 9):
+            compiled(torch.ones(size))
+    assert (counting.graphs, counting.native) == (1, native)
+
+
+def test_a_forced_backend_has_entries_of_its_own(counted) -> None:
+    counting, compiled = counted
+    other = Counting()
+    compiled(X)
+    with torch.compiler.set_stance("default", force_backend=other.backend):
+        compiled(X)
+        compiled(X)
+    compiled(X)
+    assert (counting.graphs, other.graphs) == (1, 1)
+
+
+def test_resets_of_torch_forget_entries(counted) -> None:
+    counting, compiled = counted
+    for reset in (torch.compiler.reset, torch._dynamo.reset):
+        compiled(X)
+        reset()
+    compiled(X)
+    assert counting.graphs == 3
+
+
+def test_a_changed_field_without_counterpart_warns_once(counted) -> None:
+    frontend.config.raise_bugs = True
+    with torch._dynamo.config.patch(minimum_call_count=7):
+        with pytest.warns(frontend.IgnoredSettingWarning, match="minimum_call_count"):
+            counted[1](X)
+
+
+def test_a_nested_compile_region_is_inlined() -> None:
+    @torch.compiler.nested_compile_region
+    def region(x):
+        return x * 3
+
+    compiled = frontend.compile(lambda x: region(x) + region(x + 1), backend="eager", fullgraph=True)
+    assert torch.equal(compiled(X), X * 3 + (X + 1) * 3)
