@@ -94,7 +94,6 @@ def test_resets_of_torch_forget_entries(counted) -> None:
 
 
 def test_a_changed_field_without_counterpart_warns_once(counted) -> None:
-    frontend.config.raise_bugs = True
     with torch._dynamo.config.patch(minimum_call_count=7):
         with pytest.warns(frontend.IgnoredSettingWarning, match="minimum_call_count"):
             counted[1](X)
@@ -107,3 +106,17 @@ def test_a_nested_compile_region_is_inlined() -> None:
 
     compiled = frontend.compile(lambda x: region(x) + region(x + 1), backend="eager", fullgraph=True)
     assert torch.equal(compiled(X), X * 3 + (X + 1) * 3)
+
+
+def test_is_compiling_is_true_under_all_its_names() -> None:
+    def asked(x):
+        names = (
+            torch.compiler.is_compiling,
+            torch.compiler.is_dynamo_compiling,
+            torch._utils.is_compiling,
+            torch._dynamo.is_compiling,
+            torch._dynamo.external_utils.is_compiling,
+        )
+        return x + sum(name() for name in names)
+
+    assert torch.equal(frontend.compile(asked, backend="eager", fullgraph=True)(X), X + 5)

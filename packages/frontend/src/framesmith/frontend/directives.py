@@ -70,6 +70,7 @@ def _region(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Track
 
 for _name in ("graph_break", "skip_frame", "step_unsupported"):
     DIRECTIVES["torch._dynamo.decorators", _name] = _break_row
+DIRECTIVES["torch._dynamo.external_utils", "is_compiling"] = _true
 DIRECTIVES["torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"] = _region
 
 

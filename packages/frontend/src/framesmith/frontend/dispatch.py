@@ -196,7 +196,7 @@ class Dispatcher:
         spellings = self.signature.spellings
         names = tuple(spellings.values())
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
-        check_guards(entry.guards, program, names, self.signature.code.co_qualname)
+        check_guards(program, names, self.signature.code.co_qualname)
         constants = Constants()
         function, absent = constants(entry.function, "entry"), constants(ABSENT, "absent")
         misses = constants(program.misses, "misses")
