@@ -24,7 +24,6 @@ from framesmith.variables.callables.functions import DISABLED_MARK
 from framesmith.variables.core import CALLABLES, TraceContext, Tracker
 
 
-
 def compile(
     model: Any = None,  # Any, also as the result: whatever was given comes back in a compiled form
     *,

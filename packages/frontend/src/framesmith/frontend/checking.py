@@ -1,8 +1,8 @@
 """What `compile` was given: wrong types and unknown values are errors at the call, with the value, the expectation and the remedy."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
 
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions, near_miss
@@ -57,8 +57,8 @@ def checked_backend(backend: object) -> str | Backend:
         if backend not in list_backends():
             raise UnknownBackend(backend, list_backends(), near_miss(backend, list_backends()))
         return backend
-    if isinstance(backend, Callable):  # type: ignore[arg-type]  # a Protocol with runtime check, as the docs of typing say
-        return backend  # type: ignore[return-value]
+    if callable(backend):
+        return cast(Backend, backend)
     raise wrong(
         "backend", backend, "a name (frontend.list_backends()) or a callable (graph_module, example_inputs)"
     )
