@@ -10,7 +10,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Protocol, TypeAlias, final
 
@@ -24,13 +24,16 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import native_of
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.policy import Policy
+from framesmith.frontend.recovery import Observed, Prefix, Recovery
 from framesmith.frontend.strictness import is_strict
 from framesmith.frontend.trampoline import Leave
 from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
 from framesmith.frontend.user_stack import location, stack_text
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
-from framesmith.guards import Guard, GuardSet, Reason, Source
+from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.failures import GraphFailed, Replay
+from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
@@ -69,6 +72,7 @@ class Converted:
     place: tuple[str, int, str]
     stack: str
     seconds: float
+    runs_natively: bool = False
 
 
 @final
@@ -119,6 +123,36 @@ def convert(
     raise AssertionError(f"tracing {origin.code.co_qualname} did not settle")
 
 
+def convert_before(
+    origin: Origin,
+    values: Sequence[object],
+    options: CompileOptions,
+    recovery: Recovery,
+    ways: Ways,
+    step: int,
+) -> Prefix | None:
+    """An entry for what a call did before a step of its trace, which runs natively then; None where there is none."""
+    began = time.perf_counter()
+    reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
+    backend = Replay()
+    replaying = replace(options, backend=backend, mode=None, backend_options={})
+    policy, stop = recovery.policy, Stop(step, None, 0, Stopped(reason, False))
+    for _ in range(4):
+        try:
+            found = _attempt(origin, values, replaying, policy, ways, stop, began, _ignore)
+        except Restart as restart:
+            stop = restart.stop
+            continue
+        if found.reason is reason:
+            return Prefix(found.entry, stop.step, backend)
+        return Prefix(found.entry, 0, backend) if found.runs_natively else None
+    return None
+
+
+def _ignore(reason: GraphBreak, stack: str, strict: bool) -> None:
+    """A break that the user did not write is not reported."""
+
+
 def _attempt(
     origin: Origin,
     values: Sequence[object],
@@ -131,7 +165,7 @@ def _attempt(
 ) -> Converted:
     trace = prepare(origin.code, options, policy, stop)
     try:
-        return _traced(origin, values, options, ways, trace, began, on_break)
+        return _traced(origin, values, options, policy, ways, trace, began, on_break)
     finally:
         trace.release()
 
@@ -140,6 +174,7 @@ def _traced(
     origin: Origin,
     values: Sequence[object],
     options: CompileOptions,
+    policy: Policy,
     ways: Ways,
     trace: Trace,
     began: float,
@@ -152,13 +187,15 @@ def _traced(
             try:
                 raised = origin.build(trace.tx, machine, values)
                 trace.recorder.user_stack = lambda: stack_text(machine.frames)
+                observed = trace.recorder.on_fallible = Observed(machine)
                 end = trace.translator.run(raised)
                 place, stack = where(machine, origin.code)
                 reason = end.reason if isinstance(end, Stopped) else None
                 if reason is not None:
                     on_break(reason, stack, is_strict(machine))
                 lines = write_end(trace, ways, end)
-                graph = trace.recorder.finish(list(trace.writer.outputs))
+                outputs = list(trace.writer.outputs)
+                graph = trace.recorder.finish(outputs, observed.kept(outputs))
             finally:
                 trace.tx.ambient.restore()
         shape_guards = trace.recorder.shape_guards()
@@ -173,7 +210,10 @@ def _traced(
     guards.update(leaf_states(graph, trace.wrapper))
     guards.update(Guard.relation(claim, Reason("a relation of sizes", None)) for claim in shape_guards)
     check_numbers(trace.recorder, guards)
-    entry = assemble_entry(origin, trace.writer, graph, lines, guards)
+    recovery = None
+    if graph.failures is not None and not isinstance(options.backend, Replay):
+        recovery = Recovery(graph.failures, policy.frozen(), graph.inputs)
+    entry = assemble_entry(origin, trace.writer, graph, lines, guards, recovery)
     check_facts(trace.tx.facts, entry)
     return Converted(entry, graph, reason, place, stack, time.perf_counter() - began)
 
@@ -254,14 +294,19 @@ def run_natively(
     writer = EntryWriter(origin.code.co_firstlineno)
     lines = origin.native_lines(writer)
     entry = assemble_entry(origin, writer, None, lines, GuardSet())
-    return Converted(entry, None, reason, place, stack, time.perf_counter() - began)
+    return Converted(entry, None, reason, place, stack, time.perf_counter() - began, runs_natively=True)
 
 
 def assemble_entry(
-    origin: Origin, writer: EntryWriter, graph: CompiledSubgraph | None, ending: list[str], guards: GuardSet
+    origin: Origin,
+    writer: EntryWriter,
+    graph: CompiledSubgraph | None,
+    ending: list[str],
+    guards: GuardSet,
+    recovery: Recovery | None = None,
 ) -> Entry:
     """Put loads, graph call, body and ending together and compile them."""
-    calling = graph_lines(writer, graph)
+    calling = graph_lines(writer, graph, recovery)
     ended = [(text, writer.line) for text in ending]
     lines = [*calling, *writer.body, *ended]
     loads = tuple(writer.loads)
@@ -275,7 +320,9 @@ def assemble_entry(
     return Entry(guards, loads, function, text, leaves)
 
 
-def graph_lines(writer: EntryWriter, graph: CompiledSubgraph | None) -> list[tuple[str, int]]:
+def graph_lines(
+    writer: EntryWriter, graph: CompiledSubgraph | None, recovery: Recovery | None
+) -> list[tuple[str, int]]:
     """Call the graph and name its outputs."""
     if graph is None or not (writer.outputs or graph.call is not None):
         return []
@@ -287,10 +334,13 @@ def graph_lines(writer: EntryWriter, graph: CompiledSubgraph | None) -> list[tup
             for name, position in zip(names, graph.positions, strict=True)
         ]
     call = f"{writer.constant(graph.call, 'graph')}({', '.join(inputs)})"
-    if not names:
-        return [(call, writer.line)]
-    results: Sequence[Source | str] = [f"{PREFIX}r{i}" for i in range(graph.outputs)]
-    lines = [(f"{', '.join(map(str, results))}, = {call}", writer.line)]
+    results = [f"{PREFIX}r{i}" for i in range(graph.outputs)]
+    called = f"{', '.join(results)}, = {call}" if results else call
+    lines = [(called, writer.line)]
+    if recovery is not None:
+        failed, own = writer.constant(GraphFailed, "failed"), writer.constant(recovery, "recovery")
+        caught = f"except Exception as {PREFIX}x: raise {failed}({own}, {PREFIX}x) from None"
+        lines = [("try:", writer.line), (f"  {called}", writer.line), (caught, writer.line)]
     renamed = [
         (f"{name} = {results[position]}", writer.line)
         for name, position in zip(names, graph.positions, strict=True)

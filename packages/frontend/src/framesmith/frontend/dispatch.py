@@ -14,9 +14,10 @@ from weakref import WeakValueDictionary
 
 from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function, spelling
 from framesmith.frontend.stances import PROBE
-from framesmith.frontend.trampoline import drive
+from framesmith.frontend.trampoline import drive, strip_our_frames
 from framesmith.frontend.verification import check_guards
 from framesmith.frontend.writer import Constants
+from framesmith.graph.failures import GraphFailed
 from framesmith.guards import GuardSet, Source, compile_guards
 
 
@@ -44,6 +45,14 @@ class Miss(Protocol):
 
     def __call__(self, *values: object) -> object:
         """The result of the call; `values` are the local variables in the order of `Signature.names`."""
+        ...
+
+
+class Recover(Protocol):
+    """The graph of an entry raised."""
+
+    def __call__(self, failure: GraphFailed, *values: object) -> object:
+        """The result of the call, which may be the exception that the program raises."""
         ...
 
 
@@ -103,7 +112,10 @@ class Absent:
 
 
 ABSENT = Absent()
-_CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "others", "promote", "miss"))
+_CELLS = tuple(
+    f"{PREFIX}{name}"
+    for name in ("absent", "first", "others", "promote", "miss", "failed", "recover", "strip")
+)
 _PROBE = f"{PREFIX}probe"
 OWNER = f"{PREFIX}owner"
 _PATIENCE = 4  # calls that an entry serves before it is tried first
@@ -148,9 +160,14 @@ class Dispatcher:
         self._attempts: tuple[Attempt, ...] = ()
         self._served: dict[Attempt, int] = {}
 
-    def make_function(self, miss: Miss, closure: tuple[CellType, ...] | None = None) -> FunctionType:
-        """The function that tries the entries, then `miss`; the caller keeps it."""
-        held = (CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss))
+    def make_function(
+        self, miss: Miss, recover: Recover, closure: tuple[CellType, ...] | None = None
+    ) -> FunctionType:
+        """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
+        held = (
+            *(CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss)),
+            *(CellType(GraphFailed), CellType(recover), CellType(strip_our_frames)),
+        )
         cells = dict(zip(_CELLS, held, strict=True))
         cells[_PROBE] = CellType(PROBE)
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
@@ -216,21 +233,28 @@ class Dispatcher:
 
     def _code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
-        absent, first, others, promote, miss = _CELLS
+        absent, first, others, promote, miss, failed, recover, strip = _CELLS
         given = ", ".join(self.signature.spellings.values())
-        result, attempt = f"{PREFIX}result", f"{PREFIX}attempt"
-        asked = f"if {_PROBE}.module._stance is not {_PROBE}.known and not {_PROBE}.agrees(): return {miss}({given})"
+        result, attempt, failure = f"{PREFIX}result", f"{PREFIX}attempt", f"{PREFIX}failure"
+        asked = f"  if {_PROBE}.module._stance is not {_PROBE}.known and not {_PROBE}.agrees(): return {miss}({given})"
         lines = [
             *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
+            "try:",
+            " try:",
             *([asked] if self._asks else []),
-            f"{result} = {first}({given})",
-            f"if {result} is not {absent}: return {result}",
-            f"for {attempt} in {others}:",
-            f"  {result} = {attempt}({given})",
-            f"  if {result} is not {absent}:",
-            f"    {promote}({attempt})",
-            f"    return {result}",
-            f"return {miss}({given})",
+            f"  {result} = {first}({given})",
+            f"  if {result} is not {absent}: return {result}",
+            f"  for {attempt} in {others}:",
+            f"    {result} = {attempt}({given})",
+            f"    if {result} is not {absent}:",
+            f"      {promote}({attempt})",
+            f"      return {result}",
+            f"  return {miss}({given})",
+            f" except {failed} as {failure}x: {failure} = {failure}x",
+            f" return {recover}({', '.join([failure, *self.signature.spellings.values()])})",
+            f"except BaseException as {failure}:",
+            f" {strip}({failure})",
+            " raise",
         ]
         identity = Identity.of(self.signature.code)
         stamped = [(text, identity.firstlineno) for text in lines]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, final
 
 import torch
@@ -54,6 +54,12 @@ class Policy:
     own: Known = field(default_factory=Known)
     sizes: dict[Source, set[int]] = field(default_factory=dict)
     misses: Counter[Source] = field(default_factory=Counter)
+
+    def frozen(self) -> "Policy":
+        """The decisions as they are now; what is learnt later does not change them."""
+        copies = [Known(set(known.numbers), set(known.restless)) for known in (self.shared, self.own)]
+        sizes = {source: set(dims) for source, dims in self.sizes.items()}
+        return replace(self, shared=copies[0], own=copies[1], sizes=sizes, misses=Counter())
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """Marks of the user first, then what was seen."""

@@ -17,7 +17,14 @@ from typing import Final, final
 
 from framesmith.frontend import events
 from framesmith.frontend.continuations import rebuild_frames
-from framesmith.frontend.convert import Converted, Origin, assemble_entry, convert, run_natively
+from framesmith.frontend.convert import (
+    Converted,
+    Origin,
+    assemble_entry,
+    convert,
+    convert_before,
+    run_natively,
+)
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
 from framesmith.frontend.errors import (
     BackendFailed,
@@ -35,12 +42,14 @@ from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.points import Point
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
+from framesmith.frontend.recovery import Prefix, Recovery
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
 from framesmith.frontend.trampoline import drive
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
+from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import FunctionClosure, Local, Pinned
@@ -76,7 +85,7 @@ class Session:
         origin = RootOrigin(self.function)
         root = Place(self, origin, signature.owned() if is_owned else signature)
         self._root = weakref.ref(root)
-        return root.dispatcher.make_function(root.missed, origin.closure)
+        return root.dispatcher.make_function(root.missed, root.recover, origin.closure)
 
     def __del__(self) -> None:
         for place, _ in self.__dict__.get("_continuations", {}).values():
@@ -97,7 +106,7 @@ class Session:
             if found is None:
                 origin = PointOrigin(self, point, namespaces)
                 place = Place(self, origin, Signature.of_names(origin.code, point.names))
-                found = self._continuations[key] = (place, place.dispatcher.make_function(place.missed))
+                found = self._continuations[key] = (place, place.dispatcher.make_function(place.missed, place.recover))
             return found[1]
 
     def native(self, point: Point, namespaces: list[dict[str, object]]) -> NativeContinuation:
@@ -252,6 +261,37 @@ class Place:
         if not self._is_root:
             return entry.function(*loaded)
         return drive(entry.function(*loaded))
+
+    def recover(self, failure: GraphFailed, *values: object) -> object:
+        """The graph of an entry raised: do what the program did before, and run the operation that raised natively."""
+        recovery, error = failure.recovery, failure.error
+        failure.__traceback__ = failure.__context__ = None
+        assert isinstance(recovery, Recovery)
+        scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
+        recovery.failures.start.restore()
+        found = recovery.failures.find(error, lambda: [source.read(scope) for source in recovery.inputs])
+        prefix = None
+        if found is not None:
+            with self.session.lock, without_frame_hook():
+                prefix = self._before(recovery, found.step, values)
+        if found is None or prefix is None or recovery.failures.writes_between(prefix.step, found.number):
+            raise error
+        try:
+            prefix.replay.give(found.known)
+            result = prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
+        except Unrecoverable:
+            prefix = None
+        if prefix is None:
+            raise error
+        return drive(result) if self._is_root else result
+
+    def _before(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:
+        if step not in recovery.prefixes:
+            options = replace(self.session.options, fullgraph=False)
+            recovery.prefixes[step] = convert_before(
+                self.origin, values, options, recovery, self.session, step
+            )
+        return recovery.prefixes[step]
 
     def _entry_for(self, values: Sequence[object], scope: Scope) -> Entry:
         settings, stance = in_force(), Stance() if self.session.is_forced else current()
@@ -431,7 +471,7 @@ class RootOrigin:
             arguments.append(f"*{loaded[rest.pop(0)]}")
         if code.co_flags & inspect.CO_VARKEYWORDS:
             keywords.append(f"**{loaded[rest.pop(0)]}")
-        return [f"return {writer.constant(function, 'function')}({', '.join([*arguments, *keywords])})"]
+        return [f"return {writer.constant(function, 'original')}({', '.join([*arguments, *keywords])})"]
 
 
 @final

@@ -15,6 +15,13 @@ from typing import Final, final
 from framesmith.frontend.generated import PREFIX
 
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
+_BETWEEN: Final = frozenset(
+    f"{_FOLDER}{name}.py" for name in ("trampoline", "native", "session", "dispatch", "recovery")
+)
+_MARKS: Final = (
+    "absent",
+    "_original",
+)  # in the closures of dispatchers, of guarded attempts, of entries that call the user's function
 
 
 @final
@@ -69,6 +76,24 @@ def empty_our_frames(error: BaseException) -> None:
         except RuntimeError:  # it runs: from here on nothing has ended
             return
         frame = frame.f_back
+
+
+def strip_our_frames(error: BaseException) -> None:
+    """Take our frames off the head of a traceback, which begins with the frame that calls this: what is left was
+    called by the user and is the user's. An error that is raised while tracing keeps them."""
+    traceback = error.__traceback__
+    while traceback is not None and is_inserted(traceback.tb_frame.f_code):
+        traceback = traceback.tb_next
+    if traceback is not None:
+        error.__traceback__ = traceback
+
+
+def is_inserted(code: CodeType) -> bool:
+    """Whether a frame of this code stands between the user's caller and the user's function, and for neither."""
+    file = code.co_filename
+    return file in _BETWEEN or any(
+        name.startswith(PREFIX) and name.endswith(_MARKS) for name in code.co_freevars
+    )
 
 
 def is_ours(code: CodeType) -> bool:

@@ -70,7 +70,7 @@ class Stop:
     """The plan of a second trace: stop at the step with this number, and why."""
 
     step: int
-    code: CodeType
+    code: CodeType | None  # None: whatever stands there
     operation: int
     end: Stopped
 
@@ -286,6 +286,7 @@ class Translator:
         machine = self.machine
         frame = machine.frames[-1]
         self._steps += 1
+        machine.tx.graph.step = self._steps
         if self._stop is not None and self._steps == self._stop.step:
             return self._stopped_as_planned(frame)
         unbound: ObservedException | None = None
@@ -359,7 +360,7 @@ class Translator:
         stop = self._stop
         assert stop is not None
         frame.current = frame.index
-        if frame.code is not stop.code or frame.index != stop.operation:
+        if stop.code is not None and (frame.code is not stop.code or frame.index != stop.operation):
             raise GraphBreak(
                 NONDETERMINISTIC,
                 f"the second trace of {stop.code.co_qualname} went another way than the first",

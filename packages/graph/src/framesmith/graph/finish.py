@@ -8,7 +8,7 @@ import linecache
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast, final
+from typing import Final, cast, final
 
 import torch
 from torch import fx
@@ -17,11 +17,14 @@ from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
+from framesmith.graph.failures import Failures
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
+
+_CALL: Final = "_wrapped_call"  # what `GraphModule.__call__` runs
 
 
 @final
@@ -32,6 +35,7 @@ class CompiledSubgraph:
     `call(*values of inputs)` returns a tuple of `outputs` values. The i-th output asked for is number
     `positions[i]` of that tuple: an output asked for twice is computed once.
     When no operation is left, `call` and `graph_module` are None, and `positions` count the `inputs` instead.
+    `failures` serves the case that `call` raises.
     `mutated` are the inputs that the graph writes to, in the order of `inputs`.
     """
 
@@ -41,11 +45,14 @@ class CompiledSubgraph:
     positions: tuple[int, ...]
     graph_module: fx.GraphModule | None
     mutated: tuple[Source, ...] = ()
+    failures: Failures | None = None
 
 
-def close(graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient) -> tuple[int, ...]:
+def close(
+    graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient, kept: Sequence[fx.Node] = ()
+) -> tuple[int, ...]:
     """Add the output and clean the graph; returns where each output asked for stands in the tuple."""
-    distinct = list(dict.fromkeys(outputs))
+    distinct = list(dict.fromkeys([*outputs, *kept]))
     result = graph.output(tuple(distinct))
     result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
     drop_dead_nodes(graph)
@@ -71,6 +78,8 @@ def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> f
     weakref.finalize(module, forget_source, source_name(module)).atexit = False
     problems = verify(module.graph)
     assert not problems, "\n".join(problems)
+    # fx's own prints, and takes the traceback off the exception
+    setattr(type(module), _CALL, staticmethod(module_call))
     return module
 
 
@@ -83,6 +92,11 @@ def forget_source(name: str) -> None:
     """fx keeps the text of every module for the life of the process; it is needed as long as the module lives."""
     _loader.eval_cache.pop(name, None)
     linecache.cache.pop(name, None)
+
+
+def module_call(module: fx.GraphModule, *values: object) -> object:
+    """`module(*values)`."""
+    return torch.nn.Module.__call__(module, *values)
 
 
 def returns_tuple(

@@ -1,12 +1,13 @@
 """Dropping what a recorded graph does not need. Works on a closed graph, in place.
 
 Before: `a = x + 1; b = a * 2; no_grad on; no_grad off; return x * 3`. After: `return x * 3`.
-Operations that change something stay, see `purity`.
+Operations that change something stay, see `purity`, and those that may raise, see `data_errors`.
 """
 
 import torch
 from torch import fx
 
+from framesmith.graph.data_errors import may_raise
 from framesmith.graph.purity import is_pure
 
 _SET_GRAD = torch._C._set_grad_enabled
@@ -16,7 +17,7 @@ def drop_dead_nodes(graph: fx.Graph) -> int:
     """Erase unused pure operations, last first, so that a whole dead chain goes. Returns how many."""
     count = 0
     for node in reversed(list(graph.nodes)):
-        if not node.users and is_pure(node):
+        if not node.users and is_pure(node) and not may_raise(node):
             graph.erase_node(node)
             count += 1
     return count

@@ -103,7 +103,7 @@ def _target_mutates(op: str, target: object) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _foreign(target: object) -> bool:
+def is_foreign(target: object) -> bool:
     """Whether the target comes from outside torch and the pure part of the standard library."""
     if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         return False
@@ -123,6 +123,21 @@ def _random(op: str, target: object) -> bool:
     return name in _RANDOM_NAMES or (op == "call_method" and name.startswith("random"))
 
 
+def is_random(node: fx.Node) -> bool:
+    """Whether the node draws random numbers."""
+    return node.op in ("call_function", "call_method") and _random(node.op, node.target)
+
+
+def is_switch(node: fx.Node) -> bool:
+    """Whether the node turns one of torch's switches: it takes no value of the graph."""
+    return (
+        node.op == "call_function"
+        and bool(node.meta.get(IMPURE))
+        and not node.all_input_nodes
+        and not (_random(node.op, node.target) or is_foreign(node.target))
+    )
+
+
 def is_pure(node: fx.Node) -> bool:
     """Whether the node may be dropped when nobody uses it. Needs the marks the recorder left in `meta`."""
     if node.op == "get_attr":
@@ -131,4 +146,4 @@ def is_pure(node: fx.Node) -> bool:
         return False
     if node.meta.get(IMPURE, True):
         return False
-    return not (_random(node.op, node.target) or _foreign(node.target) or node.is_impure())
+    return not (_random(node.op, node.target) or is_foreign(node.target) or node.is_impure())

@@ -22,9 +22,11 @@ from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.collection import resting
+from framesmith.graph.data_errors import fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, execute
+from framesmith.graph.failures import STEP, Failures
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
@@ -33,7 +35,7 @@ from framesmith.graph.infer import CallKind, operation_name, translate
 from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
-from framesmith.graph.purity import IMPURE, may_mutate
+from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.shape_guards import ShapeFacts, Specialised
 from framesmith.graph.storage_offsets import StorageOffsets
@@ -92,6 +94,10 @@ class Recorder:
         self._active = False
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
+        self.step = 0
+        self.on_fallible: Callable[[], None] | None = None
+        self.has_changes = False
+        self._count = 0
 
     # the span of the trace
 
@@ -293,6 +299,8 @@ class Recorder:
             own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
             own_kwargs = dict(zip(keywords, own_rest, strict=True))
             impure = may_mutate(op, target, own, own_kwargs)
+            if self.has_changes and self.on_fallible is not None and fails_on_data(op, target):
+                self.on_fallible()
             if result is _COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
@@ -312,6 +320,12 @@ class Recorder:
         meta = node.meta
         meta[EXAMPLE] = result
         meta[IMPURE] = impure
+        meta[STEP] = self.step, self._count
+        self._count += 1
+        if impure and not self.has_changes:
+            self.has_changes = not is_switch(node)
+        elif not self.has_changes:
+            self.has_changes = is_random(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()
         if stack:
@@ -440,12 +454,15 @@ class Recorder:
 
     # the end
 
-    def finish(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
-        """Clean the graph, build the module, call the backend. The recording is over."""
+    def finish(self, outputs: Sequence[fx.Node], kept: Sequence[fx.Node] = ()) -> CompiledSubgraph:
+        """Clean the graph, build the module, call the backend. The recording is over.
+
+        `kept` are values that nobody asks for and that must not be freed before the graph has run (see `failures`).
+        """
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph = self._root.graph
-        positions = finishing.close(graph, outputs, self._start)
+        positions = finishing.close(graph, outputs, self._start, kept)
         if not finishing.works(graph):
             return self._without_graph(outputs)
         with self.paused():
@@ -463,7 +480,8 @@ class Recorder:
         return CompiledSubgraph(
             call=finishing.returns_tuple(call, module),
             inputs=tuple(entry.source for entry in used),
-            outputs=len(dict.fromkeys(outputs)),
+            outputs=len(dict.fromkeys([*outputs, *kept])),
+            failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,
             mutated=self._mutated_inputs(used),

@@ -1,0 +1,84 @@
+"""What becomes of a call whose graph raised: the part before the operation that raised, and that operation natively.
+
+    log.append(1)
+    y = torch.linalg.inv(x)      the graph raises here, or the captured operation does
+    log.append(2)
+
+An entry calls its graph first and replays what Python changed afterwards. When the graph raises, the trace is made once more
+up to that operation, which gives an entry that ends like any graph break: changes before the operation are replayed,
+the operation runs natively and raises as it does eagerly, into the user's own handlers. Tensors come from the run that failed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import final
+
+from torch import fx
+
+from framesmith.frontend.dispatch import Entry
+from framesmith.frontend.layout import live_names
+from framesmith.frontend.machine import Machine
+from framesmith.frontend.policy import Policy
+from framesmith.graph.failures import Failures, Replay
+from framesmith.guards import Source
+from framesmith.variables.core.reach import reachable
+from framesmith.variables.torch_values.graph_values import GraphValue
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefix:
+    """An entry that ends before the operation of a step. It may begin earlier to run natively: `step` says where."""
+
+    entry: Entry
+    step: int
+    replay: Replay
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Recovery:
+    """What an entry keeps for this. `policy` is the one it was traced with: a second trace has to go the same way."""
+
+    failures: Failures
+    policy: Policy
+    inputs: tuple[Source, ...]
+    prefixes: dict[int, Prefix | None] = field(default_factory=dict)
+
+
+@final
+class Observed:
+    """The values that the program can see where an operation that fails on data stands: what Python changed before, and
+    what a handler may read. They must not be freed before the graph has run."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._version = 0
+        self._nodes: dict[fx.Node, None] = {}
+
+    def __call__(self) -> None:
+        """Such an operation is recorded."""
+        machine = self._machine
+        roots = []
+        if machine.tx.mutations.version != self._version:
+            self._version = machine.tx.mutations.version
+            roots += machine.tx.mutations.changed()
+        for frame in machine.frames:
+            handler = frame.reading.handlers[frame.current]
+            if handler is not None:
+                live = live_names(frame, handler.target)
+                roots += [value for name, value in frame.locals.items() if name in live]
+                roots += frame.stack[: handler.depth]
+        for value in reachable(roots).values() if roots else ():
+            node = value.output_node() if isinstance(value, GraphValue) else None
+            if isinstance(node, fx.Node):
+                self._nodes[node] = None
+
+    def kept(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
+        """Those that would be freed."""
+        graph = self._machine.tx.graph.graph
+        return [
+            node
+            for node in self._nodes
+            if node.graph is graph and not node._erased and node.op != "placeholder" and node not in outputs
+        ]

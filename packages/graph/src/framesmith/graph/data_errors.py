@@ -1,0 +1,84 @@
+"""Operations that may raise because of the data of their arguments, although types and shapes are right.
+
+Known from torch's documentation; `tests/end_to_end/test_data_errors.py` feeds some bad data. What the program can see when one
+raises has to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
+"""
+
+from typing import Final
+
+import torch
+from torch import fx
+
+from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.purity import is_foreign
+
+_INDEX: Final = "an index is out of range"
+_DIVISION: Final = "an integer is divided by zero"
+_READS: Final = "it reads the data"
+_REASONS: Final[dict[str, str]] = {
+    _INDEX: (
+        "embedding embedding_bag index index_select index_add index_add_ index_copy index_copy_ index_fill index_fill_ "
+        "index_put index_put_ index_reduce index_reduce_ gather scatter scatter_ scatter_add scatter_add_ scatter_reduce "
+        "scatter_reduce_ take take_along_dim put put_ getitem setitem __getitem__ __setitem__ one_hot select narrow "
+        "masked_scatter masked_scatter_ max_unpool1d max_unpool2d max_unpool3d unravel_index"
+    ),
+    "a target or weight is out of range": (
+        "cross_entropy nll_loss nll_loss_nd nll_loss2d multi_margin_loss multilabel_margin_loss binary_cross_entropy ctc_loss "
+        "gaussian_nll_loss cosine_embedding_loss"
+    ),
+    "a matrix is singular, not positive definite or does not converge": (
+        "inv inv_ex inverse cholesky cholesky_ex cholesky_inverse cholesky_solve solve solve_ex solve_triangular lu lu_factor "
+        "lu_solve ldl_factor ldl_solve eig eigh eigvals eigvalsh svd svdvals svd_lowrank pca_lowrank lstsq pinv matrix_rank "
+        "qr tensorinv tensorsolve matrix_power lobpcg det slogdet logdet cond"
+    ),
+    _DIVISION: (
+        "div div_ divide divide_ true_divide floor_divide floor_divide_ remainder remainder_ fmod fmod_ floordiv mod ifloordiv "
+        "imod __floordiv__ __mod__ __rfloordiv__ __rmod__ addcdiv addcdiv_ gcd lcm"
+    ),
+    "an integer is raised to a negative power": "pow pow_ ipow __pow__ float_power",
+    "a probability or parameter is out of range": (
+        "multinomial bernoulli bernoulli_ binomial poisson normal normal_ exponential_ geometric_ cauchy_ log_normal_ uniform_ "
+        "random_ _standard_gamma _sample_dirichlet"
+    ),
+    "a number of elements depends on the data": (
+        "bincount repeat_interleave histc histogram histogramdd searchsorted bucketize segment_reduce split_with_sizes "
+        "tensor_split pack_padded_sequence _pack_padded_sequence"
+    ),
+    "it is an assertion": (
+        "_assert _assert_async _assert_scalar _assert_tensor_metadata _check _check_index _check_is_size _check_value "
+        "_check_type _check_not_implemented _functional_assert_async _functional_assert_scalar assert_close"
+    ),
+    _READS: "item tolist is_nonzero __bool__ __int__ __float__ __index__ equal allclose nonzero masked_select unique",
+}  # fmt: skip
+_OWN_NAMESPACES: Final = frozenset({"aten", "prims", "_c10d_functional", "higher_order"})
+_NAMES: Final = {name: reason for reason, names in _REASONS.items() for name in names.split()}
+
+
+def why_data_fails(op: str, target: object) -> str | None:
+    """Why the operation may raise on data; None if it does not. What is not torch's may always."""
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return "it runs a graph of its own"
+    if is_foreign(target) and op == "call_function":
+        return "it is not one of torch's"
+    if isinstance(target, torch._ops.OpOverload):
+        if target.namespace not in _OWN_NAMESPACES:
+            return "it is not one of torch's"
+        target = target.overloadpacket
+    name = str(target) if op == "call_method" else str(getattr(target, "__name__", ""))
+    return _NAMES.get(name.removeprefix("linalg_").removeprefix("special_"))
+
+
+def fails_on_data(op: str, target: object) -> bool:
+    """Whether the operation may raise on data."""
+    return why_data_fails(op, target) is not None
+
+
+def may_raise(node: fx.Node) -> bool:
+    """Whether a recorded operation may raise, so that it has to run although nobody uses its result."""
+    reason = why_data_fails(node.op, node.target)
+    if reason == _INDEX:
+        return len(node.all_input_nodes) > 1  # the index is a tensor; numbers were checked while tracing
+    if reason == _DIVISION:
+        value = node.meta.get(EXAMPLE)
+        return not (isinstance(value, torch.Tensor) and value.is_floating_point())
+    return reason is not None and reason != _READS

@@ -1,0 +1,199 @@
+"""A graph that raised: which operation it was, which values are there, and the same operations replayed from them.
+
+An operation may fail on data that the trace did not see. What the program did before it in Python has to have happened then, and what
+comes after it not, handlers included. So the frontend traces the part before that operation once more, and that part takes its tensors
+from the run that failed: nothing is written twice, nothing is drawn twice.
+
+    def forward(self, x):           f_locals of the frame in the traceback:
+        a = x + 1                   a is there
+        b = x.add_(1)               b is there (None: freed after its last use)
+        c = torch.linalg.inv(x)     c is missing: this one raised
+
+A freed value is computed anew from what is left, unless something was written since; `Recorder.finish` keeps such ones to the end.
+A backend that does not run our module leaves no such frame: its part is run again on the inputs, as it was captured.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Final, final
+
+import torch
+from torch import fx
+
+from framesmith.graph.ambient import Ambient
+from framesmith.graph.purity import IMPURE, is_random, is_switch
+
+STEP: Final = "framesmith_step"
+"""In `meta` of a node: (the step of the trace at which it was recorded, its number among the recorded operations)."""
+
+Known = Mapping[int, object]
+
+
+@final
+class GraphFailed(Exception):
+    """What an entry raises in place of the exception of its graph; its dispatcher catches it. `recovery` is the entry's own."""
+
+    def __init__(self, recovery: object, error: Exception) -> None:
+        super().__init__()
+        self.recovery = recovery
+        self.error = error
+
+
+@final
+class Unrecoverable(Exception):
+    """A value that the operations before the failed one need is lost."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The operation that raised: its step of the trace. `known` are the values by number; None: the backend ran something else."""
+
+    step: int
+    number: int
+    known: Known | None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Failures:
+    """What an entry keeps in case its graph raises. `start`: torch's switches as they are when the graph begins."""
+
+    module: fx.GraphModule
+    start: Ambient
+
+    def find(self, error: Exception, inputs: Callable[[], Sequence[object]]) -> Failure | None:
+        """Where the graph raised; None if the captured operations do not raise. `inputs` are needed where the backend
+        compiled the module to something else."""
+        frame = self._frame(error)
+        if frame is not None:
+            return self._failure(set(frame.f_locals), _values(self._nodes(), frame.f_locals))
+        done = self._try_out(inputs())
+        return None if done is None else self._failure(done, None)
+
+    def writes_between(self, step: int, number: int) -> bool:
+        """Whether an operation from this step on, before the one with this number, did more than compute."""
+        return any(
+            place[0] >= step and place[1] < number and changes(node)
+            for node in self._nodes()
+            if (place := node.meta.get(STEP)) is not None
+        )
+
+    def _nodes(self) -> list[fx.Node]:
+        return [node for node in self.module.graph.nodes if node.op not in ("placeholder", "output")]
+
+    def _frame(self, error: Exception) -> FrameType | None:
+        code = type(self.module).forward.__code__
+        traceback = error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code is code:
+                return traceback.tb_frame
+            traceback = traceback.tb_next
+        return None
+
+    def _failure(self, done: set[str], known: Known | None) -> Failure | None:
+        """The first operation that has no value. Assertions about numbers that only the run knows have no step of their own:
+        the program has to go on behind the operation before."""
+        last = (0, -1)
+        for node in self._nodes():
+            place = node.meta.get(STEP)
+            if node.name not in done:
+                step, number = (last[0] + 1, last[1] + 1) if place is None else place
+                return Failure(step, number, known)
+            last = last if place is None else place
+        return None
+
+    def _try_out(self, inputs: Sequence[object]) -> set[str] | None:
+        """Run the captured operations on copies of the inputs: those that came before the one that raises."""
+        copies = [
+            value.detach().clone().requires_grad_(value.requires_grad)
+            if isinstance(value, torch.Tensor)
+            else value
+            for value in inputs
+        ]
+        before = Ambient.now()
+        interpreter = fx.Interpreter(self.module, garbage_collect_values=False)
+        interpreter.extra_traceback = False
+        try:
+            with torch.random.fork_rng(devices=[]):
+                interpreter.run(*copies)
+        except Exception:
+            return {node.name for node in interpreter.env}
+        finally:
+            before.restore()
+        return None
+
+
+def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
+    """The values that were not freed."""
+    return {
+        node.meta[STEP][1]: found[node.name]
+        for node in nodes
+        if STEP in node.meta and found.get(node.name) is not None
+    }
+
+
+def changes(node: fx.Node) -> bool:
+    """Whether running an operation a second time would be seen."""
+    return (bool(node.meta.get(IMPURE)) and not is_switch(node)) or is_random(node)
+
+
+@final
+@dataclass(slots=True)
+class Replay:
+    """A backend for the part before the operation that raised: it answers with values of the run that failed."""
+
+    __qualname__ = "Replay"
+    given: threading.local = field(default_factory=threading.local)
+
+    def __call__(self, module: fx.GraphModule, examples: Sequence[object]) -> Callable[..., object]:
+        """The `Backend` protocol."""
+
+        def run(*inputs: object) -> object:
+            known: Known | None = self.given.__dict__.pop("known", None)
+            return module.forward(*inputs) if known is None else replay(module, inputs, known)
+
+        return run
+
+    def give(self, known: Known | None) -> None:
+        """The values for the next call in this thread."""
+        self.given.__dict__["known"] = known
+
+
+def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> object:
+    """The outputs of the module: known values, and what is computed anew from them. Raises Unrecoverable."""
+    nodes = list(module.graph.nodes)
+    values: dict[fx.Node, object] = dict(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
+    values.update(
+        (node, known[node.meta[STEP][1]]) for node in nodes if node.meta.get(STEP, (0, -1))[1] in known
+    )
+    anew = _to_compute(nodes, values)
+    interpreter = fx.Interpreter(module, garbage_collect_values=False)
+    interpreter.extra_traceback = False
+    interpreter.env.update(values)
+    for node in nodes:
+        if node.op == "output":
+            return interpreter.run_node(node)
+        if node in anew or is_switch(node):
+            interpreter.env[node] = interpreter.run_node(node)
+    raise AssertionError("a graph without an output")
+
+
+def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> set[fx.Node]:
+    """The nodes whose values are needed and were freed. What an operation wrote since they were made must not be among them."""
+    anew: set[fx.Node] = set()
+    todo = list(nodes[-1].all_input_nodes)
+    while todo:
+        node = todo.pop()
+        if node in values or node in anew:
+            continue
+        anew.add(node)
+        todo += node.all_input_nodes
+    begun = False
+    for node in nodes:
+        begun = begun or (node in anew and node.op != "get_attr")
+        if begun and changes(node) and (node in anew or not is_random(node)):
+            raise Unrecoverable(f"{node.name} wrote after a value that is lost was made")
+    return anew

@@ -1,0 +1,266 @@
+"""An operation that fails on the data of a call: what came before it in the program has happened, what comes after has not."""
+
+import traceback
+
+import pytest
+import torch
+from tests.end_to_end.support import check_source
+
+from framesmith import frontend
+from framesmith.frontend import session
+
+HEAD = """
+import torch
+log = []
+turn = [0]
+class Box: pass
+def matrix():
+    turn[0] += 1
+    return torch.eye(2) * (turn[0] % 2)
+def args(): return [torch.eye(2)]
+"""
+
+PROGRAMS = {
+    "handler around the operation": """
+def f(x):
+    try: return torch.linalg.inv(x * matrix()).sum().item()
+    except RuntimeError: return "bad"
+""",
+    "append before and after": """
+def f(x):
+    log.append(1)
+    y = torch.linalg.inv(x * matrix())
+    log.append(2)
+    return y
+""",
+    "attribute stores": """
+box = Box()
+box.n = 0
+def f(x):
+    box.n += 1
+    box.h = x + 1
+    y = torch.linalg.cholesky(x * matrix())
+    box.n += 100
+    box.h = y
+    return box.h
+""",
+    "writes to the argument": """
+def f(x):
+    y = x + 1
+    x.add_(5)
+    log.append(y)
+    log[0] = x - 5
+    try: z = torch.linalg.inv((x - 5) * matrix())
+    except RuntimeError as error: return y, str(error)[:10]
+    finally: x.sub_(5)
+    log[0] = 0
+    return z
+""",
+    "random numbers": """
+def f(x):
+    torch.manual_seed(0)
+    log.append(torch.rand(2))
+    y = torch.nn.functional.dropout(x, 0.5)
+    log[-1] = y
+    z = torch.linalg.inv(x * matrix())
+    log[-1] = 0
+    return z, torch.rand(2)
+""",
+    "a counter in a loop": """
+def f(x):
+    good = 0
+    for i in range(4):
+        try:
+            log.append(i)
+            torch.linalg.inv(x * matrix())
+            good += 1
+        except RuntimeError:
+            log.append(-i)
+            continue
+    return good
+""",
+    "an inlined function": """
+def inner(x, found):
+    found.append(1)
+    return torch.linalg.inv(x)
+def f(x):
+    found = []
+    try: y = inner(x * matrix(), found)
+    except RuntimeError: y = None
+    log.append(len(found))
+    return y
+""",
+    "a manager that swallows": """
+class Manager:
+    def __enter__(self): log.append("in")
+    def __exit__(self, *raised):
+        log.append(raised[0])
+        return True
+def f(x):
+    with Manager(): x = torch.linalg.inv(x * matrix())
+    log.append("after")
+    return x
+""",
+    "a mode switch": """
+def f(x):
+    log.append(torch.is_grad_enabled())
+    with torch.no_grad(), torch.autocast("cpu"):
+        torch.linalg.inv(x * matrix())
+    return torch.is_grad_enabled(), torch.is_autocast_enabled("cpu")
+""",
+    "finally": """
+def f(x):
+    try: return torch.linalg.inv(x * matrix())
+    finally: log.append("finally")
+""",
+    "else and a second handler": """
+def f(x):
+    try: y = torch.linalg.inv(x * matrix())
+    except ValueError: log.append("no")
+    except (KeyError, RuntimeError) as error:
+        log.append(str(error)[:10])
+        raise TypeError("mine") from error
+    else:
+        log.append("else")
+        return y
+""",
+    "a generator": """
+def numbers(x):
+    try:
+        yield x + 1
+        yield torch.linalg.inv(x)
+    finally: log.append("closed")
+def f(x):
+    total = 0
+    for value in numbers(x * matrix()):
+        log.append(1)
+        total = total + value
+    return total
+""",
+    "a key function": """
+def f(x):
+    m = x * matrix()
+    def key(v):
+        log.append(v)
+        return torch.linalg.inv(m).shape[0] * v
+    return sorted([2, 1], key=key)
+""",
+    "embedding": """
+def f(x):
+    log.append(1)
+    return torch.nn.functional.embedding(torch.tensor([0, turn.append(0) or len(turn)]), x)
+""",
+    "cross_entropy": """
+def f(x):
+    turn[0] += 1
+    target = torch.zeros(2, dtype=torch.long) + turn[0]
+    return torch.nn.functional.cross_entropy(x, target)
+""",
+    "integer division": """
+def f(x):
+    turn[0] += 1
+    return torch.tensor([4]) // (torch.tensor([turn[0]]) % 2)
+""",
+    "gather": """
+def f(x):
+    log.append(x)
+    turn[0] += 1
+    return x.gather(0, torch.zeros(1, 2, dtype=torch.long) + turn[0])
+""",
+    "index": """
+def f(x):
+    turn[0] += 1
+    x[torch.tensor([turn[0]])] = 7
+    log.append(1)
+    return x
+""",
+    "one_hot": """
+def f(x):
+    turn[0] += 1
+    return torch.nn.functional.one_hot(torch.tensor([turn[0]]), 3)
+""",
+    "multinomial": """
+def f(x):
+    log.append(1)
+    return torch.multinomial((x * matrix()).sum(0) - 0.5, 1).shape
+""",
+    "torch._assert_async": """
+def f(x):
+    log.append(1)
+    torch._assert_async((x * matrix()).sum() > 0)
+    log.append(2)
+    return x
+""",
+    "bincount": """
+def f(x):
+    log.append(1)
+    turn[0] -= 1
+    return torch.bincount(torch.tensor([turn[0] + 1]), minlength=4).sum()
+""",
+    "a distribution": """
+def f(x):
+    log.append(1)
+    return torch.distributions.Normal(x, (x * matrix()).sum()).loc
+""",
+}
+
+
+NOT_AHEAD_OF_TIME = ("random numbers", "multinomial", "one_hot", "torch._assert_async")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
+def test_effects_and_handlers_are_those_of_eager(name, backend):
+    if backend == "aot_eager" and name in NOT_AHEAD_OF_TIME:
+        pytest.skip(
+            "torch's own ahead-of-time compiler draws other numbers, drops assertions, and computes constants early"
+        )
+    check_source(HEAD + PROGRAMS[name], calls=5, backend=backend, backward=False)
+
+
+@pytest.mark.parametrize("name", ["append before and after", "a mode switch", "finally"])
+def test_what_may_fail_does_not_break_the_graph(name):
+    source = HEAD + PROGRAMS[name].replace("matrix()", "2")
+    check_source(source, breaks=0, graphs=1)
+
+
+def test_fullgraph_takes_a_handler_around_an_operation():
+    def f(x):
+        try:
+            return torch.linalg.inv(x)
+        except RuntimeError:
+            return None
+
+    compiled = frontend.compile(f, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(torch.eye(2)), torch.eye(2))
+    assert compiled(torch.zeros(2, 2)) is None
+
+
+def test_the_trace_before_the_operation_is_made_once(monkeypatch):
+    def f(x):
+        try:
+            return torch.linalg.inv(x)
+        except RuntimeError:
+            return None
+
+    compiled = frontend.compile(f, backend="eager")
+    made = []
+    real = session.convert_before
+    monkeypatch.setattr(session, "convert_before", lambda *args: made.append(1) or real(*args))
+    for _ in range(3):
+        assert compiled(torch.zeros(2, 2)) is None
+    assert len(made) == 1
+
+
+def test_the_traceback_names_each_frame_of_the_user_once():
+    def inner(x):
+        return torch.linalg.inv(x)
+
+    def f(x):
+        return inner(x) + 1
+
+    for function in (f, frontend.compile(f, backend="eager")):
+        with pytest.raises(RuntimeError) as caught:
+            function(torch.zeros(2, 2))
+        names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)[1:]]
+        assert names == ["f", "inner"]
