@@ -187,6 +187,7 @@ def _traced(
             try:
                 raised = origin.build(trace.tx, machine, values)
                 trace.recorder.user_stack = lambda: stack_text(machine.frames)
+                trace.recorder.asking = lambda: machine.frames[-1].code
                 observed = trace.recorder.on_fallible = Observed(machine)
                 end = trace.translator.run(raised)
                 place, stack = where(machine, origin.code)

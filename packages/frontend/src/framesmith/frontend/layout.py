@@ -13,7 +13,9 @@ from framesmith.frontend.machine import Frame, SavedException
 from framesmith.frontend.ways import Way
 from framesmith.variables.core import Null, Tracker
 
-_LOOKS_AT_LOCALS: Final = frozenset({"locals", "vars", "eval", "exec", "dir"})
+_LOOKS_AT_LOCALS: Final = frozenset(
+    {"locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace", "_getframe", "currentframe", "stack"}
+)
 
 
 @final

@@ -28,7 +28,7 @@ from framesmith.frontend.user_stack import location
 from framesmith.frontend.ways import Way
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import GENERATOR
+from framesmith.graph.break_kinds import GENERATOR, INTROSPECTION
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.core import Lazy, Null, Tracker
@@ -39,6 +39,7 @@ FRAME_READERS: Final = frozenset(
     {
         locals,
         vars,
+        breakpoint,
         dir,
         eval,
         exec,
@@ -123,7 +124,13 @@ class Exit:
         writer = self._writer
         taken = row.pops(frame.operation)
         operands = frame.pop_many(taken)
-        if any(looks_at_frame(value) for value in operands[:2]) or self._is_precious():
+        looks = any(looks_at_frame(value) for value in operands[:2])
+        if looks and len(self._machine.frames) > 1:
+            raise GraphBreak(
+                INTROSPECTION,
+                f"{frame.code.co_qualname} looks at the frames that called it, which have to be real",
+            )
+        if looks or self._is_precious():
             frame.stack += operands
             return self.to_the_end()
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]

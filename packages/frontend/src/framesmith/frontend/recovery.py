@@ -21,6 +21,7 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.policy import Policy
 from framesmith.graph.failures import Failures, Replay
 from framesmith.guards import Source
+from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.torch_values.graph_values import GraphValue
 
@@ -59,7 +60,7 @@ class Observed:
     def __call__(self) -> None:
         """Such an operation is recorded."""
         machine = self._machine
-        roots = []
+        roots = list[Tracker]()
         if machine.tx.mutations.version != self._version:
             self._version = machine.tx.mutations.version
             roots += machine.tx.mutations.changed()

@@ -37,9 +37,9 @@ def is_strict(machine: Machine) -> bool:
     """Whether a graph break where the frames stand is an error."""
     for frame in reversed(machine.frames):
         function = frame.function
-        if isinstance(function, FunctionTracker) and function.compiled_as is not None:
-            if is_compiled_strictly(function.compiled_as):
-                return True
+        called = function.compiled_as if isinstance(function, FunctionTracker) else None
+        if called is not None and is_compiled_strictly(called):
+            return True
         for value in reversed(frame.stack):
             error = _error_of(machine.tx, value)
             if error is not None:

@@ -14,6 +14,7 @@ from framesmith.graph.purity import is_foreign
 
 _INDEX: Final = "an index is out of range"
 _DIVISION: Final = "an integer is divided by zero"
+_POWER: Final = "an integer is raised to a negative power"
 _READS: Final = "it reads the data"
 _REASONS: Final[dict[str, str]] = {
     _INDEX: (
@@ -35,7 +36,7 @@ _REASONS: Final[dict[str, str]] = {
         "div div_ divide divide_ true_divide floor_divide floor_divide_ remainder remainder_ fmod fmod_ floordiv mod ifloordiv "
         "imod __floordiv__ __mod__ __rfloordiv__ __rmod__ addcdiv addcdiv_ gcd lcm"
     ),
-    "an integer is raised to a negative power": "pow pow_ ipow __pow__ float_power",
+    _POWER: "pow pow_ ipow __pow__ float_power",
     "a probability or parameter is out of range": (
         "multinomial bernoulli bernoulli_ binomial poisson normal normal_ exponential_ geometric_ cauchy_ log_normal_ uniform_ "
         "random_ _standard_gamma _sample_dirichlet"
@@ -78,7 +79,7 @@ def may_raise(node: fx.Node) -> bool:
     reason = why_data_fails(node.op, node.target)
     if reason == _INDEX:
         return len(node.all_input_nodes) > 1  # the index is a tensor; numbers were checked while tracing
-    if reason == _DIVISION:
+    if reason in (_DIVISION, _POWER):
         value = node.meta.get(EXAMPLE)
         return not (isinstance(value, torch.Tensor) and value.is_floating_point())
     return reason is not None and reason != _READS

@@ -7,7 +7,7 @@ computed with there except in `with recorder.paused():`.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any, Self, TypeAlias, final
 
 import torch
@@ -94,6 +94,7 @@ class Recorder:
         self._active = False
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
+        self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
         self.step = 0
         self.on_fallible: Callable[[], None] | None = None
         self.has_changes = False

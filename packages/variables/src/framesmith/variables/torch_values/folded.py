@@ -84,11 +84,10 @@ _CHANGING_NATIVE: Final = (
     "_get_warnAlways", "_get_deterministic_fill_uninitialized_memory", "_get_onednn_allow_tf32",
     "_is_multithreading_enabled", "_is_view_replay_enabled", "_is_fwd_grad_enabled",
 )  # fmt: skip
+_MODULE_CALL: Final = torch.nn.Module._call_impl.__code__
 # What these say in the traced program: it is being compiled, by nobody else.
 _FIXED: Final[tuple[tuple[object, Question], ...]] = (
-    (True, torch.compiler.is_compiling),
     (True, torch.compiler.is_dynamo_compiling),
-    (True, torch._utils.is_compiling),
     (False, torch.compiler.is_exporting),
     (False, torch._jit_internal.is_scripting),
     (False, torch.jit._trace.is_tracing),
@@ -98,6 +97,13 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (False, torch._C._is_torch_function_mode_enabled),
     (False, torch.overrides.is_tensor_method_or_property),
 )
+
+
+@CALLABLES.row(torch.compiler.is_compiling, torch._utils.is_compiling)
+def is_compiling(tx: TraceContext) -> Tracker:
+    """True; but `nn.Module` asks in order to leave out hooks with `always_call` when `forward` raises, which we can trace."""
+    asking = tx.graph.asking
+    return Constant(asking is None or asking() is not _MODULE_CALL)
 
 
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
