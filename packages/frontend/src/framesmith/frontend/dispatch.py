@@ -125,6 +125,11 @@ _codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeTy
 # functions that are compiled anew in each round have one code object, by which guards know them
 
 
+def _give_up(failure: GraphFailed, *values: object) -> object:
+    """Where nobody knows what the program did before: the exception as it is."""
+    raise failure.error
+
+
 def _no_attempt(*values: object) -> Absent:
     """What is tried while there is no entry."""
     return ABSENT
@@ -161,12 +166,16 @@ class Dispatcher:
         self._served: dict[Attempt, int] = {}
 
     def make_function(
-        self, miss: Miss, recover: Recover, closure: tuple[CellType, ...] | None = None
+        self,
+        miss: Miss,
+        closure: tuple[CellType, ...] | None = None,
+        *,
+        recover: Recover | None = None,
     ) -> FunctionType:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
         held = (
             *(CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss)),
-            *(CellType(GraphFailed), CellType(recover), CellType(strip_our_frames)),
+            *(CellType(GraphFailed), CellType(recover or _give_up), CellType(strip_our_frames)),
         )
         cells = dict(zip(_CELLS, held, strict=True))
         cells[_PROBE] = CellType(PROBE)

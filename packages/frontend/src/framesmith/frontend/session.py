@@ -85,7 +85,7 @@ class Session:
         origin = RootOrigin(self.function)
         root = Place(self, origin, signature.owned() if is_owned else signature)
         self._root = weakref.ref(root)
-        return root.dispatcher.make_function(root.missed, root.recover, origin.closure)
+        return root.dispatcher.make_function(root.missed, origin.closure, recover=root.recover)
 
     def __del__(self) -> None:
         for place, _ in self.__dict__.get("_continuations", {}).values():
@@ -106,7 +106,7 @@ class Session:
             if found is None:
                 origin = PointOrigin(self, point, namespaces)
                 place = Place(self, origin, Signature.of_names(origin.code, point.names))
-                found = self._continuations[key] = (place, place.dispatcher.make_function(place.missed, place.recover))
+                found = self._continuations[key] = (place, place.dispatcher.make_function(place.missed, recover=place.recover))
             return found[1]
 
     def native(self, point: Point, namespaces: list[dict[str, object]]) -> NativeContinuation:
