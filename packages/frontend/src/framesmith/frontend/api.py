@@ -118,7 +118,9 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
             "call frontend.uncompile(module) before, or compile a function that calls the module for a second form"
         )
     compiled = compile_function(fresh(call_implementation(type(module))), options, is_owned=True)
-    module._compiled_call_impl = MethodType(compiled, weakref.ref(module))  # no ring: it dies when it is dropped
+    module._compiled_call_impl = MethodType(
+        compiled, weakref.ref(module)
+    )  # no ring: it dies when it is dropped
     return module
 
 

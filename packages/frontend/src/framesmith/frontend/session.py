@@ -106,7 +106,10 @@ class Session:
             if found is None:
                 origin = PointOrigin(self, point, namespaces)
                 place = Place(self, origin, Signature.of_names(origin.code, point.names))
-                found = self._continuations[key] = (place, place.dispatcher.make_function(place.missed, recover=place.recover))
+                found = self._continuations[key] = (
+                    place,
+                    place.dispatcher.make_function(place.missed, recover=place.recover),
+                )
             return found[1]
 
     def native(self, point: Point, namespaces: list[dict[str, object]]) -> NativeContinuation:
