@@ -9,6 +9,7 @@ entry's frame ends, and with it the last reference.
 import gc
 import inspect
 import itertools
+import sys
 from collections.abc import Iterable
 from types import CodeType, FunctionType, GeneratorType, ModuleType
 from typing import Final
@@ -22,7 +23,7 @@ from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
 
-_FAR: Final = 100
+_FAR: Final = 1000
 _NO_HOLDERS: Final = (
     type,
     ModuleType,
@@ -90,7 +91,7 @@ def holds_finalised(value: object) -> bool:
         if len(seen) > _FAR:
             return True
         holder = todo.pop()
-        if isinstance(holder, _NO_HOLDERS):
+        if isinstance(holder, _NO_HOLDERS) or is_namespace(holder):
             continue
         for held in gc.get_referents(holder):
             if is_finalised(held):
@@ -99,6 +100,15 @@ def holds_finalised(value: object) -> bool:
                 seen.add(id(held))
                 todo.append(held)
     return False
+
+
+def is_namespace(value: object) -> bool:
+    """Whether it is the dictionary of an imported module, which the process holds."""
+    if type(value) is not dict:
+        return False
+    name = value.get("__name__")
+    module = sys.modules.get(name) if type(name) is str else None
+    return isinstance(module, ModuleType) and module.__dict__ is value
 
 
 def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:

@@ -103,15 +103,19 @@ class Probe:
 PROBE: Final = Probe()
 
 
-class Resettable(Protocol):
-    """What can forget its entries: a session."""
+class Live(Protocol):
+    """What the process tells of resets and forks: a session."""
 
     def reset(self) -> None:
-        """Forget them."""
+        """Forget all entries."""
+        ...
+
+    def renew_locks(self) -> None:
+        """In a forked child: threads that held a lock are not there."""
         ...
 
 
-LIVE: "Final[weakref.WeakSet[Resettable]]" = weakref.WeakSet()
+LIVE: "Final[weakref.WeakSet[Live]]" = weakref.WeakSet()
 """The sessions of all compiled functions."""
 
 

@@ -156,6 +156,9 @@ class TupleTracker(Tracker):
         name = f"__r{NAMES.get(symbol, 'index')}__"
         if self.kind not in PLAIN and symbol in NAMES and defines(self.kind, name):
             return self._operator(tx, name, other)
+        if symbol == "+" and self.kind is torch.Size:
+            left = as_tuple(other)
+            return None if left is None else TupleTracker((*left.items, *self.items), None, torch.Size)
         return self._repeat(tx, other) if symbol == "*" else None
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:

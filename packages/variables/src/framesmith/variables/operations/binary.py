@@ -134,9 +134,16 @@ def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
 
 
 def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: bool = False) -> str:
-    """CPython's message for operands that do not fit: sequences have the last word on `+` and `*`."""
-    left, right = one.python_type, another.python_type
-    name, other = left.__name__, type_name(another)
+    """CPython's message for operands that do not fit; breaks the graph where the name of a type in it is not certain."""
+    left, right, other = one.python_type, another.python_type, type_name(another)
+    name = left.__name__ if symbol == "+" and issubclass(left, CONCATENATED) else type_name(one)
+    return operands_text(symbol, left, right, name, other, in_place)
+
+
+def operands_text(
+    symbol: str, left: type, right: type, name: str, other: str, in_place: bool = False
+) -> str:
+    """CPython's message, `name` and `other` being its names of the two types: sequences have the last word on `+` and `*`."""
     if symbol == "+" and issubclass(left, CONCATENATED):
         base = next(kind for kind in CONCATENATED if issubclass(left, kind)).__name__
         return (
@@ -147,7 +154,6 @@ def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: 
     if symbol == "*" and issubclass(left, CONCATENATED):
         return f"can't multiply sequence by non-int of type '{other}'"
     if symbol == "*" and issubclass(right, CONCATENATED):
-        return f"can't multiply sequence by non-int of type '{type_name(one)}'"
-    name = type_name(one)
+        return f"can't multiply sequence by non-int of type '{name}'"
     shown = f"{symbol}=" if in_place else "** or pow()" if symbol == "**" else symbol
     return f"unsupported operand type(s) for {shown}: '{name}' and '{other}'"

@@ -34,7 +34,8 @@ def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
     """Break the graph when `tracker` declined `method` without its type's own method having been asked."""
     for base in tracker.python_type.__mro__:
         if method in base.__dict__:
-            if base not in MODELLED and not _was_run(tracker, base.__dict__[method]):
+            known = base in MODELLED or _was_run(tracker, base.__dict__[method]) or _defers(base, method, other)
+            if not known:
                 detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
                 raise GraphBreak(UNSUPPORTED_VALUE, detail)
             return
@@ -43,3 +44,10 @@ def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
 def _was_run(tracker: Tracker, stored: object) -> bool:
     """Whether it is a method that trackers of instances run; a constant's class (an enum) is not asked."""
     return isinstance(stored, FunctionType) and not isinstance(tracker, Constant)
+
+
+def _defers(base: type, method: str, other: Tracker) -> bool:
+    """Whether it is an array or scalar of numpy, which leaves the operation to an operand of higher priority (a tensor):
+    https://numpy.org/doc/stable/reference/arrays.classes.html#numpy.class.__array_priority__"""
+    in_place = method.startswith("__i") and method != "__invert__"
+    return base.__module__ == "numpy" and not in_place and issubclass(other.python_type, torch.Tensor)

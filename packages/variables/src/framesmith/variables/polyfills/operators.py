@@ -1,8 +1,9 @@
 """Binary operators whose left operand has a method written in Python."""
 
 from collections.abc import Callable
+from typing import cast
 
-from framesmith.variables.operations.binary import CONCATENATED, unsupported_operands
+from framesmith.variables.operations.binary import CONCATENATED, operands_text
 
 
 def operate(
@@ -28,6 +29,18 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
             result = method(right, left)
             if result is not NotImplemented:
                 return result
-        raise TypeError(unsupported_operands(symbol, type(left), type(right)))
+        raise TypeError(operands_text(symbol, type(left), type(right), native_name(left), native_name(right)))
 
     return ask_right
+
+
+def native_name(value: object) -> str:
+    """How CPython's errors call the type of a value. Only an error tells: for types made in C it is not `__name__`."""
+    if isinstance(value, str):
+        return type(value).__name__
+    before, after = "sequence item 0: expected str instance, ", " found"
+    try:
+        "".join(cast(list[str], [value]))
+    except TypeError as error:
+        return str(error).removeprefix(before).removesuffix(after)
+    raise AssertionError("str.join took something else than strings")
