@@ -19,7 +19,7 @@ from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.options import Backend
-from framesmith.variables.callables.compiled import mark_compiled, original_of
+from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
 from framesmith.variables.core import CALLABLES, TraceContext, Tracker
 
@@ -99,7 +99,7 @@ def compile_function(
     compiled.__defaults__ = original.__defaults__
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
-    mark_compiled(compiled, original, strict=options.fullgraph)
+    mark_compiled(compiled, call_owner if is_owned else original, strict=options.fullgraph)
     LIVE.add(session)
     return compiled
 

@@ -31,6 +31,9 @@ _NO_HOLDERS: Final = (
     CodeType,
     torch.Tensor,
     torch.nn.Module,
+    torch.SymInt,  # what a trace knows of a number, not an object of the user's
+    torch.SymFloat,
+    torch.SymBool,
     str,
     int,
     float,

@@ -4,7 +4,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import final
 
-from framesmith.variables.core.base import Tracker
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import defines
+from framesmith.variables.core.raising import raise_observed
 
 
 @final
@@ -27,3 +30,14 @@ class Entries:
     by_name: dict[Hashable, Entry] = field(default_factory=dict)
     structure: int = 0
     moves: int = 0
+
+
+def update_pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
+    """One element of an update sequence."""
+    if not defines(pair.python_type, "__iter__") and not defines(pair.python_type, "__getitem__"):
+        raise_observed(TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence")
+    members = unpack(tx, pair)
+    if len(members) == 2:
+        return members[0], members[1]
+    problem = f"dictionary update sequence element #{index} has length {len(members)}; 2 is required"
+    return raise_observed(ValueError, problem)

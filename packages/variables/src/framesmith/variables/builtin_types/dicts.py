@@ -15,7 +15,7 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
-from framesmith.variables.builtin_types.dict_entries import Entries, Entry
+from framesmith.variables.builtin_types.dict_entries import Entries, Entry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, list_values
 from framesmith.variables.builtin_types.iterators import unpack
@@ -247,7 +247,7 @@ class DictTracker(Tracker):
                 return own
         if name == "default_factory" and self.kind is defaultdict:
             return self.factory or Constant(None)
-        return builtin_attribute(tx, self, name)
+        return builtin_attribute(tx, self, name, own_was_read=self.kind is OrderedDict)
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Nothing can be set on a dict; an OrderedDict takes names that its class does not have."""
@@ -358,7 +358,7 @@ class DictTracker(Tracker):
                 self.store(tx, key, other.subscript(tx, key.realize()))
         else:
             for index, pair in enumerate(unpack(tx, other)):
-                self.store(tx, *_pair(tx, index, pair.realize()))
+                self.store(tx, *update_pair(tx, index, pair.realize()))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Equal items in any order; two OrderedDicts in the same order."""
@@ -480,17 +480,6 @@ def new_dict(
     return result
 
 
-def _pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
-    """One element of an update sequence."""
-    if not defines(pair.python_type, "__iter__") and not defines(pair.python_type, "__getitem__"):
-        raise_observed(TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence")
-    members = unpack(tx, pair)
-    if len(members) != 2:
-        problem = f"dictionary update sequence element #{index} has length {len(members)}; 2 is required"
-        raise_observed(ValueError, problem)
-    return members[0], members[1]
-
-
 KEY_ITERATOR: type = type(iter({}))
 ORDERED_ITERATOR: type = type(iter(OrderedDict[object, object]()))
 
@@ -503,6 +492,5 @@ def build_dict(value: object) -> DictTracker:
 
 register_builder(dict, build_dict)
 register_builder(OrderedDict, build_dict)
-register_storage(dict, DictTracker)
-register_storage(OrderedDict, DictTracker)
-register_storage(defaultdict, DictTracker)
+for _kind in (dict, OrderedDict, defaultdict):
+    register_storage(_kind, DictTracker)

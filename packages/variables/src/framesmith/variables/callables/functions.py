@@ -191,10 +191,14 @@ class FunctionTracker(PythonCallable):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A row for this very function if there is one, else its frame."""
-        row = CALLABLES.find(self.value)
+        value = self.value
+        row = CALLABLES.find(value)
+        if row is None and value.__code__ in DISABLED_CODES:
+            row = CALLABLES.find(
+                value.__dict__.get("__wrapped__")
+            )  # torch's compiler wraps some when it is loaded
         if row is not None:
             return row.begin(tx, args, kwargs)
-        value = self.value
         directive = DIRECTIVES.get((value.__module__, value.__qualname__))
         if directive is not None:
             return directive(tx, *[argument.realize() for argument in args], **kwargs)

@@ -85,8 +85,13 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
     return [storage, *args[1:]]
 
 
-def builtin_attribute(tx: TraceContext, tracker: Tracker, name: str) -> Tracker:
-    """`tracker.name` for an instance of a type without instance dictionary, by the type's own attributes."""
+def builtin_attribute(
+    tx: TraceContext, tracker: Tracker, name: str, *, own_was_read: bool = False
+) -> Tracker:
+    """`tracker.name` for an instance of a type without instance dictionary, by the type's own attributes.
+
+    `own_was_read`: there is one, and the caller found that it does not hold the name.
+    """
     kind = tracker.python_type
     if name == "__class__":
         return from_python(kind)
@@ -94,7 +99,8 @@ def builtin_attribute(tx: TraceContext, tracker: Tracker, name: str) -> Tracker:
     for base in kind.__mro__:
         if name in base.__dict__:
             return _bind(tx, tracker, base, base.__dict__[name], name)
-    if defines(kind, "__getattr__") or kind.__dictoffset__:  # it may have the attribute all the same
+    may_hold = bool(kind.__dictoffset__) and not own_was_read
+    if defines(kind, "__getattr__") or may_hold:  # it may have the attribute all the same
         return tracker.unsupported(f"reading attribute {name!r}")
     return raise_observed(AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
 

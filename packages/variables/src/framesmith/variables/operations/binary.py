@@ -140,9 +140,7 @@ def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: 
     return operands_text(symbol, left, right, name, other, in_place)
 
 
-def operands_text(
-    symbol: str, left: type, right: type, name: str, other: str, in_place: bool = False
-) -> str:
+def operands_text(symbol: str, left: type, right: type, name: str, other: str, in_place: bool = False) -> str:
     """CPython's message, `name` and `other` being its names of the two types: sequences have the last word on `+` and `*`."""
     if symbol == "+" and issubclass(left, CONCATENATED):
         base = next(kind for kind in CONCATENATED if issubclass(left, kind)).__name__

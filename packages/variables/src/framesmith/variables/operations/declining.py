@@ -34,7 +34,9 @@ def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
     """Break the graph when `tracker` declined `method` without its type's own method having been asked."""
     for base in tracker.python_type.__mro__:
         if method in base.__dict__:
-            known = base in MODELLED or _was_run(tracker, base.__dict__[method]) or _defers(base, method, other)
+            known = (
+                base in MODELLED or _was_run(tracker, base.__dict__[method]) or _defers(base, method, other)
+            )
             if not known:
                 detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
                 raise GraphBreak(UNSUPPORTED_VALUE, detail)

@@ -14,9 +14,10 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards import Source
-from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs
-from framesmith.guards.sources import Pinned
+from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
+from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.callables.compiled import is_compiled_in_place
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall
 from framesmith.variables.core.wrap_rules import WRAP_RULES
@@ -27,6 +28,7 @@ from framesmith.variables.objects.lookup import find, peek
 from framesmith.variables.torch_values.tensors import TensorTracker
 
 _TABLES: Final = ("_parameters", "_buffers", "_modules")
+_COMPILED: Final = "_compiled_call_impl"
 _HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS: Final[Mapping[str, object]] = {
     name: getattr(module_code, name)
@@ -104,13 +106,29 @@ class NNModuleTracker(InstanceTracker):
 
     # -- calling -----------------------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """Straight to `forward` when no hook is registered anywhere."""
-        if not self._is_direct(tx):
+        """Straight to `forward` when no hook is registered anywhere. A module that was compiled in place is called as its
+        original."""
+        in_place = self._is_compiled_in_place(tx)
+        if not self._is_direct(tx, in_place):
+            if in_place:
+                return self.attribute(tx, "_call_impl").begin_call(tx, args, kwargs)
             return super().begin_call(tx, args, kwargs)
         forward = self.attribute(tx, "forward")
         return forward.begin_call(tx, args, kwargs)
 
-    def _is_direct(self, tx: TraceContext) -> bool:
+    def _is_compiled_in_place(self, tx: TraceContext) -> bool:
+        """Whether `compile(module)` replaced the call and nothing else did; guarded if so."""
+        if self.source is None or self.namespace is not None or self.value is None:
+            return False
+        own = vars(self.value).get(_COMPILED)
+        if not is_compiled_in_place(own) or _COMPILED in self.pending:
+            return False
+        if not self._has_own_code(tx, "__call__", "_wrapped_call_impl"):
+            return False
+        tx.guard(InstanceItem(self.source, _COMPILED), WeaklyIdentical.capture(own), "the module is called")
+        return True
+
+    def _is_direct(self, tx: TraceContext, in_place: bool) -> bool:
         """Whether `module(...)` is `module.forward(...)`; guarded if so."""
         held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
@@ -118,11 +136,11 @@ class NNModuleTracker(InstanceTracker):
         real = vars(self.value)
         if any(real.get(name) for name in _HOOKS) or any(_GLOBAL_HOOKS.values()) or _registers_globally(tx):
             return False
-        if real.get("_compiled_call_impl") is not None or "_compiled_call_impl" in self.pending:
+        if not in_place and (real.get(_COMPILED) is not None or _COMPILED in self.pending):
             return False
         if not self._has_own_code(tx, "__call__", "_wrapped_call_impl", "_call_impl"):
             return False
-        own = self.load_own(tx, "_compiled_call_impl")
+        own = None if in_place else self.load_own(tx, _COMPILED)
         if own is not None and not (isinstance(own.realize(), Constant) and own.as_python_constant() is None):
             return False
         tx.guard(self, NoModuleHooks(), "the module is called")
