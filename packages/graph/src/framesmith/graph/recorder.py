@@ -490,7 +490,9 @@ class Recorder:
 
     def release(self) -> None:
         """Hold nothing any more, neither the caller's objects nor the parts that refer back: the trace has ended."""
+        world = self._world
         vars(self).clear()
+        world.release()
 
     def shape_guards(self) -> list[ShapeExpression]:
         """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""

@@ -6,7 +6,7 @@ changes in few places.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import torch
 import torch._guards
@@ -38,6 +38,10 @@ _PLAIN: _Treatments = {
     Dim.UNBACKED: DimDynamic.UNBACKED,
 }
 _DUCK: _Treatments = {**_PLAIN, Dim.DYNAMIC: DimDynamic.DUCK}
+_FORGET: Final = tuple(
+    forget for method in vars(ShapeEnv).values() if callable(forget := getattr(method, "cache_clear", None))
+)
+"""torch caches some methods of ShapeEnv for the process, with the ShapeEnv among the keys."""
 
 
 @final
@@ -69,6 +73,16 @@ class ShapeWorld:
         context = torch._guards.TracingContext(mode)
         context.tensor_to_context = self.context.tensor_to_context
         return mode, context
+
+    def release(self) -> None:
+        """The trace is over: torch's caches hold its ShapeEnv no longer, which dies with the graph it belongs to.
+
+        Their keys name one ShapeEnv each, so nothing is lost to a later trace; one that goes on in another thread
+        computes again.
+        """
+        if self.env.var_to_range:
+            for forget in _FORGET:
+                forget()
 
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: its class, Parameter or view as far as fakes allow, sizes symbolic as asked."""
