@@ -20,8 +20,10 @@ def compile(function, backend="eager", **options):
 
 @pytest.fixture
 def no_collector():
-    """torch itself leaves rings behind when it loads its parts: they are loaded before."""
+    """torch itself leaves rings behind when it loads its parts, and logs exceptions whose tracebacks hold the caller's
+    frames (the profiler, which the first step of an optimizer loads): they are loaded before."""
     compile(lambda x: x + 1)(X)
+    torch.optim.SGD([torch.ones(1, requires_grad=True)]).step()
     gc.collect()
     gc.disable()
     yield
