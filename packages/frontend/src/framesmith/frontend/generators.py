@@ -8,7 +8,7 @@ from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
 from framesmith.frontend.layout import carrying, layout_of
 from framesmith.frontend.lifetimes import held_by, is_loose
-from framesmith.frontend.machine import Frame, Machine
+from framesmith.frontend.machine import Frame, Machine, is_end
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -92,6 +92,8 @@ class SymbolicGenerator:
         machine, frame = self._machine, self.frame
         raised = None if exception is None else ObservedException(exception)
         if not self._started and raised is not None:
+            if is_end(raised) and not _converts_ends(frame):
+                raised.exception = machine.in_place_of(raised.exception, "generator raised StopIteration")
             try:
                 raise raised
             finally:
@@ -185,6 +187,15 @@ def cleans_up(frame: Frame) -> bool:
     """Whether a handler of the user is in force; 3.12 has one of its own around each generator."""
     handler = frame.reading.handlers[frame.current]
     return handler is not None and frame.reading.operations[handler.target].kind is not Kind.INTRINSIC
+
+
+def _converts_ends(frame: Frame) -> bool:
+    """Whether the code itself makes RuntimeError of StopIteration (from 3.12): not before its first instruction.
+
+    Until 3.11 it was the method of the generator that did, wherever the generator stood."""
+    operations = frame.reading.operations
+    targets = {handler.target for handler in frame.reading.handlers if handler is not None}
+    return any(operations[target].kind is Kind.INTRINSIC for target in targets)
 
 
 def cell_of(frame: Frame, name: str) -> CellTracker:
