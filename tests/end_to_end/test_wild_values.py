@@ -1,5 +1,6 @@
 """Small programs that random programs over wild values were shrunk to."""
 
+import pytest
 from tests.end_to_end.support import check_source
 
 END_BEFORE_THE_START = """
@@ -31,3 +32,27 @@ def args():
 
 def test_the_end_of_an_iterator_thrown_into_a_new_generator_is_converted_as_the_version_does() -> None:
     check_source(END_BEFORE_THE_START, breaks=0)
+
+
+WARNING_SCALARS = """
+import numpy as np
+import torch
+
+def f(x, small, unsigned, large):
+    return x + 1, {expression}
+
+def args():
+    return (torch.ones(2), np.int8(-128), np.uint8(1), np.float32(1e30))
+"""
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "expression", ["small * 2", "-unsigned", "abs(small)", "large * large", "large / np.float32(0)"]
+)
+def test_a_numpy_scalar_that_warns_does_so_in_each_call(expression: str) -> None:
+    check_source(WARNING_SCALARS.format(expression=expression), breaks=1)
+
+
+def test_a_numpy_scalar_that_does_not_warn_is_folded() -> None:
+    check_source(WARNING_SCALARS.format(expression="small + 1, unsigned * 2, large < 2"), breaks=0)

@@ -1,20 +1,31 @@
 """Run a pure callable for real when every operand is known, and turn the result into trackers."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.raising import raise_observed
 
 Builder = Callable[[object], Tracker]
 _builders: dict[type, Builder] = {}
+Warned = tuple[Callable[[], AbstractContextManager[object]], type[Exception]]
+_warning_types: dict[type, Warned] = {}
 
 
 def register_builder(kind: type, builder: Builder) -> None:
     """Say how a new value of exactly type `kind` (list, tuple, dict ...) becomes a tracker."""
     _builders[kind] = builder
+
+
+def register_warning_type(
+    kind: type, strict: Callable[[], AbstractContextManager[object]], error: type[Exception]
+) -> None:
+    """Operations on values of exactly this type may warn, which they have to do in each call: within `strict` such an
+    operation raises `error` in place of the warning."""
+    _warning_types[kind] = (strict, error)
 
 
 def from_python(value: object) -> Tracker:
@@ -43,7 +54,24 @@ def fold(
     positional = [argument.as_python_constant() for argument in args]
     keywords = {name: value.as_python_constant() for name, value in (kwargs or {}).items()}
     try:
-        result = function(*positional, **keywords)
+        result = _run(function, positional, keywords)
+    except GraphBreak:
+        raise
     except Exception as error:
         raise_observed(type(error), *[from_python(argument) for argument in error.args])
     return from_python(result)
+
+
+def _run(
+    function: Callable[..., object], positional: Sequence[object], keywords: Mapping[str, object]
+) -> object:
+    warned = next((_warning_types[kind] for kind in map(type, positional) if kind in _warning_types), None)
+    if warned is None:
+        return function(*positional, **keywords)
+    strict, kind = warned
+    try:
+        with strict():
+            return function(*positional, **keywords)
+    except kind as error:
+        shown = ", ".join(f"{type(value).__name__} {value!r}" for value in positional)
+        raise GraphBreak(NATIVE_CALL, f"an operation that warns or raises, on {shown}") from error

@@ -16,7 +16,7 @@ from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.guards.sources import CallResult
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.constant import register_constant_type
-from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.folding import from_python, register_warning_type
 from framesmith.variables.core.pure import register_pure_type
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.core.wrap_rules import WRAP_RULES
@@ -63,7 +63,10 @@ def _row(function: Callable[..., object]) -> None:
 def _scalar(kind: type) -> None:
     """Model the values of a scalar type: constants that stand in a graph as the Python number they hold."""
     item: Callable[[object], object] = getattr(kind, "item")  # noqa: B009  # unknown to typing
+    errors = getattr(_numpy, "errstate", None)
+    assert errors is not None
     register_constant_type(kind)
+    register_warning_type(kind, lambda: errors(all="raise"), FloatingPointError)
     register_conversion(kind, item)
 
     @WRAP_RULES.when(4, lambda value: type(value) is kind)
