@@ -56,3 +56,33 @@ def test_a_numpy_scalar_that_warns_does_so_in_each_call(expression: str) -> None
 
 def test_a_numpy_scalar_that_does_not_warn_is_folded() -> None:
     check_source(WARNING_SCALARS.format(expression="small + 1, unsigned * 2, large < 2"), breaks=0)
+
+
+VIEW_OF_THE_BASE = """
+import torch
+from collections import OrderedDict, defaultdict
+
+def f(x, ordered, default):
+    return x + 1, {expression}
+
+def args():
+    ordered = OrderedDict(b=1, a=2)
+    ordered.move_to_end("b")
+    return (torch.ones(2), ordered, defaultdict(int, a=1))
+"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "list(dict.keys(ordered))",
+        "list(dict.items(ordered))",
+        "[*dict.__iter__(ordered)]",
+        "[*dict.__reversed__(ordered)]",
+        "dict.copy(ordered), type(dict.copy(ordered)).__name__",
+        "type(dict.copy(default)).__name__",
+        "dict.get(ordered, 'a')",
+    ],
+)
+def test_a_method_of_dict_on_a_subclass_that_replaces_it_is_the_one_of_dict(expression: str) -> None:
+    check_source(VIEW_OF_THE_BASE.format(expression=expression))

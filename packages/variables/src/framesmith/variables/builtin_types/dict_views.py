@@ -288,4 +288,6 @@ def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
             else owner.unsupported("a mapping proxy over it")
         )
     name = next(name for (_, name), kind in VIEW_TYPES.items() if kind is type(value))
+    if VIEW_TYPES[issubclass(storage.kind, OrderedDict), name] is not type(value):
+        return owner.unsupported("a view of dict's own, which gives another order,")
     return ViewTracker(storage, name, source)

@@ -82,7 +82,19 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
     storage = receiver.storage()
     if expected is not None and not isinstance(storage, expected):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
+    if expected is not None and _is_replaced(function, storage.python_type):
+        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     return [storage, *args[1:]]
+
+
+def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind: type) -> bool:
+    """Whether the type has a method of its own in place of this one: `dict.keys` does not know an OrderedDict's order."""
+    for base in kind.__mro__:
+        if base is function.__objclass__:
+            return False
+        if function.__name__ in base.__dict__:
+            return True
+    return False
 
 
 def builtin_attribute(
