@@ -86,3 +86,47 @@ def args():
 )
 def test_a_method_of_dict_on_a_subclass_that_replaces_it_is_the_one_of_dict(expression: str) -> None:
     check_source(VIEW_OF_THE_BASE.format(expression=expression))
+
+
+DECLINED_IN_PLACE = """
+import torch
+
+class Other:
+    def __radd__(self, other):
+        return "reflected"
+
+class Number:
+    def __iadd__(self, other):
+        {line}
+        return NotImplemented
+    def __add__(self, other):
+        if other == 3:
+            return NotImplemented
+        return undefined_name
+    def __ipow__(self, other):
+        return NotImplemented
+
+def f(x):
+    told = []
+    for other in (1, 3, Other()):
+        number = Number()
+        try:
+            number += other
+            told.append(number)
+        except (NameError, TypeError) as error:
+            told.append(str(error))
+    number = Number()
+    try:
+        number **= 2
+    except TypeError as error:
+        told.append(str(error))
+    return x + 1, told
+
+def args():
+    return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize("line", ["pass", "__import__('framesmith.frontend').frontend.graph_break()"])
+def test_an_operator_that_is_declined_in_place_is_named_so_in_the_error(line: str) -> None:
+    check_source(DECLINED_IN_PLACE.format(line=line))

@@ -24,6 +24,7 @@ from framesmith.variables.polyfills import operators
 
 _OPERATE: Final = traced_form(operators.operate)
 _REFLECTED: Final = {symbol: operators.reflected(symbol, f"__r{name}__") for symbol, name in METHODS.items()}
+_DECLINED: Final = {symbol: operators.declined(symbol, function) for symbol, function in FUNCTIONS.items()}
 
 
 def begin_binary(
@@ -34,7 +35,7 @@ def begin_binary(
     if in_place or not reflects_first(tx, symbol, left, right):
         method = left.operator_method(tx, symbol, in_place)
         if method is not None:
-            rest = FUNCTIONS[symbol] if in_place else _REFLECTED[symbol]
+            rest = (_DECLINED if in_place else _REFLECTED)[symbol]
             return _OPERATE.bind(tx, (method, left, right, tx.wrap(rest, Pinned(rest, symbol))), {})
     return (inplace if in_place else binary)(tx, symbol, left, right)
 
@@ -62,5 +63,12 @@ def _reflected_row(symbol: str) -> None:
         return result
 
 
+def _declined_row(symbol: str) -> None:
+    @CALLABLES.row(_DECLINED[symbol])
+    def go_on(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
+        return binary(tx, symbol, left.realize(), right.realize(), in_place=True)
+
+
 for _symbol in METHODS:
     _reflected_row(_symbol)
+    _declined_row(_symbol)

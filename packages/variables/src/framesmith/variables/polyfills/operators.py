@@ -34,6 +34,22 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
     return ask_right
 
 
+def declined(symbol: str, function: Callable[[object, object], object]) -> Callable[..., object]:
+    """What `left <symbol>= right` does once the method of its own has declined: a function of both."""
+
+    def plain(left: object, right: object) -> object:
+        try:
+            return function(left, right)
+        except TypeError as error:
+            names = symbol, type(left), type(right), native_name(left), native_name(right)
+            told = str(error) == operands_text(*names)
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None or not told:
+                raise
+        raise TypeError(operands_text(*names, in_place=True))
+
+    return plain
+
+
 def native_name(value: object) -> str:
     """How CPython's errors call the type of a value. Only an error tells: for types made in C it is not `__name__`."""
     if isinstance(value, str):
