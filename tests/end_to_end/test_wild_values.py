@@ -130,3 +130,49 @@ def args():
 @pytest.mark.parametrize("line", ["pass", "__import__('framesmith.frontend').frontend.graph_break()"])
 def test_an_operator_that_is_declined_in_place_is_named_so_in_the_error(line: str) -> None:
     check_source(DECLINED_IN_PLACE.format(line=line))
+
+
+COPIED_TYPE = """
+import copy
+import csv
+import struct
+import torch
+
+PACKER, READER = struct.Struct("i"), csv.reader([])
+
+class Plain:
+    def __init__(self):
+        self.items = [1]
+
+class Items(list):
+    pass
+
+def f(x):
+    try:
+        return x + 1, {expression}
+    except TypeError as error:
+        return x + 1, str(error)
+
+def args():
+    return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "copy.copy(memoryview(b'ab'))",
+        "copy.deepcopy(memoryview(b'ab'))",
+        "copy.copy(struct.Struct('i'))",
+        "copy.copy(PACKER)",
+        "copy.copy(READER)",
+    ],
+)
+def test_copying_what_only_c_code_knows_is_refused(expression: str) -> None:
+    check_source(COPIED_TYPE.format(expression=expression))
+
+
+def test_copies_of_instances_of_python_classes_are_made_in_the_trace() -> None:
+    check_source(
+        COPIED_TYPE.format(expression="copy.copy(Plain()).items, list(copy.deepcopy(Items([1])))"), breaks=0
+    )

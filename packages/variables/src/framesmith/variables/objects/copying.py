@@ -2,6 +2,7 @@
 
 import copy
 import copyreg
+from collections import defaultdict
 from types import FunctionType
 from typing import Final
 
@@ -17,6 +18,7 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
 from framesmith.variables.objects.lookup import (
     MISSING,
@@ -59,7 +61,7 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     own = find(tx, self.kind, "__reduce__")
     if own is not None and not is_native(own):
         return self.ask(tx, own)
-    if own is None or own.owner is not object or _needs_arguments(self.kind):
+    if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_more(self.kind):
         return self.unsupported("__reduce_ex__")
     make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
     cls = tx.wrap(self.kind, class_source(self.kind))
@@ -69,6 +71,16 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
 
 def _needs_arguments(kind: type) -> bool:
     return any(peek(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
+
+
+def _holds_more(kind: type) -> bool:
+    """Whether instances have room for what only C code knows, so that `object.__reduce_ex__` refuses them or calls them
+    with nothing (CPython `object_getstate_default`)."""
+    base, _ = native_new(kind)
+    if base in (list, dict, defaultdict):
+        return False
+    pointers = sum(offset > 0 for offset in (kind.__dictoffset__, kind.__weakrefoffset__))
+    return base is not object or kind.__basicsize__ > object.__basicsize__ + pointers * tuple.__itemsize__
 
 
 def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
