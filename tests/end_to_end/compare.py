@@ -75,6 +75,9 @@ class Comparison:
             if self._rtol and math.isclose(eager, compiled, rel_tol=self._rtol, abs_tol=self._atol):
                 return
             self._equal(math.copysign(1, eager), math.copysign(1, compiled), path, "sign")
+        if isinstance(eager, complex):
+            self._atom(eager.real, compiled.real, f"{path}.real")
+            return self._atom(eager.imag, compiled.imag, f"{path}.imag")
         self._equal(eager, compiled, path, "value")
 
     def _met(self, eager: Any, compiled: Any, path: str) -> bool:
