@@ -176,3 +176,48 @@ def test_copies_of_instances_of_python_classes_are_made_in_the_trace() -> None:
     check_source(
         COPIED_TYPE.format(expression="copy.copy(Plain()).items, list(copy.deepcopy(Items([1])))"), breaks=0
     )
+
+
+EXPRESSION = """
+import torch
+
+class Index:
+    def __index__(self):
+        return 2
+
+def f(x, items):
+    try:
+        return x + 1, {expression}
+    except (TypeError, ZeroDivisionError) as error:
+        return x + 1, str(error)
+
+def args():
+    return (torch.ones(2), [3, 1])
+"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[0] * (x[0].long() + 1)",
+        "(x[0].long() + 1) * items",
+        "'ab' * x[0].long(), (1, 2) * x[0].long()",
+        "items.__imul__(2) * x[0].long()",
+        "items * x[0]",
+        "items * x.long()",
+    ],
+)
+def test_a_sequence_is_repeated_by_a_tensor_of_one_integer(expression: str) -> None:
+    check_source(EXPRESSION.format(expression=expression))
+
+
+@pytest.mark.parametrize(
+    "expression", ["torch.Size(['a'])", "torch.Size([1.5])", "torch.Size([True, 2])", "torch.Size([Index()])"]
+)
+def test_a_size_of_anything_but_integers_is_that_of_eager(expression: str) -> None:
+    check_source(EXPRESSION.format(expression=expression))
+
+
+@pytest.mark.parametrize("expression", ["divmod(1.0, 0.0)", "divmod(1, 0)", "divmod(-7.5, 2)"])
+def test_divmod_of_constants_fails_with_its_own_text(expression: str) -> None:
+    check_source(EXPRESSION.format(expression=expression), breaks=0)

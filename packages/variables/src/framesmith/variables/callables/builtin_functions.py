@@ -12,7 +12,7 @@ from framesmith.variables.callables.sentinels import CallIterator, SubscriptReve
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold
+from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.type_names import type_name
@@ -87,6 +87,9 @@ def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None
 @CALLABLES.row(divmod)
 def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`divmod(a, b)`: both parts, for operands that define the two operators alike."""
+    left, right = left.realize(), right.realize()
+    if foldable_operands(left, right):
+        return fold(tx, divmod, (left, right))
     for one, other, name in ((left, right, "__divmod__"), (right, left, "__rdivmod__")):
         if not isinstance(one, Constant) and defines(one.python_type, name):
             result = one.attribute(tx, name).call(tx, [other], {}).realize()

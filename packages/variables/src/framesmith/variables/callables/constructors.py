@@ -37,7 +37,11 @@ def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker 
 @CALLABLES.row(torch.Size)
 def call_size(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`torch.Size([iterable])`."""
-    return TupleTracker([] if iterable is None else unpack(tx, iterable), None, torch.Size)
+    sizes = [] if iterable is None else [size.realize() for size in unpack(tx, iterable)]
+    for size in sizes:
+        if not issubclass(size.python_type, int):
+            size.unsupported("a size that is no integer")
+    return TupleTracker(sizes, None, torch.Size)
 
 
 @CALLABLES.row(bool)

@@ -81,7 +81,16 @@ def binary(
         result = second(tx, symbol, left, right)
     if result is not None:
         return result
+    _check_repetition(symbol, left, right)
     return raise_observed(TypeError, unsupported_operands(symbol, left, right, in_place))
+
+
+def _check_repetition(symbol: str, left: Tracker, right: Tracker) -> None:
+    """A tensor declines `[0] * tensor`, whereupon the list asks for its `__index__`, which reads the tensor."""
+    for sequence, number in ((left, right), (right, left)):
+        is_repeated = symbol == "*" and issubclass(sequence.python_type, CONCATENATED)
+        if is_repeated and defines(number.python_type, "__index__"):
+            number.unsupported("repeating a sequence with it")
 
 
 def _reflected_before_sequence(
