@@ -206,7 +206,7 @@ def test_an_unbacked_size_is_never_fixed():
 
 def test_the_reason_names_the_users_line():
     with Recorder() as recorder:
-        recorder.locate("model.py", 12, "forward")
+        recorder.locate(lambda: ("model.py", 12, "forward"))
         x = recorder.tensor_input(X, SIX, DynamicDims.of(0))
         assert example(x).shape[0] % 3 == 0
         recorder.finish([recorder.call("call_method", "sin", (x,))])

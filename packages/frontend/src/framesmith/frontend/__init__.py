@@ -14,6 +14,7 @@ from framesmith.frontend.directives import (
 )
 from framesmith.frontend.errors import (
     BackendFailed,
+    DynamicSizeFixed,
     FramesmithError,
     FullGraphError,
     IgnoredSettingWarning,
@@ -32,6 +33,7 @@ from framesmith.graph.backend import list_backends, register_backend
 __all__ = [
     "BackendFailed",
     "Explanation",
+    "DynamicSizeFixed",
     "FramesmithError",
     "FullGraphError",
     "IgnoredSettingWarning",

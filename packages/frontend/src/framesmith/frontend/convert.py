@@ -24,6 +24,7 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import native_of
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.policy import Policy
+from framesmith.frontend.promises import check_promises
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
 from framesmith.frontend.strictness import is_strict
 from framesmith.frontend.trampoline import Leave
@@ -187,6 +188,7 @@ def _traced(
             try:
                 raised = origin.build(trace.tx, machine, values)
                 trace.recorder.user_stack = lambda: stack_text(machine.frames)
+                trace.recorder.locate(lambda: location(machine.frames[-1]) if machine.frames else None)
                 trace.recorder.asking = lambda: machine.frames[-1].code
                 observed = trace.recorder.on_fallible = Observed(machine)
                 end = trace.translator.run(raised)
@@ -199,7 +201,7 @@ def _traced(
                 graph = trace.recorder.finish(outputs, observed.kept(outputs))
             finally:
                 trace.tx.ambient.restore()
-        shape_guards = trace.recorder.shape_guards()
+        shape_guards = trace.recorder.explained_shape_guards()
     except GraphBreak as unwritable:
         place, stack = where(machine, origin.code)
         on_break(unwritable, stack, is_strict(machine))
@@ -209,7 +211,9 @@ def _traced(
     guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))
     guards.update(distinct_storages(graph, trace.wrapper, options.backend))
     guards.update(leaf_states(graph, trace.wrapper))
-    guards.update(Guard.relation(claim, Reason("a relation of sizes", None)) for claim in shape_guards)
+    guards.update(shape_guards)
+    if policy.promised:
+        check_promises(trace.recorder.specialised(), origin.code)
     check_numbers(trace.recorder, guards)
     recovery = None
     if graph.failures is not None and not isinstance(options.backend, Replay):

@@ -7,6 +7,7 @@ from framesmith.graph.errors import BackendFailed, UnknownBackend
 
 __all__ = [
     "BackendFailed",
+    "DynamicSizeFixed",
     "FramesmithError",
     "FullGraphError",
     "IgnoredSettingWarning",
@@ -37,6 +38,13 @@ class FullGraphError(FramesmithError, RuntimeError):
         self.reason = reason
         self.user_stack = stack
         super().__init__(f"{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
+
+
+class DynamicSizeFixed(FramesmithError, RuntimeError):
+    """A dimension was marked with `mark_dynamic`, and the program works for one size of it only.
+
+    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or say `maybe_mark_dynamic`.
+    """
 
 
 class RecompileError(FramesmithError, RuntimeError):

@@ -38,6 +38,8 @@ class Config:
     """`Tensor.item()` gives an unknown number instead of a graph break."""
     capture_dynamic_output_shape_ops: bool = False
     """Operations whose output size depends on data give an unknown size instead of a graph break."""
+    allow_ignore_mark_dynamic: bool = False
+    """A program that fixes a size marked with `mark_dynamic` is no error."""
     suppress_errors: bool = False
     """A backend that fails is a warning, and the function runs uncompiled."""
     raise_bugs: bool = False

@@ -54,6 +54,7 @@ class Policy:
     own: Known = field(default_factory=Known)
     sizes: dict[Source, set[int]] = field(default_factory=dict)
     misses: Counter[Source] = field(default_factory=Counter)
+    promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
 
     def frozen(self) -> "Policy":
         """The decisions as they are now; what is learnt later does not change them."""
@@ -67,6 +68,7 @@ class Policy:
             return DynamicDims.none()
         attributes = getattr(tensor, "__dict__", {})
         marked = {int(dim) for dim in attributes.get(DYNAMIC_MARK, ())}
+        self.promised |= bool(marked)
         marked |= {int(dim) for dim in attributes.get(WEAK_DYNAMIC_MARK, ())}
         static = {int(dim) for dim in attributes.get(STATIC_MARK, ())}
         if self.dynamic is True or (self.dynamic is None and not in_force().assume_static_by_default):

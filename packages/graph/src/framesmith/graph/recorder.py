@@ -36,8 +36,8 @@ from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
-from framesmith.graph.shape_env import ShapeWorld
-from framesmith.graph.shape_guards import ShapeFacts, Specialised
+from framesmith.graph.shape_env import Place, ShapeWorld
+from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialised
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
@@ -147,9 +147,9 @@ class Recorder:
         finally:
             self._pause()
 
-    def locate(self, filename: str, line: int, function: str) -> None:
-        """Where the program stands; the reasons of shape guards name it."""
-        self._world.context.loc_in_frame = (filename, line, function)
+    def locate(self, place: Callable[[], Place | None]) -> None:
+        """How to learn where the program stands: the reasons of shape guards name it."""
+        self._world.context.place = place
 
     # what can be asked
 
@@ -497,16 +497,18 @@ class Recorder:
     def shape_guards(self) -> list[ShapeExpression]:
         """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
         claims = (guard.claim for guard in self.explained_shape_guards())
-        return [*(claim for claim in claims if isinstance(claim, ShapeExpression)), *self._offsets.guards()]
+        return [claim for claim in claims if isinstance(claim, ShapeExpression)]
 
     def explained_shape_guards(self) -> list[Guard]:
         """The same as guards, each with what was decided and the user's line."""
         with self.paused():
-            return ShapeFacts(self._world, self._all_inputs).guards()
+            facts = ShapeFacts(self._world, self._all_inputs).guards()
+        return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
     def specialised(self) -> list[Specialised]:
         """The numbers that were asked to be symbolic and that the trace fixed."""
-        return ShapeFacts(self._world, self._all_inputs).specialised()
+        with self.paused():
+            return ShapeFacts(self._world, self._all_inputs).specialised()
 
     def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
         nodes = list(dict.fromkeys(outputs))

@@ -4,7 +4,7 @@ What is private in torch is touched here, in `torch_sources` and in `shape_guard
 changes in few places.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias, final
 
@@ -43,6 +43,31 @@ _FORGET: Final = tuple(
 )
 """torch caches some methods of ShapeEnv for the process, with the ShapeEnv among the keys."""
 
+Place: TypeAlias = tuple[str, int, str]
+"""File, line and function."""
+
+
+@final
+class LocatedContext(torch._guards.TracingContext):
+    """A tracing context that asks where the program stands when torch wants to know, which is seldom."""
+
+    def __init__(self, mode: FakeTensorMode) -> None:
+        self.place: Callable[[], Place | None] = _nowhere
+        super().__init__(mode)
+
+    @property
+    def loc_in_frame(self) -> Place | None:
+        """What torch reads."""
+        return self.place()
+
+    @loc_in_frame.setter
+    def loc_in_frame(self, value: Place | None) -> None:
+        self.place = lambda: value
+
+
+def _nowhere() -> None:
+    """Before anybody has said where the program stands."""
+
 
 @final
 class ShapeWorld:
@@ -61,7 +86,7 @@ class ShapeWorld:
             duck_shape=options.duck_shapes,
         )
         self.mode = FakeTensorMode(shape_env=self.env)
-        self.context = torch._guards.TracingContext(self.mode)
+        self.context = LocatedContext(self.mode)
 
     def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
         """A fresh mode and context over the same symbols.

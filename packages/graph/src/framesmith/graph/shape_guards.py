@@ -29,6 +29,7 @@ _SAME_SIZE = Reason("sizes that were equal in the example share one symbol (duck
 _RANGE = Reason(
     "the range that the trace assumed of a symbolic number; sizes 0 and 1 are traced by themselves"
 )
+OFFSET_READ = Reason("a storage offset that the program reads", None)
 _LARGEST = torch.iinfo(torch.int64).max - 1
 
 
@@ -54,10 +55,15 @@ class _Printer(PythonPrinter):
 @final
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """A number that was asked to be symbolic and that the trace fixed to `value`."""
+    """A number that was asked to be symbolic and that the trace fixed to `value`, at `line` of the user if known.
+
+    `owner` is the tensor whose size, stride or offset it is.
+    """
 
     source: Source
     value: object
+    owner: object
+    line: str | None
 
 
 @final
@@ -67,6 +73,7 @@ class ShapeFacts:
     def __init__(self, world: ShapeWorld, inputs: Sequence[Input]) -> None:
         self._world = world
         self._env: ShapeEnv = world.env
+        self._inputs = inputs
         self._numbers = list(_numbers(inputs))
         self._sources: dict[Symbol, Source] = {}
         self._bind()
@@ -91,8 +98,9 @@ class ShapeFacts:
     def specialised(self) -> list[Specialised]:
         """Every number that was symbolic at first and is fixed now."""
         return [
-            Specialised(source, _plain(expression))
-            for source, expression, original in self._numbers
+            Specialised(source, _plain(expression), entry.value, self._tied(original).user_frame)
+            for entry in self._inputs
+            for source, expression, original in _numbers([entry])
             if expression.is_number and not original.is_number
         ]
 
