@@ -15,6 +15,7 @@ from framesmith.frontend.directives import (
 from framesmith.frontend.errors import (
     BackendFailed,
     DynamicSizeFixed,
+    ForbiddenInGraph,
     FramesmithError,
     FullGraphError,
     IgnoredSettingWarning,
@@ -34,6 +35,7 @@ __all__ = [
     "BackendFailed",
     "Explanation",
     "DynamicSizeFixed",
+    "ForbiddenInGraph",
     "FramesmithError",
     "FullGraphError",
     "IgnoredSettingWarning",

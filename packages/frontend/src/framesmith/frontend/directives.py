@@ -11,11 +11,12 @@ from typing import Any, TypeVar, cast
 
 import torch
 
+from framesmith.frontend.marked_functions import begin_marked
 from framesmith.frontend.policy import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT
 from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, FunctionTracker
+from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, MARKED_CALLS, FunctionTracker
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
 from framesmith.variables.torch_values.graph_calls import graph_call
 
@@ -40,7 +41,7 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     def native(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
-    native.__dict__[DISABLED_MARK] = reason or "disable() was applied"
+    native.__dict__[DISABLED_MARK] = reason or True
     return cast(F, native)
 
 
@@ -71,6 +72,7 @@ def _region(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Track
 for _name in ("graph_break", "skip_frame", "step_unsupported"):
     DIRECTIVES["torch._dynamo.decorators", _name] = _break_row
 DIRECTIVES["torch._dynamo.external_utils", "is_compiling"] = _true
+MARKED_CALLS.append(begin_marked)
 DIRECTIVES["torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"] = _region
 
 

@@ -8,6 +8,7 @@ from framesmith.graph.errors import BackendFailed, UnknownBackend
 __all__ = [
     "BackendFailed",
     "DynamicSizeFixed",
+    "ForbiddenInGraph",
     "FramesmithError",
     "FullGraphError",
     "IgnoredSettingWarning",
@@ -45,6 +46,10 @@ class DynamicSizeFixed(FramesmithError, RuntimeError):
 
     Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or say `maybe_mark_dynamic`.
     """
+
+
+class ForbiddenInGraph(FramesmithError, RuntimeError):
+    """A function that `torch._dynamo.forbid_in_graph` has marked is called by a compiled one. Cure: call it outside."""
 
 
 class RecompileError(FramesmithError, RuntimeError):

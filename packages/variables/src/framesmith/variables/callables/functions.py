@@ -44,6 +44,10 @@ Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: dict[tuple[str, str], Directive] = {}
 """Functions known by module and qualified name, for modules that must not be imported to be recognised."""
 
+MarkedCall = Callable[[TraceContext, "FunctionTracker", Arguments, Keywords], Tracker | PendingCall | None]
+MARKED_CALLS: list[MarkedCall] = []
+"""Asked before the frame of a function is entered: what its marks say of the call, None for nothing."""
+
 NATIVE_MODULES = (
     "torch._dynamo",
     "torch._functorch",
@@ -203,11 +207,15 @@ class FunctionTracker(PythonCallable):
         if directive is not None:
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
         if value.__code__ in DISABLED_CODES or any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
-            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}")
+            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_reason(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
+        for marked in MARKED_CALLS:
+            result = marked(tx, self, args, kwargs)
+            if result is not None:
+                return result
         return self.bind(tx, args, kwargs)
 
     def original(self, tx: TraceContext) -> Tracker:
@@ -244,6 +252,12 @@ class FunctionTracker(PythonCallable):
     def describe(self) -> str:
         """`function f`."""
         return f"function {self.value.__qualname__}"
+
+
+def _reason(function: FunctionType) -> str:
+    """What the user gave as reason for `disable`."""
+    said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
+    return next((f": {text}" for text in said if isinstance(text, str) and text), "")
 
 
 def _is_stable(source: Source) -> bool:

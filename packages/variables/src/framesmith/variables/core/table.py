@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.torch_rules import is_disallowed
 
 Handler = Callable[..., "Tracker | PendingCall"]
 
@@ -26,6 +27,8 @@ class Row:
 
     def begin(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """Call the handler with realised operands. A call that does not fit the signature breaks the graph."""
+        if is_disallowed(self.key):
+            raise GraphBreak(DISABLED, f"{callable_name(self.key)}: it is marked with disallow_in_graph")
         positional = [argument.realize() for argument in args]
         keywords = {name: argument.realize() for name, argument in kwargs.items()}
         try:

@@ -1,0 +1,50 @@
+"""Functions that were marked through `torch._dynamo`: `allow_in_graph`, `nonstrict_trace`, `forbid_in_graph`."""
+
+from collections import deque
+
+from framesmith.frontend.errors import ForbiddenInGraph
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
+from framesmith.guards.kinds import Identical
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.core import Arguments, Keywords, TraceContext, Tracker
+from framesmith.variables.core.torch_rules import forbids, is_allowed
+from framesmith.variables.torch_values.graph_calls import graph_call
+
+
+def begin_marked(
+    tx: TraceContext, function: FunctionTracker, args: Arguments, kwargs: Keywords
+) -> Tracker | None:
+    """One node that calls the function, for what is allowed in graphs. Raises ForbiddenInGraph for what is forbidden.
+
+    A call that no node can hold (an argument that is no tensor and no constant) breaks the graph and runs natively.
+    """
+    value = function.value
+    if forbids(value.__dict__):
+        if value.__module__.startswith("torch."):  # what torch says of its own settings, such as `set_stance`
+            raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
+        stack = "" if tx.graph.user_stack is None else tx.graph.user_stack()
+        raise ForbiddenInGraph(
+            f"{value.__module__}.{value.__qualname__} is marked with forbid_in_graph and is called by a compiled function; call it "
+            f"outside, or remove the mark. The call (most recent call last):\n{stack}"
+        )
+    if not is_allowed(value):
+        return None
+    tx.guard(function, Identical(value))
+    operands = [argument.realize() for argument in args]
+    keywords = {name: argument.realize() for name, argument in kwargs.items()}
+    if any(_can_change(operand) for operand in (*operands, *keywords.values())):
+        raise GraphBreak(
+            UNSUPPORTED_ARGUMENT,
+            f"a list, dict or set for {value.__module__}.{value.__qualname__}, which may change it",
+        )
+    return graph_call(tx, value, operands, keywords)
+
+
+def _can_change(operand: Tracker) -> bool:
+    """Whether a function that nobody looks into could change the operand unseen: a node gets a copy of a container."""
+    if issubclass(operand.python_type, list | dict | set | deque):
+        return True
+    return issubclass(operand.python_type, tuple) and any(
+        _can_change(one.realize()) for one in operand.children()
+    )
