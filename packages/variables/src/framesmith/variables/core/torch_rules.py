@@ -27,4 +27,4 @@ def forbids(attributes: dict[str, object]) -> bool:
 
 def _is_in(name: str, value: object) -> bool:
     ids: set[int] | None = getattr(getattr(sys.modules.get(_HOME), name, None), "function_ids", None)
-    return bool(ids) and id(value) in ids
+    return ids is not None and id(value) in ids
