@@ -107,7 +107,7 @@ def compile_function(
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
     """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are.
 
-    There is one such place (ADR 0011): the same options again change nothing, others are refused.
+    There is one such place (ADR 0013): the same options again change nothing, others are refused.
     """
     known = session_of(module)
     if known is not None:
