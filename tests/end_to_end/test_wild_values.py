@@ -221,3 +221,31 @@ def test_a_size_of_anything_but_integers_is_that_of_eager(expression: str) -> No
 @pytest.mark.parametrize("expression", ["divmod(1.0, 0.0)", "divmod(1, 0)", "divmod(-7.5, 2)"])
 def test_divmod_of_constants_fails_with_its_own_text(expression: str) -> None:
     check_source(EXPRESSION.format(expression=expression), breaks=0)
+
+
+NUMBER_OF_A_HANDLER = """
+import torch
+
+class Holder:
+    pass
+
+HOLDER = Holder()
+
+def f(x, m):
+    x.clamp_(min=0)
+    n = 0
+    try:
+        n = 2 // max(m, 1)
+        HOLDER.k = n
+        rows = x.tolist()
+    except Exception as error:
+        return x, n, str(error)
+    return x, rows, n
+
+def args():
+    return (torch.ones(2), 3)
+"""
+
+
+def test_a_number_that_a_handler_reads_is_written_where_an_operation_may_fail() -> None:
+    check_source(NUMBER_OF_A_HANDLER, options={"dynamic": True})

@@ -55,10 +55,20 @@ class Observed:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._version = 0
+        self._is_looking = False
         self._nodes: dict[fx.Node, None] = {}
 
     def __call__(self) -> None:
-        """Such an operation is recorded."""
+        """Such an operation is recorded. It may be one that is written for a number which is looked at here."""
+        if self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            self._look()
+        finally:
+            self._is_looking = False
+
+    def _look(self) -> None:
         machine = self._machine
         roots = list[Tracker]()
         if machine.tx.mutations.version != self._version:
