@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from tests.end_to_end.compare import Difference
 from tests.end_to_end.observe import observe
