@@ -84,6 +84,8 @@ def main() -> int:
                     file=sys.stderr,
                     flush=True,
                 )
+                for group, finding in result.findings:
+                    print(f"   {group} {finding.call}: {finding.message[:400]}", file=sys.stderr, flush=True)
     except (KeyboardInterrupt, SystemExit):
         print("stopped before the end; so far:")
     return min(show(results, time.monotonic() - began), 1)

@@ -12,14 +12,14 @@ import resource
 import signal
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import torch
 from tests.perturbation import episode, sides
-from tests.perturbation.corpus import Program
+from tests.perturbation.corpus import Program, programs
 
 from framesmith import frontend
 
@@ -168,10 +168,30 @@ class _Worker:
         return self._died("hung")
 
 
+def warm_up() -> None:
+    """Compile and call in the parent what takes torch's slow imports in, or each child would import them anew.
+
+    No backward: a child cannot use an autograd engine that was started before the fork.
+    """
+    for program in (one for one in programs() if one.name in ("einops rearrange", "size as a number")):
+        for dynamic in (None, True):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                world, _ = program.world()
+                compiled = frontend.compile(world.function, backend=_as_it_is, dynamic=dynamic)
+                compiled(*world.args, **world.kwargs)
+    frontend.reset()
+
+
+def _as_it_is(module: torch.fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
+    return module.forward
+
+
 def run_all(
     programs: Sequence[Program], *, seed: int, limit: int, workers: int = 2, wanted: str | None = None
 ) -> Iterator[Result]:
     """The result of each program, as they come."""
+    warm_up()
     waiting, running = list(programs), list[_Worker]()
     while waiting or running:
         while waiting and len(running) < workers:

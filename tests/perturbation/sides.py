@@ -72,7 +72,11 @@ class Sides:
         )
 
     def _roots(self, world: World, names: dict[str, Any], outcome: Outcome) -> list[Any]:
-        data = {key: value for key, value in names.items() if key not in ("__builtins__", "f")}
+        data = {
+            key: value
+            for key, value in names.items()
+            if key not in ("__builtins__", "__warningregistry__", "f")
+        }
         classes = [
             [
                 (key, value)
