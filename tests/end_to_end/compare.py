@@ -128,11 +128,7 @@ class Comparison:
             return self._sequence(eager.values(), compiled.values(), path)
         self._sequence(list(eager), list(compiled), f"list({path})")
         for key, other in zip(eager, compiled, strict=True):
-            self.same(
-                dict.__getitem__(eager, key) if isinstance(eager, dict) else eager[key],
-                compiled[other],
-                f"{path}[{key!r}]",
-            )
+            self.same(_item(eager, key), _item(compiled, other), f"{path}[{key!r}]")
 
     def _sequence(self, eager: Iterable[Any], compiled: Iterable[Any], path: str) -> None:
         left, right = list(eager), list(compiled)
@@ -227,6 +223,11 @@ def slots_of(kind: type) -> list[str]:
     slots = kind.__dict__.get("__slots__", ())
     named = [slots] if isinstance(slots, str) else list(slots)
     return [name for name in named if inspect.ismemberdescriptor(kind.__dict__.get(name))]
+
+
+def _item(mapping: Any, key: object) -> Any:
+    """What is stored, whatever a subclass of dict answers."""
+    return dict.__getitem__(mapping, key) if isinstance(mapping, dict) else mapping[key]
 
 
 def user_frames(error: BaseException) -> list[tuple[str, int]]:

@@ -46,6 +46,7 @@ class Sides:
 
     def call(self, context: AbstractContextManager[Any], how: str | None) -> None:
         """Call both, compare what can be seen, run backward on both, compare again."""
+        self._carry_defaults()
         with context:
             left = _observed(self.eager.function, self.eager, how)
             right = _observed(self.callee, self.compiled, how)
@@ -53,6 +54,12 @@ class Sides:
             self.tally.raised += left.raised is not None
             self._compare(left, right)
             self._backward(left, right)
+
+    def _carry_defaults(self) -> None:
+        """A compiled function has defaults of its own (ADR 0011): who changes those of the original sets them there."""
+        original = self.compiled.function
+        if isinstance(original, types.FunctionType) and isinstance(self.callee, types.FunctionType):
+            self.callee.__defaults__ = original.__defaults__
 
     def _compare(self, left: Outcome, right: Outcome) -> None:
         if right.raised is not None and left.raised is None:
