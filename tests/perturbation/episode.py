@@ -49,8 +49,8 @@ def run(program: Program, chosen: Sequence[str], tally: Tally | None = None) -> 
             context, how, undo = _prepare(sides, name)
             sides.call(context, how)
             call = "call after it was taken back"
-            for one in undo:
-                one()
+            if not _taken_back(undo):
+                return None
             sides.call(nullcontext(), None)
     except _NotPossible:
         return None
@@ -62,6 +62,19 @@ def run(program: Program, chosen: Sequence[str], tally: Tally | None = None) -> 
             tally.raised += sides.tally.raised
             tally.graphs += sides.tally.graphs
     return None
+
+
+def _taken_back(undo: Sequence[Undo]) -> bool:
+    """Whether what was changed could be changed back, in both worlds; a later mutation may stand in its way in both."""
+    failed: list[str] = []
+    for one in undo:
+        try:
+            one()
+        except Exception as error:
+            failed.append(f"{type(error).__name__}: {error}")
+    if len(failed) == 1 and len(undo) > 1:
+        raise Difference(f"the mutation can be taken back in one world only: {failed[0]}")
+    return not failed
 
 
 class _NotPossible(Exception):

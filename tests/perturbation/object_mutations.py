@@ -153,7 +153,7 @@ def for_function(location: Location, value: Any) -> Iterator[Mutation]:
 
 def _function_attribute(function: types.FunctionType) -> Undo:
     function.extra_attribute = 4  # type: ignore[attr-defined]
-    return lambda: delattr(function, "extra_attribute")
+    return lambda: function.__dict__.pop("extra_attribute", None)  # a library's function is in both worlds
 
 
 def _defaults(function: types.FunctionType) -> Undo:
