@@ -448,3 +448,11 @@ def test_presence_of_an_instance_attribute_is_a_fact(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_presence_is_a_fact(name):
     check_changes(OTHERS[name])
+
+
+@pytest.mark.parametrize("name", ["_forward_hooks", "_forward_pre_hooks", "_backward_hooks"])
+def test_a_deleted_table_of_hooks_is_missed(name):
+    check_changes(
+        "torch.manual_seed(0)\nnet = torch.nn.Linear(2, 2)\ndef f():\n    try: return net(X)\n    except AttributeError as error: return str(error)\n"
+        f"kept = net.{name}\ndef drop(): del net.{name}\ndef put(): net.{name} = kept\nchanges = [drop, put, drop]"
+    )

@@ -134,7 +134,11 @@ class NNModuleTracker(InstanceTracker):
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
             return False
         real = vars(self.value)
-        if any(real.get(name) for name in _HOOKS) or any(_GLOBAL_HOOKS.values()) or _registers_globally(tx):
+        if (
+            any(real.get(name, "deleted") for name in _HOOKS)
+            or any(_GLOBAL_HOOKS.values())
+            or _registers_globally(tx)
+        ):
             return False
         if not in_place and (real.get(_COMPILED) is not None or _COMPILED in self.pending):
             return False
