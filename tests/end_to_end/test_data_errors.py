@@ -264,3 +264,36 @@ def test_the_traceback_names_each_frame_of_the_user_once():
             function(torch.zeros(2, 2))
         names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)[1:]]
         assert names == ["f", "inner"]
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "(a @ b).dtype",
+        "torch.mm(a, b).shape",
+        "torch.nn.functional.linear(a, b).ndim",
+        "torch.einsum('ij,jk', a, b).dtype",
+    ],
+)
+def test_a_result_nobody_uses_still_refuses_two_dtypes(work):
+    check_source(
+        f"import torch\ndef f(a, b): return a + 1, {work}\n"
+        "def args(): return [torch.ones(2, 2, dtype=torch.float16), torch.ones(2, 2)]"
+    )
+
+
+@pytest.mark.parametrize(
+    "work", ["x.mul_(3)", "x.view(2, -1).t()[0].mul_(3)", "x[0] = 5", "torch.mul(x, 3, out=x)"]
+)
+def test_a_refused_write_to_an_inference_tensor_happens_once(work):
+    check_source(
+        f"import torch\ndef f(x):\n    try: {work}\n    except RuntimeError as error: return str(error)\n    return x + 1\n"
+        "def args():\n    with torch.inference_mode(): return [torch.arange(6.0)]"
+    )
+
+
+def test_inference_tensors_are_written_in_inference_mode():
+    check_source(
+        "import torch\n@torch.inference_mode()\ndef f(x):\n    x.mul_(3)\n    return x + 1\n"
+        "def args():\n    with torch.inference_mode(): return [torch.arange(6.0)]"
+    )

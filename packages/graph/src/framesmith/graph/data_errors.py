@@ -51,6 +51,14 @@ _REASONS: Final[dict[str, str]] = {
     ),
     _READS: "item tolist is_nonzero __bool__ __int__ __float__ __index__ equal allclose nonzero masked_select unique",
 }  # fmt: skip
+_MATRIX_WORK: Final = (
+    "matmul imatmul __matmul__ __rmatmul__ mm dsmm hsmm saddmm bmm addmm addmm_ addbmm addbmm_ baddbmm baddbmm_ mv addmv addmv_ addr addr_ dot "
+    "vdot inner outer ger linear bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc einsum "
+    "tensordot chain_matmul multi_dot scaled_dot_product_attention layer_norm group_norm instance_norm batch_norm rms_norm prelu "
+    "lerp lerp_ cdist householder_product ormqr"
+)
+_ONE_DTYPE: Final = frozenset(_MATRIX_WORK.split())
+"""Kernels that refuse operands of different dtypes, which fakes let pass."""
 _OWN_NAMESPACES: Final = frozenset({"aten", "prims", "_c10d_functional", "higher_order"})
 _NAMES: Final = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 
@@ -61,12 +69,17 @@ def why_data_fails(op: str, target: object) -> str | None:
         return "it runs a graph of its own"
     if is_foreign(target) and op == "call_function":
         return "it is not one of torch's"
+    if isinstance(target, torch._ops.OpOverload) and target.namespace not in _OWN_NAMESPACES:
+        return "it is not one of torch's"
+    return _NAMES.get(_name(op, target))
+
+
+def _name(op: str, target: object) -> str:
+    """The plain name, whichever of torch's namespaces and overloads it is."""
     if isinstance(target, torch._ops.OpOverload):
-        if target.namespace not in _OWN_NAMESPACES:
-            return "it is not one of torch's"
         target = target.overloadpacket
     name = str(target) if op == "call_method" else str(getattr(target, "__name__", ""))
-    return _NAMES.get(name.removeprefix("linalg_").removeprefix("special_"))
+    return name.removeprefix("linalg_").removeprefix("special_")
 
 
 def fails_on_data(op: str, target: object) -> bool:
@@ -77,9 +90,16 @@ def fails_on_data(op: str, target: object) -> bool:
 def may_raise(node: fx.Node) -> bool:
     """Whether a recorded operation may raise, so that it has to run although nobody uses its result."""
     reason = why_data_fails(node.op, node.target)
+    if reason is None:
+        return _name(node.op, node.target) in _ONE_DTYPE and _has_two_dtypes(node)
     if reason == _INDEX:
         return len(node.all_input_nodes) > 1  # the index is a tensor; numbers were checked while tracing
     if reason in (_DIVISION, _POWER):
         value = node.meta.get(EXAMPLE)
         return not (isinstance(value, torch.Tensor) and value.is_floating_point())
-    return reason is not None and reason != _READS
+    return reason != _READS
+
+
+def _has_two_dtypes(node: fx.Node) -> bool:
+    values = [one.meta.get(EXAMPLE) for one in node.all_input_nodes]
+    return len({value.dtype for value in values if isinstance(value, torch.Tensor)}) > 1

@@ -3,13 +3,15 @@
 `infer` knows what an exception means; here is what has to be put back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, final
 
 import torch
 
 from framesmith.graph.ambient import Ambient
+from framesmith.graph.break_kinds import FAKE_FAILED
+from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.fake_tensors import Snapshot, restore, snapshots
 from framesmith.graph.infer import CallKind, run
 
@@ -51,6 +53,20 @@ def execute(
             ambient.restore()
         raise
     return Execution(result, may_mutate or result is None or versions != _versions(tensors), undo)
+
+
+def storage_of(tensor: torch.Tensor) -> int:
+    """What a tensor and its views share; 0 for a tensor without memory."""
+    return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0
+
+
+def check_writes(operation: str, tensors: Sequence[torch.Tensor], inference: Set[int]) -> None:
+    """Break before a write to an inference tensor outside of inference mode: torch writes first and raises then, so a graph that
+    raised there cannot be made good by running the operation again. `inference` are the storages of such tensors."""
+    if torch.is_inference_mode_enabled():
+        return
+    if any(storage_of(tensor) in inference for tensor in tensors):
+        raise GraphBreak(FAKE_FAILED, f"{operation}: it writes to an inference tensor")
 
 
 def _versions(tensors: Sequence[torch.Tensor]) -> list[int]:

@@ -25,7 +25,7 @@ from framesmith.graph.collection import resting
 from framesmith.graph.data_errors import fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
-from framesmith.graph.execution import Execution, execute
+from framesmith.graph.execution import Execution, check_writes, execute, storage_of
 from framesmith.graph.failures import STEP, Failures
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
@@ -84,6 +84,7 @@ class Recorder:
         self._inputs = Inputs()
         self._all_inputs: list[Input] = []
         self._versions: dict[Source, int] = {}
+        self._inference: set[int] = set()  # the storages of inputs made in inference mode
         self._attributes = Attributes()
         self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._offsets = StorageOffsets()
@@ -261,7 +262,9 @@ class Recorder:
         fake: object,
         layout: tuple[tuple[object, ...], tuple[object, ...], object] | None,
     ) -> fx.Node:
-        if isinstance(fake, torch.Tensor) and not fake.is_inference():
+        if isinstance(fake, torch.Tensor) and fake.is_inference():
+            self._inference.add(storage_of(fake))
+        elif isinstance(fake, torch.Tensor):
             self._versions.setdefault(source, fake._version)
         node = self._root.placeholder(placeholder_name(source), fake)
         entry = Input(source, node, value, fake, layout)
@@ -300,6 +303,8 @@ class Recorder:
             own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
             own_kwargs = dict(zip(keywords, own_rest, strict=True))
             impure = may_mutate(op, target, own, own_kwargs)
+            if impure and self._inference:
+                check_writes(operation_name(op, target), tensors + more, self._inference)
             if self.has_changes and self.on_fallible is not None and fails_on_data(op, target):
                 self.on_fallible()
             if result is _COMPUTE:
