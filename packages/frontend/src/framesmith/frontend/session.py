@@ -43,6 +43,7 @@ from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.points import Point
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
 from framesmith.frontend.recovery import Prefix, Recovery
+from framesmith.frontend.reports import report_bug, report_entry
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
 from framesmith.frontend.trampoline import drive
@@ -211,16 +212,6 @@ def alive(reference: "weakref.ReferenceType[Session]") -> Session:
     session = reference()
     assert session is not None, "a continuation runs although the compiled function is gone"
     return session
-
-
-def report_entry(record: events.EntryRecord) -> None:
-    """Log what the topics ask for about a new entry."""
-    if record.graph is not None and events.is_logged("graph"):
-        events.log("graph", "%s\n%s", record.function, getattr(record.graph, "code", ""))
-    if events.is_logged("guards"):
-        events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guards))
-    if events.is_logged("bytecode"):
-        events.log("bytecode", "%s\n%s", record.function, record.source)
 
 
 @final
@@ -407,17 +398,6 @@ class Place:
             warnings.warn(text, RecompileLimitWarning, stacklevel=5)
         self.session.history.notes.append(text)
         events.log("recompiles", "%s", text)
-
-
-def report_bug(error: Exception, code: CodeType) -> None:
-    """Tell the user that framesmith has a bug, once per place, with what is needed to report it."""
-    warnings.warn(
-        f"framesmith has a bug: tracing {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) raised "
-        f"{type(error).__name__}: {error}. The function runs uncompiled. Set frontend.config.raise_bugs = True "
-        "to see the whole traceback, and please report it.",
-        TracingBugWarning,
-        stacklevel=4,
-    )
 
 
 def native_entry(origin: Origin, writer: EntryWriter) -> Entry:

@@ -10,9 +10,10 @@ from framesmith.graph.breaks import BreakKind, GraphBreak, all_kinds, kind_of, r
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.errors import BackendFailed, FakeFailure, FloatNeeded, RecorderMisuse, UnknownBackend
 from framesmith.graph.finish import CompiledSubgraph
+from framesmith.graph.marker import Marker
 from framesmith.graph.nesting import NestedGraph, NestedRecording, unify
 from framesmith.graph.options import GraphOptions
-from framesmith.graph.recorder import Marker, Recorder, UserStack
+from framesmith.graph.recorder import Recorder, UserStack
 from framesmith.graph.text import text
 from framesmith.graph.verify import verify
 

@@ -1,13 +1,15 @@
 """The inputs of the graph being recorded, one per source."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
 from torch import fx
 
+from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.options import is_symbolic
 from framesmith.guards.sources.base import Source
 
 _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
@@ -92,3 +94,27 @@ class Inputs:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def written(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
+    """Inputs whose content or metadata a recorded operation changed, or a tensor that shares their memory: their fakes have
+    another version than at first."""
+    return tuple(
+        entry.source
+        for entry in used
+        if isinstance(entry.example, torch.Tensor)
+        and not entry.example.is_inference()
+        and entry.example._version != versions.get(entry.source)
+    )
+
+
+def for_backend(entry: Input) -> object:
+    """The example input that a backend gets: a real tensor, a symbolic number."""
+    return entry.value if isinstance(entry.value, torch.Tensor) else entry.example
+
+
+def let_go(used: Sequence[Input]) -> None:
+    """Take the caller's objects out of the graph, which lives as long as the compiled function."""
+    for entry in used:
+        if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
+            entry.node.meta[EXAMPLE] = None

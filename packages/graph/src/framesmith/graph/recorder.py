@@ -6,7 +6,6 @@ computed with there except in `with recorder.paused():`.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any, Self, TypeAlias, final
 
@@ -16,7 +15,7 @@ from torch import fx
 
 from framesmith.graph import finish as finishing
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, Argument, prepare, tensors_in
+from framesmith.graph.arguments import EXAMPLE, Argument, prepare
 from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
@@ -32,9 +31,10 @@ from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
 from framesmith.graph.infer import CallKind, operation_name, translate
-from framesmith.graph.inputs import Input, Inputs, layout_of, placeholder_name
+from framesmith.graph.inputs import Input, Inputs, for_backend, layout_of, let_go, placeholder_name, written
+from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
-from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
+from framesmith.graph.options import GraphOptions, is_fixed
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.shape_env import Place, ShapeWorld
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialised
@@ -56,17 +56,6 @@ class _Compute:
 
 
 _COMPUTE = _Compute()
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Marker:
-    """A moment of the recording to go back to."""
-
-    body: Subgraph
-    length: int
-    undo: int
-    ambient: Ambient
 
 
 @final
@@ -371,16 +360,6 @@ class Recorder:
             for symbol, path in bindings.items():
                 self._symbols.bind(symbol, node, path)
 
-    def _mutated_inputs(self, used: Sequence[Input]) -> tuple[Source, ...]:
-        """Inputs whose content or metadata a recorded operation changed, or a tensor that shares their memory."""
-        return tuple(
-            entry.source
-            for entry in used
-            if isinstance(entry.example, torch.Tensor)
-            and not entry.example.is_inference()
-            and entry.example._version != self._versions.get(entry.source)
-        )
-
     def _symbolic(self, value: object) -> object:
         return self._symbols.node_of(value, self._body)
 
@@ -445,14 +424,7 @@ class Recorder:
         with self._running():
             left = {id(tensor) for tensor in restore(reversed(undo))}
         marker.ambient.restore()
-        return not left or left.isdisjoint(id(tensor) for tensor in self._live_tensors())
-
-    def _live_tensors(self) -> Iterator[torch.Tensor]:
-        body: Subgraph | None = self._body
-        while body is not None:
-            for node in body.order:
-                yield from tensors_in(node.meta[EXAMPLE])
-            body = body.parent
+        return not left or left.isdisjoint(id(tensor) for tensor in tensors_of(self._body))
 
     def _erase(self, body: Subgraph, length: int) -> None:
         if len(body.order) > length:
@@ -479,10 +451,10 @@ class Recorder:
             _, context = self._world.for_backend()
             try:
                 with torch._guards.tracing(context):
-                    call = compile_with(self.options, module, [_for_backend(entry) for entry in used])
+                    call = compile_with(self.options, module, [for_backend(entry) for entry in used])
             finally:
                 after.restore()
-                _let_go(used)
+                let_go(used)
         return CompiledSubgraph(
             call=finishing.returns_tuple(call, module),
             inputs=tuple(entry.source for entry in used),
@@ -490,7 +462,7 @@ class Recorder:
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,
-            mutated=self._mutated_inputs(used),
+            mutated=written(used, self._versions),
         )
 
     def release(self) -> None:
@@ -519,14 +491,3 @@ class Recorder:
         nodes = list(dict.fromkeys(outputs))
         sources = tuple(self._inputs.of_node(node).source for node in nodes)
         return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
-
-
-def _for_backend(entry: Input) -> object:
-    return entry.value if isinstance(entry.value, torch.Tensor) else entry.example
-
-
-def _let_go(used: Sequence[Input]) -> None:
-    # the graph lives as long as the compiled function; it must not keep the caller's objects
-    for entry in used:
-        if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
-            entry.node.meta[EXAMPLE] = None

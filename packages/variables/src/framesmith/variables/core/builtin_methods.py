@@ -88,11 +88,12 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
 
 
 def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind: type) -> bool:
-    """Whether the type has a method of its own in place of this one: `dict.keys` does not know an OrderedDict's order."""
+    """Whether a C type has a method of its own in place of this one: `dict.keys` does not know an OrderedDict's order.
+    A Python method of the same name does not matter: it may be what calls this one."""
     for base in kind.__mro__:
         if base is function.__objclass__:
             return False
-        if function.__name__ in base.__dict__:
+        if isinstance(base.__dict__.get(function.__name__), MethodDescriptorType | WrapperDescriptorType):
             return True
     return False
 

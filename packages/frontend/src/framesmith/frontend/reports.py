@@ -1,0 +1,28 @@
+"""What the user is told while functions are compiled: log topics about entries, the warning about a bug of ours."""
+
+import warnings
+from types import CodeType
+
+from framesmith.frontend import events
+from framesmith.frontend.errors import TracingBugWarning
+
+
+def report_entry(record: events.EntryRecord) -> None:
+    """Log what the topics ask for about a new entry."""
+    if record.graph is not None and events.is_logged("graph"):
+        events.log("graph", "%s\n%s", record.function, getattr(record.graph, "code", ""))
+    if events.is_logged("guards"):
+        events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guards))
+    if events.is_logged("bytecode"):
+        events.log("bytecode", "%s\n%s", record.function, record.source)
+
+
+def report_bug(error: Exception, code: CodeType) -> None:
+    """Tell the user that framesmith has a bug, once per place, with what is needed to report it."""
+    warnings.warn(
+        f"framesmith has a bug: tracing {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) raised "
+        f"{type(error).__name__}: {error}. The function runs uncompiled. Set frontend.config.raise_bugs = True "
+        "to see the whole traceback, and please report it.",
+        TracingBugWarning,
+        stacklevel=4,
+    )

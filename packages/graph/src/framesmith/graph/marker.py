@@ -1,0 +1,30 @@
+"""A moment of a recording to go back to, and what a roll-back must leave as it was. Going back is the recorder's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from framesmith.graph.ambient import Ambient
+from framesmith.graph.arguments import EXAMPLE, tensors_in
+from framesmith.graph.subgraph import Subgraph
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Marker:
+    """A moment of the recording to go back to."""
+
+    body: Subgraph
+    length: int
+    undo: int
+    ambient: Ambient
+
+
+def tensors_of(body: Subgraph | None) -> Iterator[torch.Tensor]:
+    """The fakes among the examples of a graph that is being recorded, and of those around it."""
+    while body is not None:
+        for node in body.order:
+            yield from tensors_in(node.meta[EXAMPLE])
+        body = body.parent
