@@ -8,6 +8,7 @@ import framesmith.variables.builtin_types.deques
 import framesmith.variables.builtin_types.dict_entries
 import framesmith.variables.builtin_types.dict_iterators
 import framesmith.variables.builtin_types.dict_methods
+import framesmith.variables.builtin_types.dict_order
 import framesmith.variables.builtin_types.dict_views
 import framesmith.variables.builtin_types.dicts
 import framesmith.variables.builtin_types.existing_iterators
