@@ -163,7 +163,7 @@ def e2e(session: nox.Session, version: str) -> None:
     """All five packages together: programs against eager, quality figures, signposts."""
     warn_of_missing(session)
     install(session, "frontend", *group("test"), torch_for(version), extra="[demo]")
-    pytest(session, "tests/end_to_end", "tests/quality", "tests/signposts")
+    pytest(session, "tests/end_to_end", "tests/perturbation", "tests/quality", "tests/signposts")
 
 
 @nox.session(python=FIRST)
@@ -209,3 +209,17 @@ def fuzz(session: nox.Session) -> None:
     session.run(
         "python", "-m", "pytest", *WORKERS, "-m", "fuzz", "--hypothesis-profile", "fuzz", *where, env=QUIET
     )
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def wild(session: nox.Session) -> None:
+    """Random programs over wild values, by seed: `nox -s wild -- --seeds 0:10000`."""
+    install(session, "frontend", *group("test"), torch_for(PLAN.first))
+    session.run("python", "-m", "tests.end_to_end.fuzz.wild_runs", *session.posargs, env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def perturbation(session: nox.Session) -> None:
+    """Change one thing at a time that a program can have read, and compare: `-- --programs 1/4 --seed 2 --only NAME`."""
+    install(session, "frontend", *group("test"), torch_for(PLAN.first), "einops", extra="[demo]")
+    session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)

@@ -27,6 +27,8 @@ def chosen(options: argparse.Namespace) -> list[Program]:
 
 def cluster(mutation: str, message: str) -> str:
     """Findings with the same key have, most likely, one cause."""
+    if message.startswith("exception: traceback"):
+        return "only the lines of the traceback"
     what = re.sub(r"\d+|'[^']*'", "N", mutation.rpartition(": ")[2])
     text = re.sub(r"\[[\d.,\s+\-einfa]*\]|\d+|'[^']*'|\"[^\"]*\"", "N", message.splitlines()[0])
     return f"{what} | {text[:110]}"
@@ -87,6 +89,7 @@ def main() -> int:
                 for group, finding in result.findings:
                     print(f"   {group} {finding.call}: {finding.message[:400]}", file=sys.stderr, flush=True)
     except (KeyboardInterrupt, SystemExit):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         print("stopped before the end; so far:")
     return min(show(results, time.monotonic() - began), 1)
 

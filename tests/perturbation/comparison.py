@@ -39,6 +39,8 @@ class Robust(Comparison):
     def _atom(self, eager: Any, compiled: Any, path: str) -> None:
         if isinstance(eager, str):
             eager, compiled = without_addresses(eager), without_addresses(compiled)
+        if isinstance(eager, complex):  # nan does not equal itself, and 0.0 equals -0.0
+            eager, compiled = repr(eager), repr(compiled)
         super()._atom(eager, compiled, path)
 
     def _tensor(self, eager: torch.Tensor, compiled: torch.Tensor, path: str) -> None:

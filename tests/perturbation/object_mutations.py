@@ -142,8 +142,9 @@ def for_function(location: Location, value: Any) -> Iterator[Mutation]:
     if isinstance(value, types.FunctionType):
         yield replacement("another function", location, announced)
         yield replacement("constant function", location, lambda _: mine(lambda *args, **kwargs: 14))
-        yield Mutation("function attribute", lambda: _function_attribute(value))
-        yield Mutation("one default more", lambda: _defaults(value))
+        if is_mine(value):  # a function of a library is one for both worlds
+            yield Mutation("function attribute", lambda: _function_attribute(value))
+            yield Mutation("one default more", lambda: _defaults(value))
     elif isinstance(value, property):
         yield replacement("another property", location, lambda old: property(announced(old.fget)))
         yield replacement("property to a number", location, lambda _: 15)

@@ -79,11 +79,7 @@ class Sides:
         )
 
     def _roots(self, world: World, names: dict[str, Any], outcome: Outcome) -> list[Any]:
-        data = {
-            key: value
-            for key, value in names.items()
-            if key not in ("__builtins__", "__warningregistry__", "f")
-        }
+        data = {key: value for key, value in names.items() if not key.startswith("__") and key != "f"}
         classes = [
             [
                 (key, value)

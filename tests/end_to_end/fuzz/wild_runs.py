@@ -200,6 +200,7 @@ def _report(seeds: str) -> int:
             if found is not None:
                 clusters[key(found)].append((seed, found))
     except (KeyboardInterrupt, SystemExit):
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         print("stopped before the end; so far:")
     for name, cases in sorted(clusters.items(), key=lambda item: -len(item[1])):
         print(f"\n## {len(cases)}x {name}")
