@@ -31,6 +31,7 @@ from framesmith import frontend
 FORK = multiprocessing.get_context("fork")
 BATCH = 20
 PATIENCE = 60
+HANDLER = re.compile(r"(except|else|finally)\b")
 
 
 class WildProgram(Program):
@@ -151,6 +152,14 @@ def _without(lines: list[str], index: int) -> Iterator[str]:
     end = index + 1
     while end < len(lines) and lines[end].strip() and len(lines[end]) - len(lines[end].lstrip()) > depth:
         end += 1
+    whole = end  # a `try` goes with its handlers
+    while whole < len(lines) and HANDLER.match(lines[whole][depth:]):
+        whole += 1
+        while whole < len(lines) and lines[whole].strip() and not lines[whole][: depth + 1].strip():
+            whole += 1
+    if whole > end:
+        yield "\n".join(lines[:index] + lines[whole:])
+        yield "\n".join(lines[:index] + [line[4:] for line in lines[index + 1 : end]] + lines[whole:])
     yield "\n".join(lines[:index] + lines[end:])
     if end > index + 1:
         yield "\n".join(lines[:index] + [" " * depth + "pass", *lines[end:]])
