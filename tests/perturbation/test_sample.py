@@ -16,17 +16,8 @@ def sampled() -> list[corpus.Program]:
     return [one for one in cheap if zlib.crc32(one.name.encode()) % EVERY == 0]
 
 
-ORDER = "guards are made in an order that the verification of emitted guards refuses"
 LINES = "the line of an error that shows only when the graph runs"
 KNOWN = {
-    "a default dict and a counter": ORDER,
-    "kwargs are passed on": ORDER,
-    "a global dict as a cache": ORDER,
-    "generators": ORDER,
-    "hooks on gradients": ORDER,
-    "an lstm": ORDER,
-    "flags and integer enums": ORDER,
-    "a typed named tuple of tensors": ORDER,
     "module lists and dicts": LINES,
     "match on a string": LINES,
     "print what happens": "a size of 0 is not guarded",
