@@ -25,10 +25,10 @@ class Robust(Comparison):
     """One walk over both sides."""
 
     def same(self, eager: Any, compiled: Any, path: str) -> None:
-        """As in the base class; members of the enums of the two worlds are alike when their texts are."""
+        """As in the base class; members of enums are alike when their names and values are."""
         if isinstance(eager, enum.Enum) and type(eager).__module__ == "program":
             self._equal(type(eager), type(compiled), path, "type")
-            return self._equal(repr(eager), repr(compiled), path, "member")
+            return self._equal(*map(_member, (eager, compiled)), path, "member")
         super().same(eager, compiled, path)
 
     def _equal(self, eager: Any, compiled: Any, path: str, what: str) -> None:
@@ -85,6 +85,10 @@ class Robust(Comparison):
                 )
         if not alike:
             raise Difference(f"{path}: numbers are {eager!r} eagerly, {compiled!r} compiled")
+
+
+def _member(one: enum.Enum) -> str:
+    return f"{vars(one).get('_name_')} {vars(one).get('_value_')!r}"
 
 
 def same_signs(eager: torch.Tensor, compiled: torch.Tensor) -> bool:
