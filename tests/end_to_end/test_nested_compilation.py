@@ -78,7 +78,9 @@ def test_a_compiled_callee_is_inlined(name):
 
 
 def test_a_module_compiled_by_its_own_method_is_inlined():
-    check_source(HEAD + "m = torch.nn.ReLU()\nm.compile(backend='eager')\ndef f(x): return m(x) + 1", breaks=0)
+    check_source(
+        HEAD + "m = torch.nn.ReLU()\nm.compile(backend='eager')\ndef f(x): return m(x) + 1", breaks=0
+    )
 
 
 def test_a_module_that_torch_wrapped_is_called_natively():

@@ -16,20 +16,9 @@ def sampled() -> list[corpus.Program]:
     return [one for one in cheap if zlib.crc32(one.name.encode()) % EVERY == 0]
 
 
-LINES = "the line of an error that shows only when the graph runs"
-KNOWN = {
-    "module lists and dicts": LINES,
-    "match on a string": LINES,
-    "print what happens": "a size of 0 is not guarded",
-}
-"""Programs that are not like eager yet -> why."""
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("program", sampled(), ids=lambda program: program.name)
-def test_a_changed_program_is_like_eager(program, request):
-    if program.name in KNOWN:
-        request.applymarker(pytest.mark.xfail(reason=KNOWN[program.name], strict=False))
+def test_a_changed_program_is_like_eager(program):
     for group in runner.episodes(program, SEED, MUTATIONS):
         assert episode.run(program, group) is None
 

@@ -27,20 +27,6 @@ def test_many_random_programs(dice):
     check_source(source, "random", change=change)
 
 
-LATE = "an error that shows only when the graph runs leaves a try"
-KNOWN_WILD: dict[int, str] = {
-    5: LATE,
-    6: LATE,
-    8: "a size of 1 is not guarded",
-    13: "the line of an error that shows only when the graph runs",
-    19: "a size of 1 is not guarded",
-    21: LATE,
-}
-"""Seeds that are not like eager yet -> why."""
-
-
 @pytest.mark.parametrize("seed", range(25))
-def test_some_wild_programs(seed, request):
-    if seed in KNOWN_WILD:
-        request.applymarker(pytest.mark.xfail(reason=KNOWN_WILD[seed], strict=False))
+def test_some_wild_programs(seed):
     assert wild_runs.difference(wild_runs.source(seed), wild_runs.dynamic_of(seed)) is None
