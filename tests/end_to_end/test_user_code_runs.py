@@ -255,13 +255,13 @@ def f(l, d, o): return X * l[0].v + d['k'].v, o is one, l[1]
 #: Reading `__class__` of such objects still runs their code while tracing, or the comparison of the test does.
 OPEN = {
     "getattribute", "getattribute with a method", "getattribute, only passed on", "getattribute, isinstance",
-    "class property", "metaclass", "module with a getattribute", "dict subclass", "enumeration", "named tuple",
+    "class property", "metaclass", "module with a getattribute", "enumeration", "named tuple",
     "data class", "an argument of many",
 }  # fmt: skip
 
 
 def marked(names):
-    still_open = pytest.mark.xfail(reason="user code runs more often than in eager", strict=False)
+    still_open = pytest.mark.xfail(reason="user code runs more often than in eager", strict=True)
     return [pytest.param(name, marks=still_open) if name in OPEN else name for name in names]
 
 
