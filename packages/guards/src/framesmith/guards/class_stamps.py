@@ -19,13 +19,16 @@ from typing import Final
 # 24 bytes of a variable-size object's head, then 45 pointer-sized fields from tp_name to tp_del (Include/cpython/object.h).
 _OFFSET: Final = 24 + 45 * 8
 
+#: A view of a class's number in memory.
+Stamp: Final = ctypes.c_uint
+
 #: The number of a stamp; 0 for none.
 number_of = attrgetter("value")
 
 
 def stamp_of(cls: type) -> ctypes.c_uint:
     """A view of the class's number. It is valid as long as the class lives."""
-    return ctypes.c_uint.from_address(id(cls) + _OFFSET)
+    return Stamp.from_address(id(cls) + _OFFSET)
 
 
 def give_number(cls: type) -> None:

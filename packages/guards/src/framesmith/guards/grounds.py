@@ -53,15 +53,14 @@ NOWHERE: Final = Scope({}, {})
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
-    equality, or by identity where equality would run user code. `expression` is the text of one reading."""
+    equality, or by identity where equality would run user code."""
 
     view: Callable[..., object]
     read: Callable[..., object]
     by_identity: bool = False
-    expression: str = "{read}({view})"
 
 
-CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of, expression="{view}.value")
+CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of)
 NAMESPACE: Final = Kind(lambda names: names, dict_version)
 CODE: Final = Kind(lambda function: function, attrgetter("__code__"))
 DEFAULTS: Final = Kind(lambda function: function, attrgetter("__defaults__"), by_identity=True)
