@@ -15,7 +15,7 @@ from types import CodeType
 from typing import Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
-from framesmith.frontend.dispatch import Entry
+from framesmith.frontend.dispatch import Body, Entry
 from framesmith.frontend.fact_check import check_facts, new_log
 from framesmith.frontend.generated import PREFIX, Identity, generated_function
 from framesmith.frontend.leave import Exit, Ways
@@ -96,6 +96,8 @@ class Trace:
         self.tx.mutations.release()
         self.recorder.release()
 
+
+_SHORT = 24  # lines of an entry that are compiled behind its guards as well
 
 OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], None]
 
@@ -322,7 +324,10 @@ def assemble_entry(
     )
     text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
     leaves = any(value is Leave for value in writer.constant.values.values())
-    return Entry(guards, loads, function, text, leaves)
+    body = None
+    if not leaves and len(lines) <= _SHORT:
+        body = Body(tuple(parameters), tuple(lines), writer.constant.values)
+    return Entry(guards, loads, function, text, leaves, body)
 
 
 def graph_lines(

@@ -12,7 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
-from framesmith.frontend.generated import PREFIX, Identity, generated_code, generated_function, spelling
+from framesmith.frontend.generated import PREFIX, Identity, Line, generated_code, generated_function, spelling
 from framesmith.frontend.stances import PROBE
 from framesmith.frontend.trampoline import drive, strip_our_frames
 from framesmith.frontend.verification import check_guards
@@ -23,10 +23,22 @@ from framesmith.guards import GuardSet, Source, compile_guards
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """The text of an entry's function, to be put behind its guards: a parameter for each load, lines, constants."""
+
+    parameters: tuple[str, ...]
+    lines: tuple[Line, ...]
+    constants: dict[str, object]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """One compiled specialisation: the guards under which it holds, the values it loads, its code.
 
-    `leaves`: its function may return a `Leave`.
+    `leaves`: its function may return a `Leave`. `body`: where the text of the function is short and it does not leave, the
+    text is compiled a second time, behind the guards, which saves a frame in each call. (What an entry holds that goes on
+    elsewhere has to be let go of before: that one keeps a frame of its own.)
     """
 
     guards: GuardSet
@@ -34,6 +46,7 @@ class Entry:
     function: Callable[..., object]
     source: str
     leaves: bool = False
+    body: Body | None = None
 
 
 Attempt: TypeAlias = Callable[..., object]
@@ -112,10 +125,7 @@ class Absent:
 
 
 ABSENT = Absent()
-_CELLS = tuple(
-    f"{PREFIX}{name}"
-    for name in ("absent", "first", "others", "promote", "miss", "failed", "recover", "strip")
-)
+_ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _PROBE = f"{PREFIX}probe"
 OWNER = f"{PREFIX}owner"
 _PATIENCE = 4  # calls that an entry serves before it is tried first
@@ -133,6 +143,28 @@ def _give_up(failure: GraphFailed, *values: object) -> object:
 def _no_attempt(*values: object) -> Absent:
     """What is tried while there is no entry."""
     return ABSENT
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Rest:
+    """What the function of a dispatcher needs where the first attempt does not serve: one closure cell instead of many,
+    each of which costs every call."""
+
+    attempts: "Attempts"
+    promote: Callable[[Attempt], None]
+    miss: Miss
+    recover: Recover
+    failed: type[GraphFailed] = GraphFailed
+    strip: Callable[[BaseException], None] = strip_our_frames
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Attempts:
+    """Those tried after the first one."""
+
+    others: tuple[Attempt, ...] = ()
 
 
 @final
@@ -161,7 +193,7 @@ class Dispatcher:
         self._namespace = namespace
         self._follows = follows
         self._asks = asks
-        self._first, self._others = CellType(_no_attempt), CellType(())
+        self._first, self._rest = CellType(_no_attempt), Attempts()
         self._attempts: tuple[Attempt, ...] = ()
         self._served: dict[Attempt, int] = {}
 
@@ -173,11 +205,8 @@ class Dispatcher:
         recover: Recover | None = None,
     ) -> FunctionType:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
-        held = (
-            *(CellType(ABSENT), self._first, self._others, CellType(self._promote), CellType(miss)),
-            *(CellType(GraphFailed), CellType(recover or _give_up), CellType(strip_our_frames)),
-        )
-        cells = dict(zip(_CELLS, held, strict=True))
+        rest = Rest(self._rest, self._promote, miss, recover or _give_up)
+        cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
         cells[_PROBE] = CellType(PROBE)
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
         code = self._code()
@@ -204,9 +233,9 @@ class Dispatcher:
     def _order(self, attempts: tuple[Attempt, ...]) -> None:
         """Try them in this order from now on."""
         self._attempts = attempts
-        self._others.cell_contents = attempts  # until the next line one is tried twice, but none is left out
+        self._rest.others = attempts  # until the next line one is tried twice, but none is left out
         self._first.cell_contents = attempts[0] if attempts else _no_attempt
-        self._others.cell_contents = attempts[1:]
+        self._rest.others = attempts[1:]
 
     def _promote(self, attempt: Attempt) -> None:
         """An attempt that was not the first one has served a call."""
@@ -223,57 +252,64 @@ class Dispatcher:
         names = tuple(spellings.values())
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
         check_guards(program, names, self.signature.code.co_qualname)
-        constants = Constants()
-        function, absent = constants(entry.function, "entry"), constants(ABSENT, "absent")
+        identity = Identity.of(self.signature.code)
+        constants = Constants("d")
+        # the name of the mark tells the frame of an attempt that calls from one that is the user's function itself
+        absent = constants(ABSENT, "absent" if entry.body is None else "miss")
         misses = constants(program.misses, "misses")
-        call = f"{function}({', '.join(program.loads)})"
-        if self._follows and entry.leaves:
-            call = f"{constants(drive, 'drive')}({call})"
         lines = [
             "try:",
             f"  if not ({program.condition}): return {absent}",
             f"except {misses}: return {absent}",
-            f"return {call}",
         ]
-        identity = Identity.of(self.signature.code)
         stamped = [(text, identity.firstlineno) for text in lines]
-        bound = {**program.constants, **constants.values}
+        if entry.body is None:
+            call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
+            if self._follows and entry.leaves:
+                call = f"{constants(drive, 'drive')}({call})"
+            stamped.append((f"return {call}", identity.firstlineno))
+        else:
+            loaded = zip(entry.body.parameters, program.loads, strict=True)
+            stamped += [(f"{parameter} = {load}", identity.firstlineno) for parameter, load in loaded]
+            stamped += entry.body.lines
+        bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
         return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
 
     def _code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
-        absent, first, others, promote, miss, failed, recover, strip = _CELLS
+        signature = self.signature
+        identity = Identity.of(signature.code)
+        key = (identity, signature.text, signature.freevars, self._asks)
+        known = _codes.get(key)
+        if known is None:
+            names = (*map(spelling, signature.freevars), *_CELLS, *([_PROBE] if self._asks else []))
+            stamped = [(text, identity.firstlineno) for text in self._lines()]
+            known = _codes[key] = generated_code(signature.text, stamped, identity, names)
+        return known
+
+    def _lines(self) -> list[str]:
         given = ", ".join(self.signature.spellings.values())
         result, attempt, failure = f"{PREFIX}result", f"{PREFIX}attempt", f"{PREFIX}failure"
-        asked = f"  if {_PROBE}.module._stance is not {_PROBE}.known and not {_PROBE}.agrees(): return {miss}({given})"
-        lines = [
+        asked = f"  if {_PROBE}.module._stance is not {_PROBE}.known and not {_PROBE}.agrees(): return {_REST}.miss({given})"
+        return [
             *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
             "try:",
             " try:",
             *([asked] if self._asks else []),
-            f"  {result} = {first}({given})",
-            f"  if {result} is not {absent}: return {result}",
-            f"  for {attempt} in {others}:",
+            f"  {result} = {_FIRST}({given})",
+            f"  if {result} is not {_ABSENT}: return {result}",
+            f"  for {attempt} in {_REST}.attempts.others:",
             f"    {result} = {attempt}({given})",
-            f"    if {result} is not {absent}:",
-            f"      {promote}({attempt})",
+            f"    if {result} is not {_ABSENT}:",
+            f"      {_REST}.promote({attempt})",
             f"      return {result}",
-            f"  return {miss}({given})",
-            f" except {failed} as {failure}x: {failure} = {failure}x",
-            f" return {recover}({', '.join([failure, *self.signature.spellings.values()])})",
+            f"  return {_REST}.miss({given})",
+            f" except {_REST}.failed as {failure}x: {failure} = {failure}x",
+            f" return {_REST}.recover({', '.join([failure, *self.signature.spellings.values()])})",
             f"except BaseException as {failure}:",
-            f" {strip}({failure})",
+            f" {_REST}.strip({failure})",
             " raise",
         ]
-        identity = Identity.of(self.signature.code)
-        stamped = [(text, identity.firstlineno) for text in lines]
-        key = (identity, self.signature.text, self.signature.freevars, self._asks)
-        known = _codes.get(key)
-        if known is None:
-            names = (*map(spelling, self.signature.freevars), *_CELLS, *([_PROBE] if self._asks else []))
-            known = generated_code(self.signature.text, stamped, identity, names)
-            _codes[key] = known
-        return known
 
 
 def _with_own_names(code: CodeType, signature: Signature) -> CodeType:

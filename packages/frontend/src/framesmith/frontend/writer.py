@@ -19,9 +19,10 @@ _UNFIT = re.compile(r"\W", re.ASCII)
 
 @final
 class Constants:
-    """Names for objects that generated code refers to. One name per object and hint."""
+    """Names for objects that generated code refers to, one for each object; `kind` tells those of different makers apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
         self.values: dict[str, object] = {}
         self._names: dict[int, str] = {}
 
@@ -29,7 +30,7 @@ class Constants:
         """The name bound to this very object."""
         found = self._names.get(id(value))
         if found is None:
-            found = f"{PREFIX}c{len(self.values)}_{_UNFIT.sub('_', hint)}"
+            found = f"{PREFIX}{self._kind}{len(self.values)}_{_UNFIT.sub('_', hint)}"
             self._names[id(value)] = found
             self.values[found] = value
         return found
@@ -43,7 +44,7 @@ class EntryWriter:
     """
 
     def __init__(self, line: int) -> None:
-        self.constant = Constants()
+        self.constant = Constants("k")
         self.line = line
         self.loads: dict[Source, str] = {}
         self.outputs: dict[fx.Node, str] = {}
