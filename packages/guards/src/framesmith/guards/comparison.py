@@ -31,7 +31,7 @@ class Comparable:
         if type(self) is not type(other) or hash(self) != hash(other):
             return False
         assert isinstance(other, Comparable)
-        return same_constant(self.compared(), other.compared())
+        return all(map(same_constant, self.compared(), other.compared()))
 
     def __hash__(self) -> int:
         try:
@@ -61,7 +61,7 @@ def same_constant(left: object, right: object) -> bool:
     if issubclass(kind, Comparable):
         return left == right
     if issubclass(kind, tuple):  # a named tuple, torch.Size
-        return _same_items(left, right)
+        return _same_tuples(left, right)
     return False
 
 
@@ -93,8 +93,13 @@ def _same_complex(left: object, right: object) -> bool:
     return _same_float(left.real, right.real) and _same_float(left.imag, right.imag)
 
 
-def _same_items(left: object, right: object) -> bool:
-    assert isinstance(left, tuple | list) and isinstance(right, tuple | list)
+def _same_tuples(left: object, right: object) -> bool:
+    assert isinstance(left, tuple) and isinstance(right, tuple)
+    return len(left) == len(right) and all(map(same_constant, left, right))
+
+
+def _same_lists(left: object, right: object) -> bool:
+    assert isinstance(left, list) and isinstance(right, list)
     return len(left) == len(right) and all(map(same_constant, left, right))
 
 
@@ -108,7 +113,7 @@ def _same_members(left: object, right: object) -> bool:
 
 def _same_slice(left: object, right: object) -> bool:
     assert isinstance(left, slice) and isinstance(right, slice)
-    return _same_items((left.start, left.stop, left.step), (right.start, right.stop, right.step))
+    return _same_tuples((left.start, left.stop, left.step), (right.start, right.stop, right.step))
 
 
 # One row per type whose equality runs no user code.
@@ -119,8 +124,8 @@ _COMPARERS: dict[type, Callable[[object, object], bool]] = {
     bytes: _equal,
     float: _same_float,
     complex: _same_complex,
-    tuple: _same_items,
-    list: _same_items,
+    tuple: _same_tuples,
+    list: _same_lists,
     frozenset: _same_members,
     slice: _same_slice,
     range: _equal,

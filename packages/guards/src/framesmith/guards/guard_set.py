@@ -66,6 +66,7 @@ class GuardSet:
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
         self._guards: dict[tuple[Source | None, Claim | Relation], Guard] = {}
+        self._said: set[tuple[str, int]] = set()
         for guard in guards:
             self.add(guard)
 
@@ -88,6 +89,15 @@ class GuardSet:
     def __contains__(self, guard: Guard) -> bool:
         return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
 
+    def is_said(self, what: str, value: object) -> bool:
+        """Whether this was asked of the object before, and no guard was forgotten since: a short cut for guards that each
+        use of an object asks for. Only for objects that such a guard keeps alive."""
+        key = (what, id(value))
+        if key in self._said:
+            return True
+        self._said.add(key)
+        return False
+
     def mark(self) -> int:
         """Where the set stands, for `rollback`."""
         return len(self._guards)
@@ -98,6 +108,7 @@ class GuardSet:
 
     def rollback(self, mark: int) -> None:
         """Forget the guards added since the mark."""
+        self._said.clear()
         while len(self._guards) > mark:
             self._guards.popitem()
 

@@ -3,7 +3,7 @@
 The concrete ones stand in the neighbouring files, one family a file.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final, cast
@@ -13,7 +13,7 @@ from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 
 
-class Claim(Comparable, ABC):
+class Claim(Comparable):
     """What must still hold of one value.
 
     Concrete claims are frozen dataclasses with slots and `eq=False` (equality is `Comparable`'s).
@@ -45,7 +45,7 @@ class Claim(Comparable, ABC):
         return None
 
 
-class Relation(Comparable, ABC):
+class Relation(Comparable):
     """What must still hold between several sources, or of the state of the process (no source at all)."""
 
     __slots__ = ()

@@ -1,6 +1,6 @@
 """What every source is. The concrete ones stand in the neighbouring files, one family a file."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 
 from framesmith.guards.comparison import Comparable
@@ -8,7 +8,7 @@ from framesmith.guards.names import Names
 from framesmith.guards.scope import Scope
 
 
-class Source(Comparable, ABC):
+class Source(Comparable):
     """Where a value came from: a root, or one step from another source.
 
     Concrete sources are frozen dataclasses with slots and `eq=False` (equality is `Comparable`'s).

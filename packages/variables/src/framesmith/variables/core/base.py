@@ -4,7 +4,7 @@
 together. No concrete tracker lives here.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ Arguments = Sequence["Tracker"]
 Keywords = Mapping[str, "Tracker"]
 
 
-class Tracker(ABC):
+class Tracker:
     """A symbolic Python value. What CPython has as a type slot is a method here.
 
     Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
