@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from tests.end_to_end.compare import Comparison
-from tests.end_to_end.observe import float_tensors, observe
+from tests.end_to_end.observe import Outcome, float_tensors, observe
 from tests.end_to_end.worlds import World, load, twin
 
 from framesmith import frontend
@@ -130,6 +130,19 @@ def one_call(
     """Call both sides once and compare what came out, and what became of everything they can reach."""
     left = observe(eager.function, eager.args, eager.kwargs)
     right = observe(callee, compiled.args, compiled.kwargs)
+    compare_outcomes(eager, compiled, left, right, name, backward, tolerance)
+
+
+def compare_outcomes(
+    eager: World,
+    compiled: World,
+    left: Outcome,
+    right: Outcome,
+    name: str,
+    backward: bool = False,
+    tolerance: float = 0.0,
+) -> None:
+    """Compare what two calls did."""
     if right.raised is not None and left.raised is None:
         raise right.raised
     comparison = Comparison(tolerance, tolerance)

@@ -5,7 +5,7 @@ miss and are explained.
 """
 
 import pytest
-from tests.end_to_end.perturbed import check_changes
+from tests.end_to_end.logged import check_log
 
 CALLS = """
 log = []
@@ -252,25 +252,12 @@ def f(l, d, o): return X * l[0].v + d['k'].v, o is one, l[1]
 }
 
 
-#: Reading `__class__` of such objects still runs their code while tracing, or the comparison of the test does.
-OPEN = {
-    "getattribute", "getattribute with a method", "getattribute, only passed on", "getattribute, isinstance",
-    "class property", "metaclass", "module with a getattribute", "enumeration", "named tuple",
-    "data class", "an argument of many",
-}  # fmt: skip
-
-
-def marked(names):
-    still_open = pytest.mark.xfail(reason="user code runs more often than in eager", strict=True)
-    return [pytest.param(name, marks=still_open) if name in OPEN else name for name in names]
-
-
-@pytest.mark.parametrize("name", marked(PROGRAMS))
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_a_special_method_runs_as_often_as_in_eager(name):
     body, question = PROGRAMS[name]
-    check_changes(CALLS + BODY.format(body=body, question=question, name=name))
+    check_log(CALLS + BODY.format(body=body, question=question, name=name))
 
 
-@pytest.mark.parametrize("name", marked(OTHERS))
+@pytest.mark.parametrize("name", OTHERS)
 def test_code_of_a_class_runs_as_often_as_in_eager(name):
-    check_changes(CALLS + OTHERS[name] + "changes = [nothing, nothing, swap, nothing]\n")
+    check_log(CALLS + OTHERS[name] + "changes = [nothing, nothing, swap, nothing]\n")

@@ -252,7 +252,7 @@ def looks_at_frame(value: Tracker) -> bool:
         found = value.peek
     else:
         found = value.as_python_constant() if value.is_python_constant() else None
-    return isinstance(found, BuiltinFunctionType | FunctionType) and found in FRAME_READERS
+    return issubclass(type(found), BuiltinFunctionType | FunctionType) and found in FRAME_READERS
 
 
 def raising_layout(frame: Frame) -> FrameLayout:

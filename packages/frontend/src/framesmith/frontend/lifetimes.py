@@ -22,6 +22,8 @@ from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.objects.lookup import MISSING, peek
+from framesmith.variables.objects.python_modules import module_dict
 
 _FAR: Final = 1000
 _NO_HOLDERS: Final = (
@@ -55,11 +57,13 @@ def real_object(value: Tracker) -> object:
 
 def is_finalised(value: object) -> bool:
     """Whether dropping an existing object may run code of the user."""
-    if isinstance(value, GeneratorType):
+    kind = type(value)
+    if kind is GeneratorType:
+        assert isinstance(value, GeneratorType)
         return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
-    if isinstance(value, _CHAINS):
+    if issubclass(kind, _CHAINS):
         return any(is_finalised(inner) for inner in inside(value))
-    return hasattr(type(value), "__del__")
+    return peek(kind, "__del__") is not MISSING
 
 
 def inside(iterator: object) -> list[object]:
@@ -94,7 +98,7 @@ def holds_finalised(value: object) -> bool:
         if len(seen) > _FAR:
             return True
         holder = todo.pop()
-        if isinstance(holder, _NO_HOLDERS) or is_namespace(holder):
+        if issubclass(type(holder), _NO_HOLDERS) or is_namespace(holder):
             continue
         for held in gc.get_referents(holder):
             if is_finalised(held):
@@ -111,7 +115,10 @@ def is_namespace(value: object) -> bool:
         return False
     name = value.get("__name__")
     module = sys.modules.get(name) if type(name) is str else None
-    return isinstance(module, ModuleType) and module.__dict__ is value
+    if not issubclass(type(module), ModuleType):
+        return False
+    assert isinstance(module, ModuleType)
+    return module_dict(module) is value
 
 
 def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:

@@ -51,8 +51,8 @@ def _error_of(tx: TraceContext, value: Tracker) -> bool | None:
     """What an open manager says; None for any other value."""
     if isinstance(value, Lazy) and not value.is_realized:
         found = value.peek
-        owner = found.__self__ if isinstance(found, MethodType) else None
-        return owner.error if isinstance(owner, error_on_graph_break) else None
+        owner = found.__self__ if type(found) is MethodType else None
+        return owner.error if type(owner) is error_on_graph_break else None
     method = value.realize() if isinstance(value, Lazy) else value
     if (
         not isinstance(method, BoundMethod)

@@ -15,7 +15,8 @@ import torch
 class Comparable:
     """Value equality over the fields (the `__slots__`) of a frozen dataclass; the hash is computed once.
 
-    Invariant: `a == b` implies the same type and, field by field, `same_constant`.
+    Invariant: `a == b` implies the same type and, field by field, `same_constant`. Classes that hold values of the
+    user's hash those by `hash_key`.
     """
 
     __slots__ = ("_hash",)
@@ -24,6 +25,10 @@ class Comparable:
     def compared(self) -> tuple[object, ...]:
         """What equality looks at."""
         return tuple([getattr(self, name) for name in type(self).__slots__])
+
+    def hashed(self) -> tuple[object, ...]:
+        """What the hash looks at: nothing whose `__hash__` a user wrote."""
+        return self.compared()
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -43,9 +48,9 @@ class Comparable:
 
     def _compute_hash(self) -> int:
         try:
-            return hash((type(self), self.compared()))
+            return hash((type(self), self.hashed()))
         except TypeError:  # a slice (before 3.12), or a tuple that holds one
-            return hash((type(self), repr(self.compared())))
+            return hash((type(self), repr(self.hashed())))
 
 
 def same_constant(left: object, right: object) -> bool:
@@ -63,6 +68,20 @@ def same_constant(left: object, right: object) -> bool:
     if issubclass(kind, tuple):  # a named tuple, torch.Size
         return _same_tuples(left, right)
     return False
+
+
+def hash_key(value: object) -> object:
+    """What stands for a value in a hash, without its `__hash__`, which a user may have written.
+
+    Invariant: `same_constant(a, b)` implies `hash_key(a) == hash_key(b)`.
+    """
+    kind = type(value)
+    if kind in _PLAIN_HASHES or issubclass(kind, Comparable):
+        return value
+    if issubclass(kind, tuple):
+        assert isinstance(value, tuple)
+        return tuple(map(hash_key, tuple.__iter__(value)))
+    return id(kind if kind in _COMPARERS else value)
 
 
 def is_plain_constant(value: object) -> bool:
@@ -115,6 +134,9 @@ def _same_slice(left: object, right: object) -> bool:
     assert isinstance(left, slice) and isinstance(right, slice)
     return _same_tuples((left.start, left.stop, left.step), (right.start, right.stop, right.step))
 
+
+#: Their hash is CPython's, and says which value it is.
+_PLAIN_HASHES = frozenset({bool, int, str, bytes, float, complex, types.NoneType, types.EllipsisType})
 
 # One row per type whose equality runs no user code.
 _COMPARERS: dict[type, Callable[[object, object], bool]] = {

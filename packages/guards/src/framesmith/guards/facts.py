@@ -21,7 +21,7 @@ from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item, IteratorPeek
 from framesmith.guards.sources.roots import Pinned
-from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
+from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem, class_name
 
 _TELLS_TYPE: Final = (TypeIs, Identical, IsNone, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
 _TELLS_CONTENT: Final = (LengthIs, KeysAre, SequenceTypes, EqualTo, Identical, WeaklyIdentical)
@@ -135,7 +135,7 @@ def _class_attribute(covered: _Covered, fact: Fact) -> bool:
     whole = covered.claims.get(fact.source, ())
     if any(isinstance(claim, ClassAttribute) and claim.name == name for claim in whole):
         return True
-    holders = [Pinned(cls, cls.__name__) for cls in visited if not is_immutable(cls)]
+    holders = [Pinned(cls, class_name(cls)) for cls in visited if not is_immutable(cls)]
     return all(
         ClassDictItem(holder, name) in covered.read
         if holder.value is owner

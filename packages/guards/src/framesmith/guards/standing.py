@@ -30,6 +30,7 @@ from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.names import Names
+from framesmith.guards.sources.steps import resolution_order
 
 _UNKNOWN: Final = -1
 #: The number in the bytes where none is known; CPython gives none as high.
@@ -67,7 +68,7 @@ class Standing:
             for kind, ground in found:
                 on.setdefault(kind, {}).setdefault(id(ground), (ground, []))[1].append(guard)
         self._bases = _merge_bases(on[CLASS])
-        self._classes = [cls for cls, _ in on[CLASS].values() if isinstance(cls, type)]
+        self._classes = [cls for cls, _ in on[CLASS].values() if issubclass(type(cls), type)]
         self._over = {
             kind: tuple(kind.view(ground) for ground, _ in held.values()) for kind, held in on.items() if held
         }
@@ -111,9 +112,9 @@ class Standing:
                 changed = new is not old if kind.by_identity else new != old
                 if (changed or new is None) and not all(map(_is_true, held)):
                     return False
-        if not all(map(_is_true, self._groundless)) or not all(
-            base in cls.__mro__ for base, cls in self._bases
-        ):
+        if not all(map(_is_true, self._groundless)):
+            return False
+        if not all(id(base) in _order_of(cls) for base, cls in self._bases):
             return False
         for kind, now in states.items():
             self._known[kind][:] = now
@@ -124,15 +125,21 @@ class Standing:
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
     """Take out the bases of other classes, whose number changes with the base's; which class stands for which base."""
     found: list[tuple[type, type]] = []
-    held = [cls for cls, _ in classes.values() if isinstance(cls, type)]
+    held = [cls for cls, _ in classes.values() if issubclass(type(cls), type)]
+    orders = {id(cls): _order_of(cls) for cls in held}
     for cls in held:
-        derived = next((other for other in held if cls in other.__mro__[1:]), None)
+        derived = next((one for one in held if one is not cls and id(cls) in orders[id(one)]), None)
         if derived is not None:
             held_by_base = classes.pop(id(cls))[1]
-            stands = next(other for other in held if derived in other.__mro__ and id(other) in classes)
+            stands = next(one for one in held if id(derived) in orders[id(one)] and id(one) in classes)
             classes[id(stands)][1].extend(held_by_base)
             found.append((cls, stands))
     return found
+
+
+def _order_of(cls: type) -> frozenset[int]:
+    """The resolution order by identity: a metaclass may have an `__eq__`."""
+    return frozenset(map(id, resolution_order(cls)))
 
 
 def _is_true(guard: Guard) -> bool:

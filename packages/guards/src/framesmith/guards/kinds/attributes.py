@@ -9,7 +9,15 @@ from framesmith.guards.kinds.identity import Identical
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.roots import Pinned
-from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem, InstanceDict, type_dict
+from framesmith.guards.sources.steps import (
+    Attribute,
+    ClassDict,
+    ClassDictItem,
+    InstanceDict,
+    class_name,
+    resolution_order,
+    type_dict,
+)
 
 
 @final
@@ -86,12 +94,14 @@ class ClassAttribute(Claim):
 
     def lowered(self, source: Source) -> list[tuple[Source, Claim]] | None:
         """For a pinned class: absent in the classes before the owner, and the object in the owner's dictionary."""
-        if not isinstance(source, Pinned) or not isinstance(source.value, type):
+        if not isinstance(source, Pinned) or not issubclass(type(source.value), type):
             return None
+        if static_lookup(type(source.value), "__getattribute__") is not type.__getattribute__:
+            return None  # what the text reads would run code of its metaclass
         claims: list[tuple[Source, Claim]] = []
-        order = source.value.__mro__
+        order = resolution_order(source.value)
         for cls in order:
-            holder = source if cls is source.value else Pinned(cls, cls.__name__)
+            holder = source if cls is source.value else Pinned(cls, class_name(cls))
             if self.name in type_dict(cls):
                 claims.append((ClassDictItem(holder, self.name), Identical(self.value)))
                 break
@@ -116,7 +126,7 @@ def is_immutable(cls: type) -> bool:
 
 def static_lookup(cls: object, name: str) -> object:
     """What the class or its bases store under the name; `MISSING` when none does; TypeError if it is no class."""
-    for base in type.__dict__["__mro__"].__get__(cls):
+    for base in resolution_order(cls):
         attributes = type_dict(base)
         if name in attributes:
             return attributes[name]

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import cast, final
 
-from framesmith.guards.comparison import same_constant
+from framesmith.guards.comparison import hash_key, same_constant
 from framesmith.guards.iterators import has_at_least
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names, literal
@@ -66,6 +66,9 @@ class KeysAre(Claim):
 
     keys: tuple[object, ...]
 
+    def hashed(self) -> tuple[object, ...]:
+        return (hash_key(self.keys),)
+
     def check(self, value: object) -> bool:
         return _Listed(self.keys).check([*cast(Iterable[object], value)])
 
@@ -97,6 +100,9 @@ class _Listed(Claim):
 
     keys: tuple[object, ...]
 
+    def hashed(self) -> tuple[object, ...]:
+        return (hash_key(self.keys),)
+
     def check(self, value: object) -> bool:
         return same_constant(value, [*self.keys])
 
@@ -124,6 +130,9 @@ class HasKey(Claim):
 
     key: object
     present: bool = True
+
+    def hashed(self) -> tuple[object, ...]:
+        return (hash_key(self.key), self.present)
 
     def check(self, value: object) -> bool:
         return (self.key in cast(Container[object], value)) is self.present

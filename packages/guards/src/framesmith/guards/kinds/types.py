@@ -6,6 +6,7 @@ from typing import final
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import class_name
 
 
 @final
@@ -22,7 +23,7 @@ class TypeIs(Claim):
         return type(value) is self.expected
 
     def render(self, value_expression: str, names: Names) -> str:
-        return f"{names.constant(type, 'type')}({value_expression}) is {names.constant(self.expected, self.expected.__name__)}"
+        return f"{names.constant(type, 'type')}({value_expression}) is {names.constant(self.expected, class_name(self.expected))}"
 
     def explain(self, value: object, source: Source) -> str:
         return f"{source.text()}: type changed from {_named(self.expected)} to {_named(type(value))}"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
-from framesmith.guards.comparison import Comparable, is_plain_constant, same_constant
+from framesmith.guards.comparison import Comparable, hash_key, is_plain_constant, same_constant
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
@@ -18,6 +18,9 @@ class EqualTo(Claim):
     NaN). What is no plain constant (an enum member, a dtype) is compared by identity."""
 
     value: object
+
+    def hashed(self) -> tuple[object, ...]:
+        return (hash_key(self.value),)
 
     @property
     def is_about_identity(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import cast, final
 
+from framesmith.guards.comparison import hash_key
 from framesmith.guards.iterators import parts, peek
 from framesmith.guards.names import Names, literal
 from framesmith.guards.scope import Scope
@@ -22,6 +23,9 @@ class Item(Source):
 
     base: Source
     key: object
+
+    def hashed(self) -> tuple[object, ...]:
+        return (self.base, hash_key(self.key))
 
     def read(self, scope: Scope) -> object:
         return subscript(scope.value_of(self.base), self.key)

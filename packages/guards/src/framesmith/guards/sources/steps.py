@@ -162,6 +162,14 @@ def subscript(container: object, key: object) -> object:
 
 # The dictionary of a class whatever its metaclass does with `__dict__`; TypeError for anything else.
 type_dict: Callable[[object], Mapping[str, object]] = type.__dict__["__dict__"].__get__
+# The same of its resolution order, and of its name.
+resolution_order: Callable[[object], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
+
+
+def derives(kind: type, base: type) -> bool:
+    """`PyType_IsSubtype`: neither a metaclass nor an `__eq__` of one is asked."""
+    return any(one is base for one in resolution_order(kind))
 
 
 def _name_of(function: object) -> str:

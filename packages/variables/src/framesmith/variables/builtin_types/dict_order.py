@@ -2,6 +2,8 @@
 
 from collections import OrderedDict
 
+from framesmith.guards.sources.steps import resolution_order, type_dict
+
 
 def keys_in_order(value: dict[object, object]) -> list[object]:
     """The keys as iteration gives them, without code of a subclass: an OrderedDict keeps an order of its own."""
@@ -10,7 +12,7 @@ def keys_in_order(value: dict[object, object]) -> list[object]:
 
 def copies_items(kind: type) -> bool:
     """Whether C code copies a dict subclass item by item, past `keys` and `__getitem__` (CPython `dict_merge`)."""
-    return next(base for base in kind.__mro__ if "__iter__" in base.__dict__) is dict
+    return next(base for base in resolution_order(kind) if "__iter__" in type_dict(base)) is dict
 
 
 def list_values(value: object) -> object:

@@ -15,6 +15,7 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, list_values
@@ -337,7 +338,7 @@ class DictTracker(Tracker):
         if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
             self.unsupported("copying it")
         holder = self.kind if self.owner is None else self.owner.python_type
-        iterates = next(base for base in holder.__mro__ if "__iter__" in base.__dict__)
+        iterates = next(base for base in resolution_order(holder) if "__iter__" in type_dict(base))
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` asks keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, kind, None, self.factory)

@@ -2,13 +2,15 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from types import FunctionType
-from typing import final
+from typing import Final, final
 
 import torch
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import LengthIs, TypeIs
-from framesmith.guards.sources import Item
+from framesmith.guards.kinds.attributes import static_lookup
+from framesmith.guards.sources import CallResult, Item
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.iterators import (
     TUPLE_ITERATOR,
     TUPLE_REVERSED,
@@ -78,9 +80,9 @@ class TupleTracker(Tracker):
         """What a Python method that a named tuple class defines for a slot gives; None without one."""
         if self.kind in PLAIN:
             return None
-        for base in self.kind.__mro__:
-            if name in base.__dict__:
-                in_python = isinstance(base.__dict__[name], FunctionType)
+        for base in resolution_order(self.kind):
+            if name in type_dict(base):
+                in_python = isinstance(type_dict(base)[name], FunctionType)
                 return self.attribute(tx, name).call(tx, operands, {}).realize() if in_python else None
         return None
 
@@ -91,8 +93,8 @@ class TupleTracker(Tracker):
 
     def _overrides(self, name: str) -> bool:
         """Whether the class, other than tuple, defines the slot in Python."""
-        bases = self.kind.__mro__ if self.kind not in PLAIN else ()
-        owner = next((base for base in bases if name in base.__dict__), tuple)
+        bases = resolution_order(self.kind) if self.kind not in PLAIN else ()
+        owner = next((base for base in bases if name in type_dict(base)), tuple)
         return owner not in PLAIN and isinstance(owner.__dict__[name], FunctionType)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
@@ -257,7 +259,9 @@ def field_index(kind: type, name: str) -> int | None:
     if is_struct_sequence(kind):
         names = getattr(kind, "__match_args__", ())
         return names.index(name) if name in names else None
-    descriptor = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
+    descriptor = next(
+        (type_dict(base)[name] for base in resolution_order(kind) if name in type_dict(base)), None
+    )
     if type(descriptor).__name__ != "_tuplegetter" or descriptor is None:
         return None
     arguments = descriptor.__reduce__()[1]
@@ -272,6 +276,15 @@ def make(kind: type, items: list[object]) -> object:
     return tuple.__new__(kind, items)
 
 
+def plain_tuple(value: object) -> tuple[object, ...]:
+    """The items, whatever the class overrides."""
+    assert isinstance(value, tuple)
+    return tuple(tuple.__iter__(value))
+
+
+_READING: Final = ("__getitem__", "__len__", "__iter__")
+
+
 @WRAP_RULES.exact(tuple, torch.Size)
 def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing tuple, its items not looked at yet."""
@@ -284,13 +297,22 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 @WRAP_RULES.when(55, lambda value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
 def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing named tuple or struct sequence."""
-    return wrap_tuple(tx, value, source)
+    """An existing named tuple or struct sequence. When its class overrides reading, guards read a plain copy of it."""
+    kind = type(value)
+    if is_struct_sequence(kind) or all(
+        static_lookup(kind, name) is static_lookup(tuple, name) for name in _READING
+    ):
+        return wrap_tuple(tx, value, source)
+    assert isinstance(value, tuple)
+    tx.guard(source, TypeIs(kind))
+    part = tuple_storage(tx, value, CallResult(source, plain_tuple), kind)
+    part.source = source
+    return part
 
 
 def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, kind: type) -> TupleTracker:
     """The tuple part of an existing tuple or instance of a subclass, whose type is guarded already."""
-    tx.guard(source, LengthIs(len(value)))
+    tx.guard(source, LengthIs(tuple.__len__(value)))
     items = tuple.__iter__(value)
     return TupleTracker(
         [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)], source, kind

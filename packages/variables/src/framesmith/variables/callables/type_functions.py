@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from framesmith.guards.kinds import ClassAttribute, EqualTo
 from framesmith.guards.sources import CallResult, Pinned
+from framesmith.guards.sources.steps import derives, resolution_order
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
@@ -28,7 +29,7 @@ _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without p
 
 def static_lookup(kind: type, name: str) -> object:
     """What the class or its bases store under the name; nothing is bound, no user code runs."""
-    for base in type.__dict__["__mro__"].__get__(kind):
+    for base in resolution_order(kind):
         attributes = type.__dict__["__dict__"].__get__(base)
         if name in attributes:
             found: object = attributes[name]
@@ -125,7 +126,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
     if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
         value.unsupported("isinstance() with a __class__ of its own")
     answer = issubclass(kind, expected)
-    if expected not in kind.__mro__:
+    if not derives(kind, expected):
         _guard_answer(tx, kind, expected, answer)
     return answer
 

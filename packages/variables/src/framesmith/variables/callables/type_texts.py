@@ -11,6 +11,7 @@ from typing import Final
 
 import torch
 
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.deques import DequeTracker
 from framesmith.variables.builtin_types.dict_views import ProxyTracker, ViewTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
@@ -110,7 +111,7 @@ def ascii_of(text: str) -> str:
 
 
 def _static(kind: type, name: str) -> object:
-    return next(base.__dict__[name] for base in kind.__mro__ if name in base.__dict__)
+    return next(type_dict(base)[name] for base in resolution_order(kind) if name in type_dict(base))
 
 
 def _own_code(value: Tracker, name: str) -> bool:

@@ -21,6 +21,7 @@ from typing import final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards import Source
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
@@ -90,10 +91,10 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
 def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind: type) -> bool:
     """Whether a C type has a method of its own in place of this one: `dict.keys` does not know an OrderedDict's order.
     A Python method of the same name does not matter: it may be what calls this one."""
-    for base in kind.__mro__:
+    for base in resolution_order(kind):
         if base is function.__objclass__:
             return False
-        if isinstance(base.__dict__.get(function.__name__), MethodDescriptorType | WrapperDescriptorType):
+        if isinstance(type_dict(base).get(function.__name__), MethodDescriptorType | WrapperDescriptorType):
             return True
     return False
 
@@ -109,9 +110,9 @@ def builtin_attribute(
     if name == "__class__":
         return from_python(kind)
     guard_class_attribute(tx, kind, name)
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            return _bind(tx, tracker, base, base.__dict__[name], name)
+    for base in resolution_order(kind):
+        if name in type_dict(base):
+            return _bind(tx, tracker, base, type_dict(base)[name], name)
     may_hold = bool(kind.__dictoffset__) and not own_was_read
     if defines(kind, "__getattr__") or may_hold:  # it may have the attribute all the same
         return tracker.unsupported(f"reading attribute {name!r}")
@@ -277,7 +278,7 @@ class BoundBuiltin(Tracker):
 
 def defines(kind: type, name: str) -> bool:
     """Whether the instances of a type have a special method: the class and its bases, the metaclass left out."""
-    return any(name in base.__dict__ for base in kind.__mro__)
+    return any(name in type_dict(base) for base in resolution_order(kind))
 
 
 def unsupported_value(detail: str) -> GraphBreak:

@@ -11,7 +11,7 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import list_storage
 from framesmith.variables.builtin_types.sets import SetTracker, set_storage
-from framesmith.variables.builtin_types.tuples import TupleTracker, tuple_storage
+from framesmith.variables.builtin_types.tuples import TupleTracker, plain_tuple, tuple_storage
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -27,11 +27,6 @@ def _plain_list(value: object) -> list[object]:
     """The items of an instance of a list subclass, whatever the subclass overrides."""
     assert isinstance(value, list)
     return list.copy(value)
-
-
-def _plain_tuple(value: object) -> tuple[object, ...]:
-    assert isinstance(value, tuple)
-    return tuple(tuple.__iter__(value))
 
 
 def _plain_set(value: object) -> set[object]:
@@ -76,7 +71,7 @@ def _plain_bytes(value: object) -> bytes:
 
 _PLAIN: Final[dict[type, Callable[[object], object]]] = {
     list: _plain_list,
-    tuple: _plain_tuple,
+    tuple: plain_tuple,
     set: _plain_set,
     frozenset: _plain_frozenset,
     dict: _plain_dict,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from framesmith.guards.sources.steps import derives
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
@@ -26,6 +27,7 @@ from framesmith.variables.objects.lookup import (
     Found,
     class_source,
     find,
+    flags_of,
     is_heap_type,
     peek,
     resolution_order,
@@ -72,7 +74,7 @@ def begin_construct(
     tx: TraceContext, cls: Tracker, kind: type, args: Arguments, kwargs: Keywords
 ) -> Tracker | PendingCall:
     """`type.__call__(cls, *args, **kwargs)`: `__new__`, then `__init__` if that gave an instance of the class."""
-    if kind.__flags__ & _ABSTRACT:
+    if flags_of(kind) & _ABSTRACT:
         cls.unsupported("making an instance of an abstract class")
     maker = find(tx, kind, "__new__")
     assert maker is not None
@@ -81,7 +83,7 @@ def begin_construct(
     else:
         function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrapped(tx, maker)
         instance = complete(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
-    if not issubclass(instance.python_type, kind):
+    if not derives(instance.python_type, kind):
         return instance
     return begin_init(tx, instance, args, kwargs)
 

@@ -11,6 +11,7 @@ from typing import Final, NoReturn, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
+from framesmith.guards.sources.steps import derives, resolution_order, type_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -173,8 +174,8 @@ class ExceptionTracker(InstanceTracker):
             writer.statement(f"{store}({place}, {writer.value(value)})")
 
     def _descriptor(self, name: str) -> FieldDescriptor:
-        for base in self.kind.__mro__:
-            found = base.__dict__.get(name)
+        for base in resolution_order(self.kind):
+            found = type_dict(base).get(name)
             if isinstance(found, GetSetDescriptorType | MemberDescriptorType):
                 return found
         return self.unsupported(f"writing field {name!r}")
@@ -280,7 +281,7 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
 
 def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:
     """`except expected`: by real inheritance, `__subclasscheck__` is not asked (`PyErr_GivenExceptionMatches`)."""
-    return any(kind in exception.python_type.__mro__ for kind in _expected_classes(tx, expected.realize()))
+    return any(derives(exception.python_type, kind) for kind in _expected_classes(tx, expected.realize()))
 
 
 def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:

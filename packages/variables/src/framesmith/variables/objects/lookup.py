@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import ClassAttribute, HasKey, Identical, TypeIs
 from framesmith.guards.sources import ClassDictItem, Pinned
-from framesmith.guards.sources.steps import ClassDict, type_dict
+from framesmith.guards.sources.steps import ClassDict, resolution_order, type_dict
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
 from framesmith.variables.core.structure import guard_structure
 
@@ -21,8 +21,7 @@ _IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 # What the metaclass does with attributes of its own is not asked.
-resolution_order = type.__dict__["__mro__"].__get__
-_flags_of = type.__dict__["__flags__"].__get__
+flags_of = type.__dict__["__flags__"].__get__
 _qualified_name = type.__dict__["__qualname__"].__get__
 
 
@@ -82,12 +81,12 @@ def class_source(kind: type) -> Source:
 
 def is_heap_type(kind: type) -> bool:
     """Whether the class was made by a class statement (or the C API's equivalent)."""
-    return bool(_flags_of(kind) & _HEAP_TYPE)
+    return bool(flags_of(kind) & _HEAP_TYPE)
 
 
 def is_immutable(kind: type) -> bool:
     """Whether the attributes of the class cannot be set from Python."""
-    return bool(_flags_of(kind) & _IMMUTABLE_TYPE)
+    return bool(flags_of(kind) & _IMMUTABLE_TYPE)
 
 
 def peek(kind: type, name: str) -> object:

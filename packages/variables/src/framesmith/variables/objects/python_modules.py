@@ -14,7 +14,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek, resolution_order
 
 # Whatever a subclass of the module type does with `__dict__`.
-_module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
+module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
 
 
 @final
@@ -40,7 +40,7 @@ class ModuleTracker(Tracker):
 
     def namespace(self, tx: TraceContext) -> NamespaceTracker:
         """The module's globals."""
-        return namespace_of(tx, _module_dict(self.value))
+        return namespace_of(tx, module_dict(self.value))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A global of the module. A module with `__getattr__` breaks for other names."""

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from framesmith.guards.sources.steps import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.folding import fold, foldable_operands
@@ -125,7 +126,7 @@ def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker)
     """Whether the right operand is asked first: one of a subclass that overrides the reflected method."""
     return (
         left.python_type is not right.python_type
-        and issubclass(right.python_type, left.python_type)
+        and derives(right.python_type, left.python_type)
         and right.reflects_first(tx, symbol, left)
     )
 

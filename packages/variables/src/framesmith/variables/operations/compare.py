@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
+from framesmith.guards.sources.steps import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, foldable_operands
@@ -36,7 +37,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
-    subclass_first = left.python_type is not right.python_type and issubclass(
+    subclass_first = left.python_type is not right.python_type and derives(
         right.python_type, left.python_type
     )
     asked = [(left, symbol, right), (right, MIRROR[symbol], left)]

@@ -15,6 +15,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.core.base import Tracker
 from framesmith.variables.core.constant import Constant
 
@@ -32,10 +33,10 @@ MODELLED: Final[frozenset[type]] = frozenset(
 
 def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
     """Break the graph when `tracker` declined `method` without its type's own method having been asked."""
-    for base in tracker.python_type.__mro__:
-        if method in base.__dict__:
+    for base in resolution_order(tracker.python_type):
+        if method in type_dict(base):
             known = (
-                base in MODELLED or _was_run(tracker, base.__dict__[method]) or _defers(base, method, other)
+                base in MODELLED or _was_run(tracker, type_dict(base)[method]) or _defers(base, method, other)
             )
             if not known:
                 detail = f"{method} of a {tracker.describe()} with a {other.describe()}"

@@ -3,6 +3,8 @@
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Final, final
 
+from framesmith.guards.sources.steps import resolution_order, type_dict
+
 
 @final
 class _Missing:
@@ -17,9 +19,9 @@ MISSING: Final = _Missing()
 
 def class_attribute(kind: type, name: str) -> object:
     """What `kind` or a base of it stores under `name`, as stored; MISSING when there is nothing."""
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            found: object = base.__dict__[name]
+    for base in resolution_order(kind):
+        if name in type_dict(base):
+            found: object = type_dict(base)[name]
             return found
     return MISSING
 

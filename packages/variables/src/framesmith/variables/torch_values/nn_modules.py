@@ -4,7 +4,7 @@ What the short ways do not cover (hooks, parameters that are replaced, overridde
 general machinery, which inlines the Python code of `nn.Module` itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, final
 
 import torch
@@ -53,6 +53,10 @@ _CODE: Final[Mapping[str, object]] = {
 }
 
 
+# Whatever a subclass does with `__dict__`.
+_namespace_of: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.Module)["__dict__"].__get__
+
+
 @final
 class NNModuleTracker(InstanceTracker):
     """A module. The invariants are those of `InstanceTracker`."""
@@ -61,12 +65,15 @@ class NNModuleTracker(InstanceTracker):
         """Whether the class uses `nn.Module`'s own code for these methods; guarded."""
         return all(peek(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names)
 
+    def _reads_plainly(self) -> bool:
+        """Whether reading an attribute starts without code of the user; who reads one guards it."""
+        return peek(self.kind, "__getattribute__") is object.__getattribute__
+
     # -- reading -----------------------------------------------------------------------------------
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """The class's data descriptors, the instance, the class, then parameters, buffers and children."""
-        plain = peek(self.kind, "__getattribute__") is object.__getattribute__
         if (
-            not plain
+            not self._reads_plainly()
             or self.namespace is not None
             or peek(self.kind, "__getattr__") is not _CODE["__getattr__"]
         ):
@@ -108,6 +115,8 @@ class NNModuleTracker(InstanceTracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """Straight to `forward` when no hook is registered anywhere. A module that was compiled in place is called as its
         original."""
+        if not self._reads_plainly():
+            return super().begin_call(tx, args, kwargs)
         in_place = self._is_compiled_in_place(tx)
         if not self._is_direct(tx, in_place):
             if in_place:
@@ -120,7 +129,7 @@ class NNModuleTracker(InstanceTracker):
         """Whether `compile(module)` replaced the call and nothing else did; guarded if so."""
         if self.source is None or self.namespace is not None or self.value is None:
             return False
-        own = vars(self.value).get(_COMPILED)
+        own = _namespace_of(self.value).get(_COMPILED)
         if not is_compiled_in_place(own) or _COMPILED in self.pending:
             return False
         if not self._has_own_code(tx, "__call__", "_wrapped_call_impl"):
@@ -133,7 +142,7 @@ class NNModuleTracker(InstanceTracker):
         held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
             return False
-        real = vars(self.value)
+        real = _namespace_of(self.value)
         if (
             any(real.get(name, "deleted") for name in _HOOKS)
             or any(_GLOBAL_HOOKS.values())
@@ -198,9 +207,9 @@ def _is_special(value: Tracker) -> bool:
 @WRAP_RULES.when(50, lambda value: issubclass(type(value), torch.nn.Module))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module: its class is guarded, its members when they are read."""
-    if isinstance(value, torch.jit.ScriptModule):
+    if issubclass(type(value), torch.jit.ScriptModule):
         raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a TorchScript module")
-    if isinstance(value, LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[misc]  # a protocol
+    if issubclass(type(value), LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[attr-defined]  # seen
         raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a module whose parameters have no data yet")
     tx.guard(source, TypeIs(type(value)))
     return NNModuleTracker(type(value), value, source)

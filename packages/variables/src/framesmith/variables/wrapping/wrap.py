@@ -9,11 +9,19 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import SameObject
+from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.structure import guard_structure
 from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+
+def _compares_classes(metaclass: type) -> bool:
+    """Whether looking an object's class up in a table runs code of the user."""
+    return any(
+        static_lookup(metaclass, name) is not static_lookup(type, name) for name in ("__hash__", "__eq__")
+    )
 
 
 @final
@@ -56,12 +64,16 @@ class Wrapper:
                 )
             self._by_source[source] = tracker
             return tracker
+        if type(type(value)) is not type and _compares_classes(type(type(value))):
+            raise GraphBreak(
+                UNSUPPORTED_VALUE, f"the metaclass of {source.text()} compares or hashes classes"
+            )
         rule = WRAP_RULES.find(value)
         if rule is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps a {type(value).__name__} ({source.text()})")
         tracker = rule(self._context, value, source)
         self._by_source[source] = tracker
-        if not tracker.is_unread and not isinstance(value, Globals):
+        if not tracker.is_unread and type(value) is not Globals:
             self._context.note("has its type", source)
         guard_structure(self._context, tracker.python_type)
         if issubclass(type(value), type):
