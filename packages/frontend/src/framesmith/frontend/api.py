@@ -14,6 +14,7 @@ from framesmith.frontend import events
 from framesmith.frontend.checking import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.origins import NOT_COMPILED, Home
 from framesmith.frontend.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.graph import GraphBreak
@@ -83,18 +84,20 @@ def compile_object(model: object, options: CompileOptions) -> object:
 
 
 def compile_function(
-    function: FunctionType, options: CompileOptions, *, is_owned: bool = False
+    function: FunctionType, options: CompileOptions, *, home: Home | None = None
 ) -> FunctionType:
     """A function with the same signature and metadata that checks guards and runs graphs.
 
-    `is_owned`: its first argument will hold it, and is given to it as a weak reference.
+    `home`: where its original stands. If that is a module's, its first argument will hold it and is given to it as a weak
+    reference.
     """
-    kind = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-    if function.__code__.co_flags & kind or getattr(function, "_torchdynamo_disable", False):
+    if function.__code__.co_flags & NOT_COMPILED or getattr(function, "_torchdynamo_disable", False):
         return function
     original = original_of(function)
-    session = Session(original, options)
+    is_owned = home is not None and home.is_own
+    session = Session(original, options, home=home)
     compiled = session.make_function(is_owned=is_owned)
+    session.compiled = weakref.ref(compiled)
     functools.update_wrapper(compiled, original)
     compiled.__defaults__ = original.__defaults__
     compiled.__kwdefaults__ = original.__kwdefaults__
@@ -117,7 +120,10 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
             f"this {type(module).__name__} is compiled already, in place, with {known.options}, and compile() was asked for {options}; "
             "call frontend.uncompile(module) before, or compile a function that calls the module for a second form"
         )
-    compiled = compile_function(fresh(call_implementation(type(module))), options, is_owned=True)
+    call = call_implementation(type(module))
+    compiled = compile_function(
+        fresh(call), options, home=Home(type(module), "_call_impl", call, is_own=True)
+    )
     module._compiled_call_impl = MethodType(
         compiled, weakref.ref(module)
     )  # no ring: it dies when it is dropped
@@ -195,7 +201,8 @@ def compile_callable(model: Callable[..., object], options: CompileOptions) -> o
     """A callable object through its `__call__`; a builtin without Python code stays as it is."""
     method = inspect.getattr_static(type(model), "__call__", None)
     if isinstance(method, FunctionType):
-        return MethodType(compile_function(fresh(method), options), model)
+        home = Home(type(model), "__call__", method)
+        return MethodType(compile_function(fresh(method), options, home=home), model)
     wrapped = getattr(model, "__wrapped__", None)
     return compile_object(wrapped, options) if isinstance(wrapped, FunctionType) else model
 

@@ -5,21 +5,18 @@ dispatcher, the session owns the continuations, and nothing refers back but weak
 and to themselves (a loop): the session takes these rings apart when it dies.
 """
 
-import inspect
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import Final, final
 
 from framesmith.frontend import events
-from framesmith.frontend.continuations import rebuild_frames
 from framesmith.frontend.convert import (
     Converted,
-    Origin,
     assemble_entry,
     convert,
     convert_before,
@@ -37,9 +34,9 @@ from framesmith.frontend.errors import (
 from framesmith.frontend.frame_hooks import without_frame_hook
 from framesmith.frontend.leave import leaving
 from framesmith.frontend.limits import limit_text
-from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, Config, in_force
+from framesmith.frontend.origins import COPIED, Home, PointOrigin, RootOrigin, alive, native_entry
 from framesmith.frontend.points import Point
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
 from framesmith.frontend.recovery import Prefix, Recovery
@@ -53,11 +50,6 @@ from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
 from framesmith.guards import GuardSet, Scope, first_failure
-from framesmith.guards.sources import FunctionClosure, Local, Pinned
-from framesmith.variables.builtin_types.cells import wrap_cell
-from framesmith.variables.builtin_types.namespaces import namespace_of
-from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.core.wrap_rules import lazy
 
 SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 
@@ -66,8 +58,18 @@ SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 class Session:
     """One compiled function: the root dispatcher and every continuation that its breaks led to."""
 
-    def __init__(self, function: FunctionType, options: CompileOptions, *, is_forced: bool = False) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        options: CompileOptions,
+        *,
+        is_forced: bool = False,
+        home: Home | None = None,
+    ) -> None:
         self.function = function
+        self.home = home
+        self.compiled: weakref.ReferenceType[FunctionType] | None = None
+        self._copied = [getattr(function, name) for name in COPIED]
         self.original = function  # what `uncompile` gives back
         self.inherited = False  # whether the class that it stands in had it from a base
         self.is_forced = is_forced  # made for a stance, which another session has looked at
@@ -83,10 +85,24 @@ class Session:
     def make_function(self, *, is_owned: bool = False) -> FunctionType:
         """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
         signature = Signature.of_function(self.function.__code__)
-        origin = RootOrigin(self.function)
+        origin = RootOrigin(self.function, self.home)
         root = Place(self, origin, signature.owned() if is_owned else signature)
         self._root = weakref.ref(root)
         return root.dispatcher.make_function(root.missed, origin.closure, recover=root.recover)
+
+    def follow_defaults(self) -> None:
+        """The compiled function has a copy of the original's defaults; the call that runs now was made with that."""
+        compiled = None if self.compiled is None else self.compiled()
+        for index, name in enumerate(COPIED):
+            now = getattr(self.function, name)
+            if now is not self._copied[index] and compiled is not None:
+                warn_once(
+                    f"{name} of {self.function.__qualname__}",
+                    f"{name} of {self.function.__qualname__} was replaced after compile(): a compiled function has its own, which "
+                    "the next call takes over; this call was made with the former ones",
+                )
+                setattr(compiled, name, now)
+                self._copied[index] = now
 
     def __del__(self) -> None:
         for place, _ in self.__dict__.get("_continuations", {}).values():
@@ -207,13 +223,6 @@ class Session:
             events.log("graph_breaks", "%s:%d in %s: %s\n%s", file, line, function, reason, stack)
 
 
-def alive(reference: "weakref.ReferenceType[Session]") -> Session:
-    """The session of a continuation that runs."""
-    session = reference()
-    assert session is not None, "a continuation runs although the compiled function is gone"
-    return session
-
-
 @final
 class Place:
     """A function or continuation with its dispatcher: where entries are looked up, and made when none fits."""
@@ -259,6 +268,7 @@ class Place:
     def recover(self, failure: GraphFailed, *values: object) -> object:
         """The graph of an entry raised: do what the program did before, and run the operation that raised natively."""
         recovery, error = failure.recovery, failure.error
+        self._follow_original(values)
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
@@ -288,18 +298,13 @@ class Place:
         return recovery.prefixes[step]
 
     def _entry_for(self, values: Sequence[object], scope: Scope) -> Entry:
+        if not self._follow_original(values):
+            return self._as_found()
         settings, stance = in_force(), Stance() if self.session.is_forced else current()
         if settings.disable or stance.is_eager:
             return self._natively()
         if stance.backend is not None and self._is_root:
             return self._with_backend(stance.backend)
-        if not self.origin.is_current():
-            warn_once(
-                f"code of {self.origin.code.co_qualname}",
-                f"{self.origin.code.co_qualname} was given other code after compile(): entries keep what they were compiled from, and "
-                "other calls run the new code uncompiled; compile the function again",
-            )
-            return self._natively()
         entries = self.dispatcher.entries
         reasons = []
         for entry in entries:
@@ -325,6 +330,34 @@ class Place:
                 f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}"
             )
         return self._made(values)
+
+    def _follow_original(self, values: Sequence[object]) -> bool:
+        """See whether what was compiled has other code or other defaults now. False where that cannot be compiled here."""
+        origin = self.origin
+        if not isinstance(origin, RootOrigin):
+            return True
+        self.session.follow_defaults()
+        if origin.is_current(values[0] if values else None):
+            return True
+        self._native = None
+        renewed = origin.renewed()
+        if renewed is not None:
+            self.origin, self.policy = renewed, self.session.policy(renewed)
+            return True
+        name = origin.code.co_qualname
+        warn_once(
+            f"code of {name}",
+            f"{name} was replaced after compile(), by another function or by code with other parameters: calls run that "
+            "uncompiled; compile again",
+        )
+        return False
+
+    def _as_found(self) -> Entry:
+        """Run what was put in the place of the compiled function."""
+        origin = self.origin
+        assert isinstance(origin, RootOrigin)
+        writer = EntryWriter(origin.code.co_firstlineno)
+        return assemble_entry(origin, writer, None, origin.found_lines(writer), GuardSet())
 
     def _made(self, values: Sequence[object]) -> Entry:
         """Make an entry and keep it."""
@@ -398,87 +431,3 @@ class Place:
             warnings.warn(text, RecompileLimitWarning, stacklevel=5)
         self.session.history.notes.append(text)
         events.log("recompiles", "%s", text)
-
-
-def native_entry(origin: Origin, writer: EntryWriter) -> Entry:
-    """An entry without guards that runs natively."""
-    return assemble_entry(origin, writer, None, origin.native_lines(writer), GuardSet())
-
-
-@final
-class RootOrigin:
-    """A function from its first instruction."""
-
-    def __init__(self, function: FunctionType) -> None:
-        self.function = function
-        self.code: CodeType = function.__code__
-        self.namespace: dict[str, object] = function.__globals__
-        self.closure: tuple[CellType, ...] | None = function.__closure__
-        self.codes: tuple[CodeType, ...] = (self.code,)
-        self.is_in_loop = False
-
-    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
-        """The frame at its first instruction, arguments not looked at."""
-        anchor = Pinned(self.function, self.function.__qualname__)
-        names = Signature.of_function(self.code).names
-        arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
-        cells = tuple(
-            wrap_cell(tx, cell, FunctionClosure(anchor, index))
-            for index, cell in enumerate(self.closure or ())
-        )
-        frame = new_frame(self.code, namespace_of(tx, self.namespace), arguments, cells)
-        frame.barrier = True
-        machine.frames.append(frame)
-        return None
-
-    def is_current(self) -> bool:
-        """Whether the function still has the code from which its entries are made."""
-        return self.function.__code__ is self.code
-
-    def native_lines(self, writer: EntryWriter) -> list[str]:
-        """Call the user's function as it is."""
-        return self.call_lines(writer, self.function)
-
-    def call_lines(self, writer: EntryWriter, function: FunctionType) -> list[str]:
-        """Call a function that takes what the user's takes."""
-        code = self.code
-        names = list(Signature.of_function(code).names)
-        loaded = {name: writer.load(Local(name)) for name in names}
-        positional = code.co_argcount
-        arguments = [loaded[name] for name in names[:positional]]
-        keywords = [
-            f"{name}={loaded[name]}" for name in names[positional : positional + code.co_kwonlyargcount]
-        ]
-        rest = names[positional + code.co_kwonlyargcount :]
-        if code.co_flags & inspect.CO_VARARGS:
-            arguments.append(f"*{loaded[rest.pop(0)]}")
-        if code.co_flags & inspect.CO_VARKEYWORDS:
-            keywords.append(f"**{loaded[rest.pop(0)]}")
-        return [f"return {writer.constant(function, 'original')}({', '.join([*arguments, *keywords])})"]
-
-
-@final
-class PointOrigin:
-    """A continuation: frames in mid-course."""
-
-    def __init__(self, session: Session, point: Point, namespaces: list[dict[str, object]]) -> None:
-        self._session = weakref.ref(session)
-        self._point = point
-        self._namespaces = namespaces
-        self.code: CodeType = point.frames[0].code
-        self.namespace: dict[str, object] = namespaces[0]
-        self.codes = tuple(frame.code for frame in point.frames)
-        self.is_in_loop = point.is_in_loop
-
-    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
-        """The frames as they were left."""
-        return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
-
-    def is_current(self) -> bool:
-        """The frames that stand have the code they have."""
-        return True
-
-    def native_lines(self, writer: EntryWriter) -> list[str]:
-        """Go on natively from here."""
-        values = [writer.load(Local(name)) for name in self._point.names]
-        return [f"return {alive(self._session).go_natively(writer, self._point, self._namespaces, values)}"]
