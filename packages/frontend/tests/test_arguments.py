@@ -77,14 +77,16 @@ def test_a_compiled_class_leads_back() -> None:
     assert "_call_impl" not in vars(Own)
 
 
-def test_other_code_after_compile_is_said() -> None:
+def test_other_code_after_compile_is_compiled() -> None:
     def grown(x: torch.Tensor) -> torch.Tensor:
         return x + 1
 
     compiled = frontend.compile(grown, backend="eager")
     grown.__code__ = (lambda x: x + 2).__code__
-    with pytest.warns(frontend.IgnoredSettingWarning, match="other code"):
-        assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
+    grown.__code__ = (lambda x, *rest: x + 3).__code__
+    with pytest.warns(frontend.IgnoredSettingWarning, match="code with other parameters"):
+        assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 4.0))
 
 
 def test_every_field_of_config_is_read_by_somebody() -> None:
