@@ -68,7 +68,7 @@ class Standing:
             for kind, ground in found:
                 on.setdefault(kind, {}).setdefault(id(ground), (ground, []))[1].append(guard)
         self._bases = _merge_bases(on[CLASS])
-        self._classes = [cls for cls, _ in on[CLASS].values() if issubclass(type(cls), type)]
+        self._classes = [cls for cls, _ in on[CLASS].values() if isinstance(cls, type)]
         self._over = {
             kind: tuple(kind.view(ground) for ground, _ in held.values()) for kind, held in on.items() if held
         }
@@ -125,7 +125,7 @@ class Standing:
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
     """Take out the bases of other classes, whose number changes with the base's; which class stands for which base."""
     found: list[tuple[type, type]] = []
-    held = [cls for cls, _ in classes.values() if issubclass(type(cls), type)]
+    held = [cls for cls, _ in classes.values() if isinstance(cls, type)]
     orders = {id(cls): _order_of(cls) for cls in held}
     for cls in held:
         derived = next((one for one in held if one is not cls and id(cls) in orders[id(one)]), None)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from framesmith.guards.sources.steps import derives
+from framesmith.guards.sources.steps import derives, resolution_order
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
@@ -23,15 +23,7 @@ from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instance_writing import can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
-from framesmith.variables.objects.lookup import (
-    Found,
-    class_source,
-    find,
-    flags_of,
-    is_heap_type,
-    peek,
-    resolution_order,
-)
+from framesmith.variables.objects.lookup import Found, class_source, find, flags_of, is_heap_type, peek
 
 InstanceMaker = Callable[[TraceContext, type], InstanceTracker]
 _makers: dict[type, InstanceMaker] = {}

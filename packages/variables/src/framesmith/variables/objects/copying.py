@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Final
 
 from framesmith.guards.sources import Pinned
-from framesmith.guards.sources.steps import type_dict
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -20,14 +20,7 @@ from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
-from framesmith.variables.objects.lookup import (
-    MISSING,
-    class_source,
-    find,
-    overridden,
-    peek,
-    resolution_order,
-)
+from framesmith.variables.objects.lookup import MISSING, class_source, find, overridden, peek
 from framesmith.variables.objects.special_methods import is_native
 
 NONE: Final = Constant(None)

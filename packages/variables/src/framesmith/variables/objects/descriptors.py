@@ -21,13 +21,14 @@ from types import (
 from typing import Final, final
 
 from framesmith.guards.sources import Attribute
+from framesmith.guards.sources.steps import resolution_order
 from framesmith.variables.callables.functions import PythonCallable, complete
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, peek, resolution_order
+from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, peek
 
 NATIVE_METHODS: Final = (
     MethodDescriptorType,

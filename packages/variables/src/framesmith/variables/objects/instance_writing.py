@@ -8,9 +8,9 @@ from types import BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorTyp
 from typing import Final, Protocol
 
 from framesmith.guards import Source
-from framesmith.guards.sources.steps import type_dict
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.core.base import Tracker, Writer
-from framesmith.variables.objects.lookup import MISSING, is_heap_type, peek, resolution_order
+from framesmith.variables.objects.lookup import MISSING, is_heap_type, peek
 
 FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
 

@@ -7,11 +7,12 @@ from typing import final
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Pinned
+from framesmith.guards.sources.steps import resolution_order
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek, resolution_order
+from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek
 
 # Whatever a subclass of the module type does with `__dict__`.
 module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import final
 
+from framesmith.guards.sources.steps import resolution_order
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.descriptors import begin_get
-from framesmith.variables.objects.lookup import find, resolution_order
+from framesmith.variables.objects.lookup import find
 
 
 @final

@@ -5,7 +5,7 @@ from typing import final
 
 import torch
 from torch import fx
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.arguments import example
@@ -60,7 +60,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
 @WRAP_RULES.when(20, lambda value: issubclass(type(value), torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Not modelled: a subclass may override anything."""
-    lazy = issubclass(type(value), UninitializedTensorMixin)
+    lazy = issubclass(type(value), UninitializedParameter | UninitializedBuffer)
     what = "a parameter without data" if lazy else f"a {type(value).__name__}"
     raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {what}")
 
