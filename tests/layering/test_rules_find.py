@@ -177,6 +177,18 @@ def test_a_machine_path_is_found(text: str) -> None:
     assert packages.machine_paths("a.py", text)
 
 
+def test_only_what_a_person_wrote_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("gitdir: the place of a worktree")
+    for name in (".cache", ".ci"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run").write_text("x")
+    (tmp_path / ".gitignore").write_text("x")
+    assert [str(path.relative_to(tmp_path)) for path in packages.text_files(tmp_path)] == [
+        ".ci/run",
+        ".gitignore",
+    ]
+
+
 @pytest.mark.parametrize("text", ["a/root/b", "./work/x", "https://peps.python.org/pep-0523/", "pyenv root"])
 def test_an_ordinary_path_is_left_alone(text: str) -> None:
     assert packages.machine_paths("a.py", text) == []

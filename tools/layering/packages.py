@@ -53,11 +53,14 @@ def bad_ranges(package: Path) -> list[Problem]:
     ]
 
 
-def text_files() -> Iterator[Path]:
-    """Every text file of the repository that a person wrote; folders that start with a dot are left out, but .ci."""
-    for path in sorted(ROOT.rglob("*")):
-        parts = path.relative_to(ROOT).parts
-        hidden = any(part.startswith(".") and part != ".ci" for part in parts[:-1])
+def text_files(root: Path = ROOT) -> Iterator[Path]:
+    """Every text file of the repository that a person wrote; folders that start with a dot are left out, but .ci.
+
+    In a worktree `.git` is a file, which git writes: it names the repository's place.
+    """
+    for path in sorted(root.rglob("*")):
+        parts = path.relative_to(root).parts
+        hidden = parts[0] == ".git" or any(part.startswith(".") and part != ".ci" for part in parts[:-1])
         if hidden or GENERATED & set(parts) or path.suffix not in TEXT or not path.is_file():
             continue
         yield path
