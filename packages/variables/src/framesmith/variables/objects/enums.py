@@ -4,6 +4,7 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
+from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.variables.builtin_types.constants import register_constant_attribute
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -39,20 +40,18 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     kind = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
+    here = Pinned(value, f"{kind.__name__}.{value._name_}")
+    tx.guard(here, TypeIs(kind), "the class of a member decides how attributes are looked up")
     if name in ("_name_", "_value_") or (name in ("name", "value") and _is_standard(peek(kind, name))):
         stored = name if name.startswith("_") else f"_{name}_"
         if stored in vars(value):
-            return tx.wrap(
-                vars(value)[stored], InstanceItem(Pinned(value, f"{kind.__name__}.{value._name_}"), stored)
-            ).realize()
+            return tx.wrap(vars(value)[stored], InstanceItem(here, stored)).realize()
         return from_python(getattr(value, name))
     found = find(tx, kind, name)
     if found is not None and is_data_descriptor(found.kind):
         return complete(tx, begin_get(tx, found, member)).realize()
     if name in vars(value):
-        return tx.wrap(
-            vars(value)[name], InstanceItem(Pinned(value, f"{kind.__name__}.{value._name_}"), name)
-        )
+        return tx.wrap(vars(value)[name], InstanceItem(here, name))
     if found is not None:
         if is_native(found):
             return builtin_attribute(tx, member, name)

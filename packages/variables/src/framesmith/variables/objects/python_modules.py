@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import final
 
 from framesmith.guards import Source
-from framesmith.guards.kinds import Identical
+from framesmith.guards.kinds import Identical, TypeIs
 from framesmith.guards.sources import Pinned
 from framesmith.guards.sources.steps import resolution_order
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
@@ -45,7 +45,7 @@ class ModuleTracker(Tracker):
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A global of the module. A module with `__getattr__` breaks for other names."""
-        kind = type(self.value)
+        kind = self._guarded_class(tx)
         if name == "__class__":
             return tx.wrap(kind, Pinned(kind, kind.__qualname__))
         if name == "__dict__":
@@ -76,12 +76,18 @@ class ModuleTracker(Tracker):
         self._change(tx, name, None)
 
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
-        kind = type(self.value)
+        kind = self._guarded_class(tx)
         hook = "__setattr__" if value is not None else "__delattr__"
         special = name.startswith("__") and name.endswith("__")
         if special or peek(kind, hook) is not peek(ModuleType, hook) or _is_computed(tx, kind, name):
             self.unsupported(f"storing attribute {name!r}")
         self.namespace(tx).store(tx, name, value)
+
+    def _guarded_class(self, tx: TraceContext) -> type:
+        """The class of the module, which decides how attributes are looked up: a program may exchange it (data model, 3.3.2.1)."""
+        kind = type(self.value)
+        tx.guard(self, TypeIs(kind), "an attribute of a module is looked up")
+        return kind
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """By identity of the module."""
