@@ -12,14 +12,16 @@ from framesmith.guards.kinds import (
     EqualTo,
     GlobalState,
     HasInstanceAttribute,
+    HasKey,
     Identical,
     ModuleTraining,
     NoModuleHooks,
+    NotNone,
     ShapeExpression,
     TensorIs,
     TypeIs,
 )
-from framesmith.guards.sources import Global, InstanceItem, Item, Local, parameter, submodule
+from framesmith.guards.sources import Global, InstanceItem, Item, Local, Pinned, parameter, submodule
 from framesmith.guards.text import guard_table, program_text
 from framesmith.guards.verify import verify_guards, verify_program
 
@@ -159,6 +161,18 @@ def test_constants_of_two_entries_have_different_names():
     assert not set(one.constants) & set(two.constants)
 
 
+def test_only_the_class_of_a_constant_may_come_too_late():
+    names, member = Pinned({}, "names"), Pinned(object(), "member")
+    assert verify_guards(guards((Item(names, "a"), EqualTo(1)), (names, HasKey("b", False)))) == []
+    late = guards((InstanceItem(member, "a"), EqualTo(1)), (member, TypeIs(object)))
+    assert verify_guards(late) == ["member.a is guarded before member, which it is read from"]
+
+
+def test_a_type_that_is_asked_last_is_too_late():
+    late = guards((x, NotNone()), (Item(x, 0), EqualTo(1)), (x, TypeIs(list)))
+    assert verify_guards(late) == ["x[0] is guarded before x, which it is read from"]
+
+
 def test_a_local_may_be_spelled_otherwise_in_the_dispatcher():
     program = compile_guards(
         guards((Local(".0"), EqualTo(1))), [Local(".0")], local_names={".0": "implicit0"}
@@ -232,9 +246,8 @@ def test_identical_constants_share_a_placeholder():
     assert list(program.constants.values()) == [marker]
 
 
-def test_guards_added_since_a_mark_can_be_forgotten():
+def test_guards_added_since_a_mark_are_told():
     guard_set = guards((x, TypeIs(int)))
     mark = guard_set.mark()
     guard_set.update(guards((x, TypeIs(int)), (x, EqualTo(1))))
-    guard_set.rollback(mark)
-    assert [guard.claim for guard in guard_set] == [TypeIs(int)]
+    assert [guard.claim for guard in guard_set.since(mark)] == [EqualTo(1)]

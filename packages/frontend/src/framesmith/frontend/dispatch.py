@@ -251,7 +251,7 @@ class Dispatcher:
         spellings = self.signature.spellings
         names = tuple(spellings.values())
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
-        check_guards(program, names, self.signature.code.co_qualname)
+        check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         identity = Identity.of(self.signature.code)
         constants = Constants("d")
         # the name of the mark tells the frame of an attempt that calls from one that is the user's function itself

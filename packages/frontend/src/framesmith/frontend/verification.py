@@ -9,7 +9,7 @@ from types import CodeType
 from framesmith.bytecode import verify
 from framesmith.frontend.errors import UnsoundCode
 from framesmith.frontend.options import config
-from framesmith.guards import Program, verify_program
+from framesmith.guards import GuardSet, Program, verify_guards, verify_program
 
 
 def verified(code: CodeType) -> CodeType:
@@ -19,10 +19,10 @@ def verified(code: CodeType) -> CodeType:
     return code
 
 
-def check_guards(program: Program, names: Collection[str], function: str) -> None:
-    """The same for the expression that the guards of an entry became."""
+def check_guards(guards: GuardSet, program: Program, names: Collection[str], function: str) -> None:
+    """The same for the guards of an entry and the expression that they became."""
     if config.verify_code:
-        _check(f"guards of {function}", verify_program(program, names))
+        _check(f"guards of {function}", verify_guards(guards) + verify_program(program, names))
 
 
 def _check(what: str, problems: list[str]) -> None:

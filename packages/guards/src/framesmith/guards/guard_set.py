@@ -61,7 +61,8 @@ class GuardSet:
     """Guards in the order they were added, each once; the first reason given is kept.
 
     Whoever adds a guard adds those on its base before, so that checking in order never runs user code on a value
-    of an unexpected type.
+    of an unexpected type. Guards are never taken back: trackers are made once in a trace, and rest on the guards that
+    were added then. A trace that has to forget what it read begins anew, with a set of its own.
     """
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
@@ -90,8 +91,8 @@ class GuardSet:
         return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
 
     def is_said(self, what: str, value: object) -> bool:
-        """Whether this was asked of the object before, and no guard was forgotten since: a short cut for guards that each
-        use of an object asks for. Only for objects that such a guard keeps alive."""
+        """Whether this was asked of the object before: a short cut for guards that each use of an object asks for. Only
+        for objects that such a guard keeps alive."""
         key = (what, id(value))
         if key in self._said:
             return True
@@ -99,18 +100,12 @@ class GuardSet:
         return False
 
     def mark(self) -> int:
-        """Where the set stands, for `rollback`."""
+        """Where the set stands, for `since`."""
         return len(self._guards)
 
     def since(self, mark: int) -> Iterator[Guard]:
         """The guards added after the mark."""
         return itertools.islice(self._guards.values(), mark, None)
-
-    def rollback(self, mark: int) -> None:
-        """Forget the guards added since the mark."""
-        self._said.clear()
-        while len(self._guards) > mark:
-            self._guards.popitem()
 
     def copy(self) -> "GuardSet":
         """Another set with the same guards."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from framesmith.guards.failure import first_failure
 from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
 from framesmith.guards.program import Program
 from framesmith.guards.scope import Scope
@@ -84,13 +85,21 @@ def _names(guard: Guard) -> Iterator[str]:
 
 
 def _late_bases(guard_set: GuardSet) -> list[str]:
+    """Sources that are read before what makes reading them safe.
+
+    A constant is known to be what it was, except that its class may be exchanged: only a claim about that may be late.
+    """
     first: dict[Source, int] = {}
+    typed: dict[Source, int] = {}
     for index, guard in enumerate(guard_set):
         for source in guard.sources:
             first.setdefault(source, index)
+        if guard.source is not None and isinstance(guard.claim, TypeIs):
+            typed.setdefault(guard.source, index)
     problems = []
     for source, index in first.items():
         for base in source.ancestors():
-            if not isinstance(base, Pinned) and first.get(base, index) > index:  # a constant is what it is
+            known = typed if isinstance(base, Pinned) else first
+            if max(known.get(base, index), typed.get(base, index)) > index:
                 problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
     return problems
