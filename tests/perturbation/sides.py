@@ -100,9 +100,9 @@ class Sides:
         raised: list[str] = []
         worked = False
         for side in (left.result, right.result):
-            tensors = [one for one in float_tensors(side) if one.grad_fn is not None]
-            worked = worked or bool(tensors)
-            try:
+            try:  # a view written with other modes than its base refuses even to tell its `grad_fn`
+                tensors = [one for one in float_tensors(side) if one.grad_fn is not None]
+                worked = worked or bool(tensors)
                 if tensors:
                     sum(one.sum().double() for one in tensors).backward()  # type: ignore[union-attr]
                 raised.append("")

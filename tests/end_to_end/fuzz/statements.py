@@ -4,10 +4,10 @@ Every program ends: loops have small bounds. Variables: `x`, `y` tensors of thre
 tensors; `table` a dict; `log` a list of notes; `obj` an instance. All exist from the start, so no statement meets an unbound one.
 """
 
-import random
 from collections.abc import Sequence
 
 from tests.end_to_end.breaks.programs import PRELUDE
+from tests.end_to_end.fuzz.composing import BaseComposer, Statement, indented
 
 SETUP = """
 class Obj:
@@ -70,39 +70,18 @@ HANDLERS = (
 RAISES = ("raise", "raise Mine(9) from e", "raise KeyError('h')")
 
 
-def indented(lines: Sequence[str]) -> list[str]:
-    """One level deeper."""
-    return ["    " + line for line in lines]
+class Composer(BaseComposer):
+    """Programs over a few variables that keep their kinds."""
 
+    plain = 35
 
-class Composer:
-    """Writes one program. All choices come from `dice`, so hypothesis can replay and shrink them."""
-
-    def __init__(self, dice: random.Random) -> None:
-        self.dice = dice
-        self.names = 0
-
-    def one(self, options: Sequence[str]) -> str:
-        return options[self.dice.randrange(len(options))]
-
-    def chance(self, percent: int) -> bool:
-        return self.dice.randrange(100) < percent
-
-    def name(self, stem: str) -> str:
-        self.names += 1
-        return f"{stem}{self.names}"
-
-    def fill(self, template: str, depth: int) -> str:
-        """Put expressions in place of T (tensor), N (number), C (condition), t and n (variables)."""
-        made = {
-            "T": lambda: self.tensor(depth),
-            "N": lambda: self.number(depth),
-            "C": lambda: self.condition(depth),
-            "t": lambda: self.one(("x", "y")),
-            "n": lambda: self.one(("n", "m")),
-        }
-        parts = template.split("$")
-        return parts[0] + "".join(made[part[0]]() + part[1:] for part in parts[1:])
+    def part(self, kind: str, depth: int) -> str:
+        """T (tensor), N (number), C (condition), t and n (variables)."""
+        if kind == "T":
+            return self.tensor(depth)
+        if kind == "N":
+            return self.number(depth)
+        return self.condition(depth) if kind == "C" else self.one({"t": ("x", "y"), "n": ("n", "m")}[kind])
 
     def tensor(self, depth: int) -> str:
         """A tensor of three floats."""
@@ -130,18 +109,9 @@ class Composer:
             return [self.one(("break", "continue"))]
         return [self.fill(self.one(SIMPLE), 2)]
 
-    def block(self, depth: int, loop: bool = False, size: int = 3) -> list[str]:
-        """A few statements."""
-        return [line for _ in range(1 + self.dice.randrange(size)) for line in self.statement(depth, loop)]
-
-    def inner(self, depth: int, loop: bool) -> list[str]:
-        return indented(self.block(depth - 1, loop))
-
-    def statement(self, depth: int, loop: bool = False) -> list[str]:
-        """A statement, perhaps with blocks inside."""
-        if depth == 0 or self.chance(35):
-            return self.simple(loop)
-        kinds = (
+    def compound(self) -> Sequence[Statement]:
+        """Loops and `try` twice as often as the others."""
+        return (
             self.branch,
             self.loop,
             self.loop,
@@ -152,11 +122,9 @@ class Composer:
             self.function,
             self.match,
         )
-        return kinds[self.dice.randrange(len(kinds))](depth, loop)
 
     def branch(self, depth: int, loop: bool) -> list[str]:
-        lines = [f"if {self.condition(2)}:", *self.inner(depth, loop)]
-        return [*lines, "else:", *self.inner(depth, loop)] if self.chance(50) else lines
+        return self.branched(self.condition(2), depth, loop)
 
     def loop(self, depth: int, loop: bool) -> list[str]:
         lines = [f"for {self.one(LOOPS)}:", *self.inner(depth, True)]

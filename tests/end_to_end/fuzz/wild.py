@@ -7,6 +7,7 @@ Many statements stand in a `try` of their own, so that one failure does not end 
 import random
 from collections.abc import Sequence
 
+from tests.end_to_end.fuzz.composing import BaseComposer, Statement, indented
 from tests.end_to_end.fuzz.wild_statements import (
     BOOLEANS,
     CHANGES,
@@ -27,52 +28,32 @@ from tests.end_to_end.fuzz.wild_statements import (
 CALLS = 5
 
 
-def indented(lines: Sequence[str]) -> list[str]:
-    """One level deeper."""
-    return ["    " + line for line in lines]
+TABLES = {
+    "T": (TENSORS, ("x", "y", "x", "y", "obj.t", "h")),
+    "N": (NUMBERS, ("n", "m", "0", "1", "-1", "2", "obj.k", "x.shape[0]", "len(items)")),
+    "V": (FLOATS, ("v", "w", "v", "0.0", "-0.0", "1.5", "float('nan')", "float('inf')")),
+    "S": (STRINGS, ("s", "s", "''", "'a'", "'k'", "obj.name")),
+    "B": (BOOLEANS, ("flag", "not flag", "items", "table", "s", "obj")),
+    "C": (CONTAINERS, ("items", "table", "[]", "list(table)", "(1, 2)")),
+}
+VARIABLES = {"t": ("x", "y", "h"), "n": ("n", "m"), "v": ("v", "w")}
 
 
-class WildComposer:
-    """Writes one program; the same dice give the same program."""
+class WildComposer(BaseComposer):
+    """Most programs are short, so that one failure hides little and a difference is soon understood; some are long."""
+
+    plain = 45
 
     def __init__(self, dice: random.Random) -> None:
-        self.dice = dice
-        self.names = 0
-        self._tables = {
-            "T": (TENSORS, ("x", "y", "x", "y", "obj.t", "h")),
-            "N": (NUMBERS, ("n", "m", "0", "1", "-1", "2", "obj.k", "x.shape[0]", "len(items)")),
-            "V": (FLOATS, ("v", "w", "v", "0.0", "-0.0", "1.5", "float('nan')", "float('inf')")),
-            "S": (STRINGS, ("s", "s", "''", "'a'", "'k'", "obj.name")),
-            "B": (BOOLEANS, ("flag", "not flag", "items", "table", "s", "obj")),
-            "C": (CONTAINERS, ("items", "table", "[]", "list(table)", "(1, 2)")),
-        }
+        super().__init__(dice, dice.choice((4, 8, 8, 15, 15, 25, 50)))
 
-    def one(self, options: Sequence[str]) -> str:
-        return options[self.dice.randrange(len(options))]
-
-    def chance(self, percent: int) -> bool:
-        return self.dice.randrange(100) < percent
-
-    def name(self, stem: str) -> str:
-        self.names += 1
-        return f"{stem}{self.names}"
-
-    def fill(self, template: str, depth: int) -> str:
-        """Put expressions in place of `$T`, `$N`, ...; `$t` and `$n` are variables to assign to."""
-        parts = template.split("$")
-        out = parts[0]
-        for part in parts[1:]:
-            kind = part[0]
-            if kind in self._tables:
-                out += self.expression(kind, depth)
-            else:
-                out += self.one({"t": ("x", "y", "h"), "n": ("n", "m"), "v": ("v", "w")}[kind])
-            out += part[1:]
-        return out
+    def part(self, kind: str, depth: int) -> str:
+        """An expression of one kind, or a variable to assign to."""
+        return self.expression(kind, depth) if kind in TABLES else self.one(VARIABLES[kind])
 
     def expression(self, kind: str, depth: int) -> str:
         """An expression of one kind."""
-        table, leaves = self._tables[kind]
+        table, leaves = TABLES[kind]
         if depth <= 0 or self.chance(35):
             return self.one(leaves)
         text = self.fill(self.one(table), depth - 1)
@@ -87,18 +68,9 @@ class WildComposer:
             return ["try:", "    " + line, "except Exception as e:", "    note(log, e)"]
         return [line]
 
-    def block(self, depth: int, loop: bool = False, size: int = 3) -> list[str]:
-        """A few statements."""
-        return [line for _ in range(1 + self.dice.randrange(size)) for line in self.statement(depth, loop)]
-
-    def inner(self, depth: int, loop: bool) -> list[str]:
-        return indented(self.block(depth - 1, loop))
-
-    def statement(self, depth: int, loop: bool) -> list[str]:
-        """A statement, perhaps with blocks inside."""
-        if depth == 0 or self.chance(45):
-            return self.simple(loop)
-        kinds = (
+    def compound(self) -> Sequence[Statement]:
+        """`try` twice as often as the others."""
+        return (
             self.branch,
             self.loop,
             self.attempt,
@@ -108,11 +80,9 @@ class WildComposer:
             self.generator,
             self.match,
         )
-        return kinds[self.dice.randrange(len(kinds))](depth, loop)
 
     def branch(self, depth: int, loop: bool) -> list[str]:
-        lines = [f"if {self.expression('B', 2)}:", *self.inner(depth, loop)]
-        return [*lines, "else:", *self.inner(depth, loop)] if self.chance(50) else lines
+        return self.branched(self.expression("B", 2), depth, loop)
 
     def loop(self, depth: int, loop: bool) -> list[str]:
         return [f"for {self.fill(self.one(LOOPS), 1)}:", *self.inner(depth, True)]
@@ -195,19 +165,37 @@ class WildComposer:
             else [line]
         )
 
-    def arguments(self) -> str:
+    def arguments(self) -> list[str]:
         """One tuple of arguments."""
         size = self.one(("0", "1", "1", "2", "3", "3", "5"))
         other = size if self.chance(80) else self.one(("0", "1", "4"))
         grad = ", requires_grad=True" if self.chance(50) else ""
-        numbers = [self.one(VALUES) for _ in range(int(size))]
-        x = f"torch.tensor([{', '.join(numbers)}], dtype=torch.float32{grad})"
-        y = f"torch.arange({other}.0) - 1"
-        n, m = self.one(("0", "1", "-1", "2", "3", "True", "2**53+1")), self.one(("0", "1", "2", "3"))
-        v, w = self.one(VALUES), self.one((*VALUES, "2", "float(2**53)"))
-        items = self.one(("[]", "[1]", "[0, 1.5, 'a']", "[3, 1, 2]", "[None]"))
-        table = self.one(("{}", "{'a': 1}", "{'k': 2.5, 'a': 0}", "OrderedDict(b=1, a=2)", "{1: 'x'}"))
-        return f"({x}, {y}, {n}, {m}, {v}, {w}, {self.one((chr(34) * 2, repr('a'), repr('abc')))}, {self.one(('True', 'False'))}, {items}, {table})"
+        numbers = ", ".join([self.one(VALUES) for _ in range(int(size))])
+        return [
+            f"torch.tensor([{numbers}], dtype=torch.float32{grad})",
+            f"torch.arange({other}.0) - 1",
+            self.one(("0", "1", "-1", "2", "3", "True", "2**53+1")),
+            self.one(("0", "1", "2", "3")),
+            self.one(VALUES),
+            self.one((*VALUES, "2", "float(2**53)")),
+            self.one(("''", "'a'", "'abc'")),
+            self.one(("True", "False")),
+            self.one(("[]", "[1]", "[0, 1.5, 'a']", "[3, 1, 2]", "[None]")),
+            self.one(("{}", "{'a': 1}", "{'k': 2.5, 'a': 0}", "OrderedDict(b=1, a=2)", "{1: 'x'}")),
+        ]
+
+    def calls(self) -> list[list[str]]:
+        """Each call like an earlier one but for a few arguments: what else changed would hide a guard that is missing."""
+        found = [self.arguments()]
+        while len(found) < CALLS:
+            values, new = list(self.dice.choice(found)), self.arguments()
+            if self.chance(40):
+                values[:2] = new[:2]
+            for _ in range(self.dice.randrange(3)):
+                position = self.dice.randrange(len(values))
+                values[position] = new[position]
+            found.append(values)
+        return found
 
     def program(self) -> str:
         """A whole program."""
@@ -221,7 +209,7 @@ class WildComposer:
                 ]
             )
         )
-        calls = ",\n        ".join(self.arguments() for _ in range(CALLS))
+        calls = ",\n        ".join(f"({', '.join(one)})" for one in self.calls())
         changes = "\n".join(
             f"    if k == {k}: {self.one(CHANGES)}" for k in range(1, CALLS) if self.chance(60)
         )

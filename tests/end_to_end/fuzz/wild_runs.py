@@ -6,6 +6,7 @@ finding; `--show 17` prints a program, `--shrink 17` its smallest form that stil
 
 import argparse
 import faulthandler
+import gc
 import logging
 import multiprocessing
 import random
@@ -29,7 +30,9 @@ from tests.perturbation.sides import Sides, origin
 from framesmith import frontend
 
 FORK = multiprocessing.get_context("fork")
-BATCH = 20
+BATCH = 100
+VERIFIED = 5
+WARM = range(-3, 0)
 PATIENCE = 60
 HANDLER = re.compile(r"(except|else|finally)\b")
 
@@ -73,8 +76,7 @@ def dynamic_of(seed: int) -> bool | None:
 
 
 def prepare() -> None:
-    """What a child needs before it runs programs."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    """What every process needs before it runs programs."""
     faulthandler.enable()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -82,10 +84,20 @@ def prepare() -> None:
     frontend.config.raise_bugs = frontend.config.verify_code = True
 
 
-def _child(seeds: range, pipe: Connection) -> None:
+def warm_up() -> None:
+    """Fill the caches of torch and of ours, and keep the collector off all that stands by now: children start from here."""
     prepare()
+    for seed in WARM:
+        difference(source(seed), None)
+    gc.collect()
+    gc.freeze()
+
+
+def _child(seeds: range, pipe: Connection) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for seed in seeds:
         pipe.send((seed, "start", None))
+        frontend.config.verify_code = seed % VERIFIED == 0
         try:
             found = difference(source(seed), dynamic_of(seed))
         except BaseException as error:
@@ -94,7 +106,8 @@ def _child(seeds: range, pipe: Connection) -> None:
 
 
 def run(seeds: range) -> Iterator[tuple[int, str | None]]:
-    """Each seed with its difference, one batch of seeds a child."""
+    """Each seed with its difference, one batch of seeds a child; emitted code is verified in one program of five."""
+    warm_up()
     position = seeds.start
     while position < seeds.stop:
         pipe, other = FORK.Pipe(duplex=False)

@@ -133,7 +133,7 @@ SIMPLE = (
     "print($S, $N)", "print(f'{w} {m}', $V)", "print(x.shape)", "print($C)", "counter += $N", "frontend.graph_break()", "log.append(float(y.sum()))", "log.append((y > 0).tolist())",
     "(x * 2).sum().backward()", "log.append(torch.autograd.grad((x * x).sum(), x)[0])", "x.grad = None", "log.append(x.grad)", "y = y.detach().requires_grad_()", "x = x.detach()", "log.append((x.requires_grad, x.is_leaf, h.requires_grad))",
     "*_, n = [$N, $N]", "n, m = m, n", "(n := $N)", "assert $B", "log.append([i for i in range($N % 4) if i != $N])", "log.append({q: $N for q in 'ab'})", "log.append(sum(q * $N for q in range(3)))", "log.append(next((q for q in items if q), $N))", "log.append(list(map(lambda q: (q, n), items)))",
-    "log.append(torch.tensor([$V, $V]))", "log.append(torch.tensor($N))", "log.append(torch.full((2,), $V))", "log.append(math.copysign(1, $V))", "log.append(complex($V, $V))", "log.append(max([$V, $V]))", "log.append(sorted([$V, 1.0, $V]))", "log.append($V in [$V])", "log.append(hash($V) == hash($V))", "log.append($V == $N)",
+    "log.append(torch.tensor([$V, $V]))", "log.append(torch.tensor($N))", "log.append(torch.full((2,), $V))", "log.append(math.copysign(1, $V))", "log.append(complex($V, $V))", "log.append(max([$V, $V]))", "log.append(sorted([$V, 1.0, $V]))", "log.append($V in [$V])", "log.append((hash(v) == hash(v), hash(v) == hash(w), hash((v, n)) == hash((w, n))))", "log.append($V == $N)",
 )  # fmt: skip
 CHANGES = (
     "OBJ.k = 0", "OBJ.extra = 5", "vars(OBJ).pop('extra', None)", "Obj.scale = -0.0", "Base.scale = 3", "OBJ.parts.append(None)", "OBJ.__class__ = type('Sub', (Obj,), {'bonus': 7, '__module__': 'program'})", "LIMIT = 0", "Obj.z = 4", "OBJ.name = ''",
