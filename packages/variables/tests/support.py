@@ -5,6 +5,7 @@ known values; what was traced is written as source, executed, and compared with 
 import copy
 import importlib
 from collections.abc import Callable, Sequence
+from types import BuiltinMethodType
 
 from framesmith.graph import Recorder
 from framesmith.guards import GuardSet, Scope, Source, first_failure
@@ -224,5 +225,8 @@ def assert_same(found: object, expected: object) -> None:
     assert type(found) is type(expected), (found, expected)
     if isinstance(expected, set | frozenset):  # the order of a set that was built again is nobody's business
         assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    elif isinstance(expected, BuiltinMethodType):  # its text has an address
+        assert isinstance(found, BuiltinMethodType)
+        assert_same((found.__name__, found.__self__), (expected.__name__, expected.__self__))
     else:
         assert repr(found) == repr(expected), (found, expected)

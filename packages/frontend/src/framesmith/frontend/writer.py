@@ -12,7 +12,7 @@ from torch import fx
 from framesmith.frontend.generated import PREFIX
 from framesmith.guards import Source
 from framesmith.variables.core import Constant, Lazy, Tracker
-from framesmith.variables.core.constant import has_copies
+from framesmith.variables.core.constant import has_copies, is_nan
 
 _UNFIT = re.compile(r"\W", re.ASCII)
 
@@ -83,9 +83,7 @@ class EntryWriter:
         if known is not None:
             return known[1]
         if isinstance(tracker, Constant):
-            if tracker.source is not None and has_copies(tracker.value):
-                return self.load(tracker.source)  # the very object, not an equal one
-            return tracker.reconstruct(self)
+            return self._constant_value(tracker)
         if tracker.source is not None:
             text = self.load(tracker.source)
         else:
@@ -96,6 +94,18 @@ class EntryWriter:
                 return self.define(tracker, text, "value")
         self._values[id(tracker)] = (tracker, text)
         return text
+
+    def _constant_value(self, tracker: Constant) -> str:
+        """One object of the trace is one object of the entry, whichever trackers hold it."""
+        if tracker.source is not None and has_copies(tracker.value):
+            return self.load(tracker.source)  # the very object, not an equal one
+        if not is_nan(tracker.value):
+            return tracker.reconstruct(self)
+        known = self._values.get(id(tracker.value))
+        if known is None:
+            name = self.define(tracker, tracker.reconstruct(self), "nan")
+            known = self._values[id(tracker.value)] = (tracker, name)
+        return known[1]
 
     def made(self, tracker: Tracker) -> str | None:
         """The variable of a tracker, if something asked for it already."""

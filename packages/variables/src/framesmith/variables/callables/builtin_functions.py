@@ -17,6 +17,7 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import binary
+from framesmith.variables.operations.hashing import hash_of
 from framesmith.variables.operations.index import index_of
 
 NONE = Constant(None)
@@ -112,13 +113,7 @@ def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE)
 @CALLABLES.row(hash)
 def call_hash(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`hash(value)`: known for constants. The hash of a string holds for this process, as the entry does."""
-    if defines(value.python_type, "__hash__") and value.is_python_constant():
-        try:
-            return Constant(hash(value.as_python_constant()))
-        except TypeError as error:
-            return raise_observed(TypeError, *error.args)
-    value.hash_key(tx)
-    return value.unsupported("asking for its hash")
+    return hash_of(tx, value)
 
 
 @CALLABLES.row(print)

@@ -15,12 +15,12 @@ from framesmith.variables.builtin_types.dict_views import VIEW_TYPES
 from framesmith.variables.callables.type_texts import format_value, repr_of, str_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.binary import METHODS as BINARY
 from framesmith.variables.operations.binary import unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
+from framesmith.variables.operations.hashing import hash_of
 from framesmith.variables.operations.index import decided, index_of
 
 NONE: Final = Constant(None)
@@ -77,10 +77,7 @@ def slot_bool(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 def slot_hash(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`__hash__`, known for constants."""
-    if not self.is_python_constant():
-        self.hash_key(tx)
-        return self.unsupported("asking for its hash")
-    return fold(tx, hash, [self])
+    return hash_of(tx, self)
 
 
 SLOTS: Final[dict[str, Handler]] = {
@@ -198,6 +195,8 @@ def register(kind: type, *names: str) -> None:
 
 for _kind in CONTAINERS:
     register(_kind, *HANDLERS)
+for _kind in (float, complex):
+    register(_kind, "__hash__")
 for _kind in _iterator_types():
     register(_kind, "__iter__", "__next__")
 for _kind in NUMBERS:

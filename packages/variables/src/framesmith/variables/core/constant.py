@@ -1,7 +1,6 @@
 """Values that are fully known while tracing and immutable: numbers, strings, None, dtypes, enum members."""
 
 import enum
-import math
 from collections.abc import Hashable
 from types import CodeType, FunctionType
 from typing import Protocol, final
@@ -178,23 +177,34 @@ class Constant(Tracker):
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
-        if self.value != self.value and self.source is not None:
+        if is_nan(self.value) and self.source is not None:
             self.unsupported("hashing it (a NaN equals itself alone)")
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A literal where the text is exact, else a bound constant."""
-        is_finite = type(self.value) is float and math.isfinite(self.value)
-        if is_finite or type(self.value) in (int, str, bytes, bool, type(None)):
+        """A literal where there is one object only, else the very object of the trace: it may be compared by `is`."""
+        if type(self.value) in (int, bool, type(None)) and not has_copies(self.value):
             text = repr(self.value)
             return f"({text})" if text.startswith("-") else text  # it may become the base of a power
-        if type(self.value) is float and math.isnan(self.value):  # a container tells one NaN from another
-            return f"{writer.constant(float, 'float')}('nan')"
+        if is_nan(self.value):
+            return f"-{writer.constant(-self.value, 'nan')}"  # each call makes its own, sign and all
         return writer.constant(self.value, type(self.value).__name__)
 
     def describe(self) -> str:
         """The value for people."""
         return f"{type(self.value).__name__} {self.value!r}"
+
+
+def is_nan(value: object) -> bool:
+    """Whether a number equals itself alone as an object: `in`, `hash` and containers tell one NaN from another."""
+    return type(value) in (float, complex) and value != value
+
+
+def has_known_hash(value: object) -> bool:
+    """Whether the hash is that of all equal objects; that of a NaN is made of its address."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(has_known_hash, value))
+    return not is_nan(value)
 
 
 def has_copies(value: object) -> bool:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.constant import Constant, is_constant_type
+from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
 from framesmith.variables.core.raising import raise_observed
 
 Builder = Callable[[object], Tracker]
@@ -59,6 +59,12 @@ def fold(
         raise
     except Exception as error:
         raise_observed(type(error), *[from_python(argument) for argument in error.args])
+    if has_copies(
+        result
+    ):  # `max`, `str.strip` and others may give an operand back, which is the very object then
+        for argument in args:
+            if isinstance(argument, Constant) and argument.value is result:
+                return argument
     return from_python(result)
 
 
