@@ -186,7 +186,7 @@ class Constant(Tracker):
         if type(self.value) in (int, bool, type(None)) and not has_copies(self.value):
             text = repr(self.value)
             return f"({text})" if text.startswith("-") else text  # it may become the base of a power
-        if is_nan(self.value):
+        if isinstance(self.value, float | complex) and is_nan(self.value):
             return f"-{writer.constant(-self.value, 'nan')}"  # each call makes its own, sign and all
         return writer.constant(self.value, type(self.value).__name__)
 
