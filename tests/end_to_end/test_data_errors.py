@@ -202,6 +202,44 @@ def f(x):
     log.append(1)
     return torch.distributions.Normal(x, (x * matrix()).sum()).loc
 """,
+    "a value that was written and is held by a closure only": """
+def f(x):
+    def outer(y):
+        log.append(1)
+        def inner():
+            y.fill_(2.0)
+            torch.linalg.inv(x * matrix())
+        inner()
+        log.append(2)
+    outer(x + 1)
+    return x + 1
+""",
+    "a value that was written, whose shape alone is needed": """
+def f(x):
+    y = x + 1
+    log.append(1)
+    y.fill_(2.0)
+    torch.linalg.inv(x * matrix())
+    log.append(2)
+    return y.shape
+""",
+    "a value on the stack that was written": """
+def written(y):
+    log.append(1)
+    y.fill_(2.0)
+    return y
+def f(x):
+    return [written(x + 1), torch.linalg.inv(x * matrix())][0].shape
+""",
+    "a value that a list holds and a change behind it": """
+def f(x):
+    held = [x + 1]
+    log.append(1)
+    (x * 2).add_(1)
+    torch.linalg.inv(x * matrix())
+    log.append(2)
+    return held[0].shape
+""",
 }
 
 

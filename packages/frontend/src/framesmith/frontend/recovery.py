@@ -49,8 +49,8 @@ class Recovery:
 
 @final
 class Observed:
-    """The values that the program can see where an operation that fails on data stands: what Python changed before, and
-    what a handler may read. They must not be freed before the graph has run."""
+    """The values that the program can see where an operation that fails on data stands: what Python changed before, what
+    a handler may read, and what the frames hold. They must not be freed before the graph has run."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -75,6 +75,14 @@ class Observed:
             self._version = machine.tx.mutations.version
             roots += machine.tx.mutations.changed()
         for frame in machine.frames:
+            # What the frame goes on with is handed over with it, if only its shape: it cannot be computed anew behind a change.
+            live = live_names(frame, frame.current)
+            held = [
+                *frame.cells.values(),
+                *frame.stack,
+                *(frame.locals[name] for name in frame.locals if name in live),
+            ]
+            roots += [value for value in held if value.source is None]
             handler = frame.reading.handlers[frame.current]
             if handler is not None:
                 live = live_names(frame, handler.target)
