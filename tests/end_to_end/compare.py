@@ -127,6 +127,8 @@ class Comparison:
         ):  # keys are counted per process
             return self._sequence(eager.values(), compiled.values(), path)
         self._sequence(list(eager), list(compiled), f"list({path})")
+        if isinstance(eager, OrderedDict):  # the dict below has an order of its own
+            self._sequence(list(dict.keys(eager)), list(dict.keys(compiled)), f"list(dict.keys({path}))")
         for key, other in zip(eager, compiled, strict=True):
             self.same(_item(eager, key), _item(compiled, other), f"{path}[{key!r}]")
 

@@ -139,6 +139,20 @@ def f(): return X, [n for n, _ in m.named_parameters()]
 }
 
 
+BORN = "collections.OrderedDict(b=1, a=2, z=3)"
+BELOW = {
+    "keys": "list(dict.keys(d))",
+    "values and items": "list(dict.values(d)), list(dict.items(d)), [*dict.__iter__(d)]",
+    "reversed": "list(dict.__reversed__(d)), dict.__repr__(d)",
+    "popitem": "[dict.popitem(c) for c in [d.copy()]], dict.__len__(d)",
+    "one more": "d.__setitem__('n', X), d.move_to_end('a'), list(dict.keys(d)), list(d)",
+    "taken and put back": "d.pop('a'), d.__setitem__('a', X), d.move_to_end('z', last=False), list(dict.items(d)), list(d)",
+    "another value": "d.__setitem__('b', X), list(dict.keys(d))",
+    "returned": "d",
+    "made of it": "collections.OrderedDict(d), d.copy(), d | {'q': 1}, dict(d), type('T', (), d).__dict__['b']",
+}
+
+
 @pytest.mark.parametrize("name", PLACES)
 def test_the_order_of_an_ordered_dict_is_its_own(name):
     check_changes(MOVED + PLACES[name])
@@ -147,3 +161,14 @@ def test_the_order_of_an_ordered_dict_is_its_own(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_order_is_a_fact(name):
     check_changes(OTHERS[name])
+
+
+@pytest.mark.parametrize("move", ["d.move_to_end('b')", "d.move_to_end('z', last=False)"])
+@pytest.mark.parametrize("name", BELOW)
+@pytest.mark.parametrize("place", ["born", "global", "both"])
+def test_the_dict_below_keeps_its_order(name, move, place):
+    born, existing = {"born": (True, False), "global": (False, True), "both": (False, True)}[place]
+    lines = [f"d = {BORN}"] * born + [move] * (place != "global") + [f"return X, ({BELOW[name]})"]
+    make = f"d = {BORN}\n{move}\n" if existing else ""
+    body = "".join(f"\n    {line}" for line in lines)
+    check_changes(make + f"changes = []\ndef f():{body}\n")

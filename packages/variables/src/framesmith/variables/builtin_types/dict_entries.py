@@ -13,12 +13,14 @@ from framesmith.variables.core.raising import raise_observed
 @final
 @dataclass(slots=True)
 class Entry:
-    """One item. `original`: it stands where the existing dict has it; `changed`: its value is another one."""
+    """One item. `original`: it stands where the existing dict has it; `changed`: its value is another one; `rank`:
+    when it was stored, among the original or among the new ones."""
 
     key: Tracker
     value: Tracker
     original: bool = False
     changed: bool = False
+    rank: int = 0
 
 
 @final
@@ -30,6 +32,26 @@ class Entries:
     by_name: dict[Hashable, Entry] = field(default_factory=dict)
     structure: int = 0
     moves: int = 0
+
+    def add(self, name: Hashable, key: Tracker, value: Tracker) -> None:
+        """Put a new item at the end."""
+        self.structure += 1
+        self.by_name[name] = Entry(key, value, rank=self.structure)
+
+    def as_stored(self) -> list[Entry]:
+        """In the order in which they were stored, which `move_to_end` leaves alone: a plain dict has no other."""
+        if not self.moves:
+            return list(self.by_name.values())
+        return sorted(self.by_name.values(), key=lambda entry: (not entry.original, entry.rank))
+
+    def moved(self) -> list[Entry]:
+        """What has to be moved to the end, one after the other, after all was stored: what follows the longest start
+        that has its order already."""
+        stored, order = iter(self.as_stored()), list(self.by_name.values())
+        for index, entry in enumerate(order):
+            if not any(one is entry for one in stored):
+                return order[index:]
+        return []
 
 
 def update_pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:

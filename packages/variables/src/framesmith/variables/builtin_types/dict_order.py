@@ -1,6 +1,10 @@
 """The order of an existing dict, and how C code copies one, without running code of a subclass."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
+
+from framesmith.variables.builtin_types.dict_entries import Entry
+from framesmith.variables.core.base import Writer
 
 from framesmith.guards.sources.steps import resolution_order, type_dict
 
@@ -22,3 +26,10 @@ def list_values(value: object) -> object:
         return list(dict.values(value))
     held = {id(key): item for key, item in dict.items(value)}  # a look-up would run the __hash__ of a key
     return [held[id(key)] for key in keys_in_order(value)]
+
+
+def write_moves(place: str, moved: Iterable[Entry], writer: Writer) -> None:
+    """Emit what gives an OrderedDict its own order; that of its dict part stays, which `dict.keys` shows."""
+    for entry in moved:
+        move = writer.constant(OrderedDict.move_to_end, "move_to_end")
+        writer.statement(f"{move}({place}, {writer.value(entry.key)})")

@@ -18,7 +18,12 @@ from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
 from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
-from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, list_values
+from framesmith.variables.builtin_types.dict_order import (
+    copies_items,
+    keys_in_order,
+    list_values,
+    write_moves,
+)
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
@@ -58,7 +63,6 @@ class DictTracker(Tracker):
         self.blind: list[tuple[Tracker, Tracker]] = []
         self.attributes: Attributes = {}
         self.is_complete = value is None
-        self.reordered = False
         self._visiting = False
         self._plain: bool | None = None
 
@@ -102,11 +106,12 @@ class DictTracker(Tracker):
             name = tracker.hash_key(tx)
             entry = known.get(name)
             if entry is not None and entry.original:
-                entry.key = tracker  # it was looked up by an equal key: 1 for True
+                entry.key, entry.rank = tracker, index  # it was looked up by an equal key: 1 for True
                 self.entries[name] = entry
             elif name not in self.dropped:
                 place = Item(self.source, key) if exact else Item(CallResult(self.source, list_values), index)
-                self.entries[name] = Entry(tracker, lazy(tx, dict.__getitem__(self.value, key), place), True)
+                value = lazy(tx, dict.__getitem__(self.value, key), place)
+                self.entries[name] = Entry(tracker, value, True, rank=index)
         self.entries.update({name: entry for name, entry in known.items() if not entry.original})
         return self.entries
 
@@ -174,8 +179,7 @@ class DictTracker(Tracker):
         entry = self.find(tx, key)
         tx.mutations.note(self)
         if entry is None:
-            self.state.structure += 1
-            self.entries[key.realize().hash_key(tx)] = Entry(key.realize(), value)
+            self.state.add(key.realize().hash_key(tx), key.realize(), value)
         else:
             entry.value, entry.changed = value, True
 
@@ -215,7 +219,6 @@ class DictTracker(Tracker):
             return False
         tx.mutations.note(self)
         self.state.moves += 1
-        self.reordered = True
         entry = entries.pop(name)
         rest = {} if last else dict(entries)
         if not last:
@@ -343,7 +346,7 @@ class DictTracker(Tracker):
             self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, kind, None, self.factory)
         for name, entry in self.complete(tx).items():
-            result.entries[name] = Entry(entry.key, entry.value)
+            result.state.add(name, entry.key, entry.value)
         return result
 
     def merge(self, tx: TraceContext, other: Tracker) -> None:
@@ -397,14 +400,19 @@ class DictTracker(Tracker):
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
         """A display; a dict that holds itself is made empty and filled."""
-        if self.attributes or reaches_itself(self):
+        stored, moved = self.state.as_stored(), self.state.moved()
+        if fills := bool(self.attributes) or reaches_itself(self):
             name = writer.define(self, self._made(writer, "{}"), "dict")
-            for key, value in self.items():
-                writer.statement(f"{name}[{writer.value(key)}] = {writer.value(value)}")
-            write_attributes(name, self.attributes, writer)
-            return name
-        pairs = [f"{writer.value(key)}: {writer.value(value)}" for key, value in self.items()]
-        return self._made(writer, f"{{{', '.join(pairs)}}}")
+            for entry in stored:
+                writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
+        else:
+            pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
+            name = self._made(writer, f"{{{', '.join(pairs)}}}")
+        if moved and not fills:
+            name = writer.define(self, name, "dict")
+        write_moves(name, moved, writer)
+        write_attributes(name, self.attributes, writer)
+        return name
 
     def _made(self, writer: Writer, display: str) -> str:
         if self.kind is dict:
@@ -418,28 +426,25 @@ class DictTracker(Tracker):
         return f"{kind}({'' if display == '{}' else display})"
 
     def replay(self, writer: Writer) -> None:
-        """Deletions first, then changed values, then new items in their order."""
+        """Deletions first, then changed values, then new items in their order; then what moved."""
         assert self.source is not None
         place = writer.load(self.source)
         base = OrderedDict if issubclass(self.kind, OrderedDict) else dict
         plain = self.kind in (dict, OrderedDict, defaultdict)
         store = "" if plain else writer.constant(base.__setitem__, "setitem")
         delete = "" if plain else writer.constant(base.__delitem__, "delitem")
-        new = list(self.entries.values()) if self.reordered else []
-        if self.reordered:
-            writer.statement(f"{writer.constant(base.clear, 'clear')}({place})")
-        else:
-            for key in self.dropped.values():
-                text = writer.value(key)
-                writer.statement(f"del {place}[{text}]" if plain else f"{delete}({place}, {text})")
-            changed = [entry for entry in self.entries.values() if entry.original and entry.changed]
-            new = changed + [entry for entry in self.entries.values() if not entry.original]
-        stored = [(entry.key, entry.value) for entry in new] + self.blind
-        for key, value in stored:
-            key_text, text = writer.value(key), writer.value(value)
-            writer.statement(
-                f"{place}[{key_text}] = {text}" if plain else f"{store}({place}, {key_text}, {text})"
-            )
+        for key in self.dropped.values():
+            name = writer.value(key)
+            writer.statement(f"del {place}[{name}]" if plain else f"{delete}({place}, {name})")
+        entries = self.state.as_stored()
+        new = [entry for entry in entries if entry.original and entry.changed]
+        new += [entry for entry in entries if not entry.original]
+        text = "{}[{}] = {}" if plain else f"{store}({{}}, {{}}, {{}})"
+        for entry in new:
+            writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
+        write_moves(place, self.state.moved(), writer)
+        for key, value in self.blind:
+            writer.statement(text.format(place, writer.value(key), writer.value(value)))
         write_attributes(place, self.attributes, writer)
 
 
@@ -477,7 +482,10 @@ def new_dict(
         if not key.is_python_constant():
             key.unsupported("use as a key")
         name = constant_key(key.as_python_constant())
-        result.entries.setdefault(name, Entry(key, value)).value = value
+        if name in result.entries:
+            result.entries[name].value = value
+        else:
+            result.state.add(name, key, value)
     return result
 
 
