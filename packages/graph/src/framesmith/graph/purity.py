@@ -46,6 +46,19 @@ _MUTATING_FUNCTIONS = frozenset(
     }
 )
 _TORCH_HOMES = ("torch", "math", "operator", "_operator", "builtins")
+_NORMALIZATIONS = frozenset(
+    {
+        "batch_norm",
+        "instance_norm",
+        "native_batch_norm",
+        "batch_norm_impl_index",
+        "cudnn_batch_norm",
+        "miopen_batch_norm",
+        "batch_norm_gather_stats",
+        "batch_norm_gather_stats_with_counts",
+        "batch_norm_update_stats",
+    }
+)
 _RANDOM_NAMES = frozenset(
     {
         "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "multinomial",
@@ -61,7 +74,23 @@ def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[
     """Whether the call may change one of its arguments, told from the target and the keywords."""
     if kwargs and (kwargs.get("out") is not None or kwargs.get("inplace") is True):
         return True
-    return _target_mutates(op, target) or (len(args) > 1 and _inplace_flag(target, args))
+    if _target_mutates(op, target) or (len(args) > 1 and _inplace_flag(target, args)):
+        return True
+    return _takes_statistics(target) and _is_training(args, kwargs)
+
+
+@lru_cache(maxsize=4096)
+def _takes_statistics(target: object) -> bool:
+    """Whether it is a normalization that writes to running statistics, which neither schemas nor versions tell."""
+    if isinstance(target, torch._ops.OpOverload):
+        target = target.overloadpacket
+    return str(getattr(target, "__name__", "")).removeprefix("_") in _NORMALIZATIONS
+
+
+def _is_training(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """All of them take the flag at the same place; one that was left out is decided by a default."""
+    given = [kwargs[name] for name in ("training", "train", "use_input_stats") if name in kwargs]
+    return (given or [*args[5:6], True])[0] is not False
 
 
 def _inplace_flag(target: object, args: Sequence[object]) -> bool:
