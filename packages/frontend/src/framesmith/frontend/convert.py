@@ -198,7 +198,7 @@ def _traced(
                 reason = end.reason if isinstance(end, Stopped) else None
                 if reason is not None:
                     on_break(reason, stack, is_strict(machine))
-                lines = write_end(trace, ways, end)
+                lines = write_end(trace, ways, end, options.backend)
                 outputs = list(trace.writer.outputs)
                 graph = trace.recorder.finish(outputs, observed.kept(outputs))
             finally:
@@ -251,13 +251,14 @@ def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
     return location(machine.frames[-1]), stack_text(machine.frames)
 
 
-def write_end(trace: Trace, ways: Ways, end: Finished | Stopped) -> list[str]:
+def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object) -> list[str]:
     """Everything after the graph: changes replayed, ambient state set, and the way out."""
     writer, tx = trace.writer, trace.tx
     machine = trace.machine
     if machine.frames:
         writer.line = location(machine.frames[0])[1]
-    exit_ = Exit(writer, machine, ways, handed_out(machine, end))
+    replay = backend if isinstance(backend, Replay) else None
+    exit_ = Exit(writer, machine, ways, handed_out(machine, end), replay)
     done: set[int] = set()
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:

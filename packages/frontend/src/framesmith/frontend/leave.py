@@ -29,6 +29,7 @@ from framesmith.frontend.ways import Way
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, INTROSPECTION
+from framesmith.graph.failures import Replay
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.core import Lazy, Null, Tracker
@@ -76,10 +77,18 @@ def leaving(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str
 
 @final
 class Exit:
-    """Writes the end of one entry."""
+    """Writes the end of one entry. `replay`: it ends before an operation that raised in a graph."""
 
-    def __init__(self, writer: EntryWriter, machine: Machine, ways: Ways, others: Sequence[Tracker]) -> None:
+    def __init__(
+        self,
+        writer: EntryWriter,
+        machine: Machine,
+        ways: Ways,
+        others: Sequence[Tracker],
+        replay: Replay | None = None,
+    ) -> None:
         self._writer = writer
+        self._replay = replay
         self._machine = machine
         self._ways = ways
         self._carried = carried_generators(machine, others)
@@ -135,7 +144,11 @@ class Exit:
             return self.to_the_end()
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
         form = row.write(frame.operation, texts, writer.constant)
-        lines = self._inside_handler(list(form.statements))
+        statements = list(form.statements)
+        if self._replay is not None and statements:
+            self._replay.asks = True
+            statements.insert(0, f"{writer.constant(self._replay.raise_given, 'raise_given')}()")
+        lines = self._inside_handler(statements)
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
             lines = caught(lines, self._raised_lines())
         return [*lines, *self._outcome_lines(form)]

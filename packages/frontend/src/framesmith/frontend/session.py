@@ -278,10 +278,13 @@ class Place:
         if found is not None:
             with self.session.lock, without_frame_hook():
                 prefix = self._before(recovery, found.step, values)
-        if found is None or prefix is None or recovery.failures.writes_between(prefix.step, found.number):
+        if found is None or prefix is None:
+            raise error
+        ran = found.began or recovery.failures.writes_between(prefix.step, found.number)
+        if ran and not (prefix.replay.asks and prefix.step == found.step):
             raise error
         try:
-            prefix.replay.give(found.known)
+            prefix.replay.give(found.known, error if ran else None)
             result = prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
         except Unrecoverable:
             prefix = None

@@ -16,6 +16,7 @@ _INDEX: Final = "an index is out of range"
 _DIVISION: Final = "an integer is divided by zero"
 _POWER: Final = "an integer is raised to a negative power"
 _READS: Final = "it reads the data"
+_FOREIGN: Final = "it is not one of torch's"
 _REASONS: Final[dict[str, str]] = {
     _INDEX: (
         "embedding embedding_bag index index_select index_add index_add_ index_copy index_copy_ index_fill index_fill_ "
@@ -67,11 +68,16 @@ def why_data_fails(op: str, target: object) -> str | None:
     """Why the operation may raise on data; None if it does not. What is not torch's may always."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return "it runs a graph of its own"
-    if is_foreign(target) and op == "call_function":
-        return "it is not one of torch's"
-    if isinstance(target, torch._ops.OpOverload) and target.namespace not in _OWN_NAMESPACES:
-        return "it is not one of torch's"
-    return _NAMES.get(_name(op, target))
+    return _FOREIGN if runs_user_code(op, target) else _NAMES.get(_name(op, target))
+
+
+def runs_user_code(op: str, target: object) -> bool:
+    """Whether it is a function that is not torch's, so that nobody knows what it does beside computing."""
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return False
+    if isinstance(target, torch._ops.OpOverload):
+        return target.namespace not in _OWN_NAMESPACES
+    return is_foreign(target) and op == "call_function"
 
 
 def _name(op: str, target: object) -> str:

@@ -16,13 +16,14 @@ A backend that does not run our module leaves no such frame: its part is run aga
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
+from types import TracebackType
 from typing import Final, final
 
 import torch
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
+from framesmith.graph.data_errors import runs_user_code
 from framesmith.graph.purity import IMPURE, is_random, is_switch
 
 STEP: Final = "framesmith_step"
@@ -49,11 +50,14 @@ class Unrecoverable(Exception):
 @final
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The operation that raised: its step of the trace. `known` are the values by number; None: the backend ran something else."""
+    """The operation that raised: its step of the trace. `known` are the values by number; None: the backend ran something else.
+    `began`: it may have written or drawn something by then, so it must not run again; a backend that runs something else
+    writes to inputs at its end."""
 
     step: int
     number: int
     known: Known | None
+    began: bool
 
 
 @final
@@ -66,10 +70,11 @@ class Failures:
 
     def find(self, error: Exception, inputs: Callable[[], Sequence[object]]) -> Failure | None:
         """Where the graph raised; None if the captured operations do not raise. `inputs` are needed where the backend
-        compiled the module to something else."""
-        frame = self._frame(error)
-        if frame is not None:
-            return self._failure(set(frame.f_locals), _values(self._nodes(), frame.f_locals))
+        compiled the module to something else. What is left of the traceback is what the operation called."""
+        own = self._own(error)
+        if own is not None:
+            error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
+            return self._failure(set(found), _values(self._nodes(), found))
         done = self._try_out(inputs())
         return None if done is None else self._failure(done, None)
 
@@ -84,12 +89,12 @@ class Failures:
     def _nodes(self) -> list[fx.Node]:
         return [node for node in self.module.graph.nodes if node.op not in ("placeholder", "output")]
 
-    def _frame(self, error: Exception) -> FrameType | None:
+    def _own(self, error: Exception) -> TracebackType | None:
         code = type(self.module).forward.__code__
         traceback = error.__traceback__
         while traceback is not None:
             if traceback.tb_frame.f_code is code:
-                return traceback.tb_frame
+                return traceback
             traceback = traceback.tb_next
         return None
 
@@ -101,7 +106,9 @@ class Failures:
             place = node.meta.get(STEP)
             if node.name not in done:
                 step, number = (last[0] + 1, last[1] + 1) if place is None else place
-                return Failure(step, number, known)
+                return Failure(
+                    step, number, known, known is not None and place is not None and _may_have_written(node)
+                )
             last = last if place is None else place
         return None
 
@@ -135,6 +142,11 @@ def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
     }
 
 
+def _may_have_written(node: fx.Node) -> bool:
+    """Whether an operation that raised may have done something by then, so that it cannot be run again."""
+    return changes(node) or runs_user_code(node.op, node.target)
+
+
 def changes(node: fx.Node) -> bool:
     """Whether running an operation a second time would be seen."""
     return (bool(node.meta.get(IMPURE)) and not is_switch(node)) or is_random(node)
@@ -143,10 +155,15 @@ def changes(node: fx.Node) -> bool:
 @final
 @dataclass(slots=True)
 class Replay:
-    """A backend for the part before the operation that raised: it answers with values of the run that failed."""
+    """A backend for the part before the operation that raised: it answers with values of the run that failed.
+
+    `asks`: the entry calls `raise_given` in front of the operation, which raises in its place what it raised already:
+    `scatter_add_` has added what stands before an index that is out of range, and a second run would add it twice.
+    """
 
     __qualname__ = "Replay"
     given: threading.local = field(default_factory=threading.local)
+    asks: bool = False
 
     def __call__(self, module: fx.GraphModule, examples: Sequence[object]) -> Callable[..., object]:
         """The `Backend` protocol."""
@@ -157,9 +174,18 @@ class Replay:
 
         return run
 
-    def give(self, known: Known | None) -> None:
-        """The values for the next call in this thread."""
-        self.given.__dict__["known"] = known
+    def give(self, known: Known | None, error: Exception | None) -> None:
+        """The values for the next call in this thread, and what it raises in place of the operation."""
+        self.given.__dict__.update(known=known, error=error)
+
+    def raise_given(self) -> None:
+        """What was given to raise, once."""
+        error: Exception | None = self.given.__dict__.pop("error", None)
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error
 
 
 def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> object:
