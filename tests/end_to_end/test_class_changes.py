@@ -217,6 +217,26 @@ def put(): E.A._name_ = 'other'
 changes = [put]
 def f(): return X, E.A.name
 """,
+    "flag value": """
+class E(enum.Flag): A, B = 1, 2
+def put(): E.A._value_ = 4
+def gone(): del E.A._value_
+def back(): E.A._value_ = 1
+changes = [put, gone, back]
+def f():
+    try: return X + (E.A | E.B)._value_, E.A in E.B, bool(E.A & E.B)
+    except AttributeError as error: return X, str(error)
+""",
+    "enum text": """
+class E(enum.Enum): A, B = 1, 2
+def put(): E.A._value_ = 4
+def gone(): del E.A._value_
+def back(): E.A._value_ = 1
+changes = [put, gone, back]
+def f():
+    try: return X, repr(E.A), E.A.value
+    except AttributeError as error: return X, str(error)
+""",
     "enum method": """
 class E(enum.Enum): A = 1
 def put(): E.extra = property(lambda s: 5)

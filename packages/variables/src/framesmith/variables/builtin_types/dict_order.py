@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from framesmith.guards import Source
+from framesmith.guards.sources import CallResult, Item
 from framesmith.variables.builtin_types.dict_entries import Entry
 from framesmith.variables.core.base import Writer
 
@@ -26,6 +28,11 @@ def list_values(value: object) -> object:
         return list(dict.values(value))
     held = {id(key): item for key, item in dict.items(value)}  # a look-up would run the __hash__ of a key
     return [held[id(key)] for key in keys_in_order(value)]
+
+
+def place_of(source: Source, index: int, key: object, exact: bool) -> Source:
+    """Where the value of a key is read: by the key, if that can be written down, else by its position."""
+    return Item(source, key) if exact else Item(CallResult(source, list_values), index)
 
 
 def write_moves(place: str, moved: Iterable[Entry], writer: Writer) -> None:

@@ -18,12 +18,7 @@ from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
 from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
-from framesmith.variables.builtin_types.dict_order import (
-    copies_items,
-    keys_in_order,
-    list_values,
-    write_moves,
-)
+from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
@@ -109,7 +104,7 @@ class DictTracker(Tracker):
                 entry.key, entry.rank = tracker, index  # it was looked up by an equal key: 1 for True
                 self.entries[name] = entry
             elif name not in self.dropped:
-                place = Item(self.source, key) if exact else Item(CallResult(self.source, list_values), index)
+                place = place_of(self.source, index, key, exact)
                 value = lazy(tx, dict.__getitem__(self.value, key), place)
                 self.entries[name] = Entry(tracker, value, True, rank=index)
         self.entries.update({name: entry for name, entry in known.items() if not entry.original})

@@ -1,10 +1,15 @@
 """Run a pure callable for real when every operand is known, and turn the result into trackers."""
 
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.guards.comparison import is_plain_constant
+from framesmith.guards.kinds import EqualTo, HasInstanceAttribute
+from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
 from framesmith.variables.core.raising import raise_observed
@@ -13,6 +18,7 @@ Builder = Callable[[object], Tracker]
 _builders: dict[type, Builder] = {}
 Warned = tuple[Callable[[], AbstractContextManager[object]], type[Exception]]
 _warning_types: dict[type, Warned] = {}
+_TEXTS: Final = (str, repr, format)
 
 
 def register_builder(kind: type, builder: Builder) -> None:
@@ -51,6 +57,9 @@ def fold(
     kwargs: Mapping[str, Tracker] | None = None,
 ) -> Tracker:
     """`function(*args, **kwargs)` run now on the known values; its exception is the user's exception."""
+    for argument in args:
+        if isinstance(argument, Constant) and isinstance(argument.value, enum.Enum):
+            _guard_member(tx, argument.value, function)
     positional = [argument.as_python_constant() for argument in args]
     keywords = {name: value.as_python_constant() for name, value in (kwargs or {}).items()}
     try:
@@ -66,6 +75,23 @@ def fold(
             if isinstance(argument, Constant) and argument.value is result:
                 return argument
     return from_python(result)
+
+
+def pinned_member(member: enum.Enum) -> Pinned:
+    """A member as the source of what it holds."""
+    return Pinned(member, f"{type(member).__name__}.{vars(member).get('_name_')}")
+
+
+def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., object]) -> None:
+    """Flags compute with what their members hold, and texts show it: `_value_` can be replaced and deleted. Equality, hash
+    and numbers that are members do without."""
+    if not (isinstance(member, enum.Flag) or function in _TEXTS):
+        return
+    source = pinned_member(member)
+    present = "_value_" in vars(member)
+    tx.guard(source, HasInstanceAttribute("_value_", present))
+    if present and is_plain_constant(vars(member)["_value_"]):
+        tx.guard(InstanceItem(source, "_value_"), EqualTo(vars(member)["_value_"]))
 
 
 def _run(

@@ -4,15 +4,15 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
-from framesmith.guards.kinds import TypeIs
-from framesmith.guards.sources import InstanceItem, Pinned
+from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
+from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import register_constant_attribute
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.folding import fold, pinned_member
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get, is_data_descriptor
@@ -40,13 +40,14 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     kind = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
-    here = Pinned(value, f"{kind.__name__}.{value._name_}")
+    here = pinned_member(value)
     tx.guard(here, TypeIs(kind), "the class of a member decides how attributes are looked up")
     if name in ("_name_", "_value_") or (name in ("name", "value") and _is_standard(peek(kind, name))):
         stored = name if name.startswith("_") else f"_{name}_"
         if stored in vars(value):
             return tx.wrap(vars(value)[stored], InstanceItem(here, stored)).realize()
-        return from_python(getattr(value, name))
+        tx.guard(here, HasInstanceAttribute(stored, False))
+        return fold(tx, lambda one: getattr(one, name), (member,))
     found = find(tx, kind, name)
     if found is not None and is_data_descriptor(found.kind):
         return complete(tx, begin_get(tx, found, member)).realize()
