@@ -335,3 +335,26 @@ def test_inference_tensors_are_written_in_inference_mode():
         "import torch\n@torch.inference_mode()\ndef f(x):\n    x.mul_(3)\n    return x + 1\n"
         "def args():\n    with torch.inference_mode(): return [torch.arange(6.0)]"
     )
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "x * ((x > 0) & (x < 9))",
+        "x * ((x > 0) | (x < 9))",
+        "F.dropout(x * 2, 0.5, False)",
+        "F.dropout(x * 2, p=0.5, training=False)",
+        "F.scaled_dot_product_attention(x, x * 2, x)",
+        "F.alpha_dropout(x * 2, 0.5, False)",
+    ],
+)
+def test_what_only_computes_is_computed_again_for_the_traceback(work):
+    check_source(
+        "import torch\nimport torch.nn.functional as F\nturn = [0]\n"
+        "def weight():\n    turn[0] += 1\n    return torch.ones(2, 2, dtype=torch.float16 if turn[0] % 2 == 0 else torch.float32)\n"
+        "class Net(torch.nn.Module):\n    def forward(self, x, w):\n        y = x + 1\n        return F.linear(y, w)\n"
+        f"net = Net()\ndef f(x):\n    y = {work}\n    y = y + 1\n    return net(y, weight())\n"
+        "def args(): return [torch.ones(2, 2)]\n",
+        calls=4,
+        backward=False,
+    )

@@ -127,6 +127,10 @@ def _target_mutates(op: str, target: object) -> bool:
         return any(getattr(target, name)._schema.is_mutable for name in target._overload_names)
     if target in _MUTATING_FUNCTIONS:
         return True
+    if (
+        getattr(target, "__module__", None) == "_operator"
+    ):  # `and_`, `or_`, `not_` and `is_` only avoid keywords
+        return False
     name = str(getattr(target, "__name__", ""))
     return name.endswith("_") and not name.endswith("__")
 
@@ -154,7 +158,23 @@ def _random(op: str, target: object) -> bool:
 
 def is_random(node: fx.Node) -> bool:
     """Whether the node draws random numbers."""
-    return node.op in ("call_function", "call_method") and _random(node.op, node.target)
+    return (
+        node.op in ("call_function", "call_method")
+        and _random(node.op, node.target)
+        and not _drops_nothing(node)
+    )
+
+
+def _drops_nothing(node: fx.Node) -> bool:
+    """Whether it is dropout outside of training, or attention with a dropout of 0: they draw nothing."""
+    name = str(getattr(node.target, "__name__", ""))
+    if name == "scaled_dot_product_attention":
+        chance = [*node.args[4:5], node.kwargs.get("dropout_p", 0.0)][0]
+        return isinstance(chance, float | int) and chance == 0
+    if "dropout" not in name:
+        return False
+    given = [node.kwargs[flag] for flag in ("training", "train") if flag in node.kwargs]
+    return (given or [*node.args[2:3], True])[0] is False
 
 
 def is_switch(node: fx.Node) -> bool:
@@ -175,4 +195,4 @@ def is_pure(node: fx.Node) -> bool:
         return False
     if node.meta.get(IMPURE, True):
         return False
-    return not (_random(node.op, node.target) or is_foreign(node.target) or node.is_impure())
+    return not (is_random(node) or is_foreign(node.target) or node.is_impure())
