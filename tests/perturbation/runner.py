@@ -78,7 +78,6 @@ def _child(program: Program, pipe: Connection, groups: list[list[str]]) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     logging.disable()
     with frontend.config.patch(raise_bugs=True, verify_code=True):
@@ -117,6 +116,7 @@ class _Worker:
         other.close()
 
     def _main(self, pipe: Connection) -> None:
+        torch.set_num_threads(1)  # makes a new pool of threads; two threads that do so at once crash in torch
         if self.groups is None:
             try:
                 self.groups = episodes(self.program, *self._plan)

@@ -28,7 +28,6 @@ OPEN_PREFIXES = (
     "torch.optim",
 )
 HIDDEN = {
-    "_flat_weights",  # the kernels of recurrent layers do not check it and read past its end
     "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "_compiled_call_impl",
     "_is_full_backward_hook", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
