@@ -15,7 +15,13 @@ from rich.progress import Progress
 from benchmarks import breaks, call_overhead, growth, startup, trace_time
 from benchmarks.results import Result, save, table
 
-FAMILIES = {"calls": call_overhead, "trace": trace_time, "breaks": breaks, "growth": growth, "startup": startup}
+FAMILIES = {
+    "calls": call_overhead,
+    "trace": trace_time,
+    "breaks": breaks,
+    "growth": growth,
+    "startup": startup,
+}
 
 
 def main(

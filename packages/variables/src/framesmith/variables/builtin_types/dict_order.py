@@ -5,10 +5,9 @@ from collections.abc import Iterable
 
 from framesmith.guards import Source
 from framesmith.guards.sources import CallResult, Item
+from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import Entry
 from framesmith.variables.core.base import Writer
-
-from framesmith.guards.sources.steps import resolution_order, type_dict
 
 
 def keys_in_order(value: dict[object, object]) -> list[object]:

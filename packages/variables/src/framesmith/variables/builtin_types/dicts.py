@@ -14,7 +14,7 @@ from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
-from framesmith.guards.sources import Attribute, CallResult, DictKeyAt, Item
+from framesmith.guards.sources import Attribute, DictKeyAt, Item
 from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import Entries, Entry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
