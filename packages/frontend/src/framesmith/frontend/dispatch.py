@@ -126,7 +126,7 @@ class Absent:
 
 ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
-_PROBE = f"{PREFIX}probe"
+_STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
 _PATIENCE = 4  # calls that an entry serves before it is tried first
 
@@ -157,6 +157,7 @@ class Rest:
     recover: Recover
     failed: type[GraphFailed] = GraphFailed
     strip: Callable[[BaseException], None] = strip_our_frames
+    agrees: Callable[[], bool] = PROBE.agrees
 
 
 @final
@@ -207,7 +208,7 @@ class Dispatcher:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
         rest = Rest(self._rest, self._promote, miss, recover or _give_up)
         cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
-        cells[_PROBE] = CellType(PROBE)
+        cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
         code = self._code()
         held_cells = tuple(cells[name] for name in code.co_freevars)
@@ -282,7 +283,7 @@ class Dispatcher:
         key = (identity, signature.text, signature.freevars, self._asks)
         known = _codes.get(key)
         if known is None:
-            names = (*map(spelling, signature.freevars), *_CELLS, *([_PROBE] if self._asks else []))
+            names = (*map(spelling, signature.freevars), *_CELLS, *(_STANCE_CELLS if self._asks else ()))
             stamped = [(text, identity.firstlineno) for text in self._lines()]
             known = _codes[key] = generated_code(signature.text, stamped, identity, names)
         return known
@@ -290,7 +291,7 @@ class Dispatcher:
     def _lines(self) -> list[str]:
         given = ", ".join(self.signature.spellings.values())
         result, attempt, failure = f"{PREFIX}result", f"{PREFIX}attempt", f"{PREFIX}failure"
-        asked = f"  if {_PROBE}.module._stance is not {_PROBE}.known and not {_PROBE}.agrees(): return {_REST}.miss({given})"
+        asked = f"  if {_STANCE_HOME}._stance is not {_STANCE} and not {_REST}.agrees(): return {_REST}.miss({given})"
         return [
             *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
             "try:",

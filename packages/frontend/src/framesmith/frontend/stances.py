@@ -7,7 +7,7 @@ torch keeps the stance in a module of `torch._dynamo`, which we never import: as
 import sys
 import weakref
 from dataclasses import dataclass
-from types import ModuleType
+from types import CellType
 from typing import Final, Protocol, final
 
 from framesmith.frontend.errors import RecompileError
@@ -78,25 +78,26 @@ class _NotLoaded:
         home = sys.modules.get(_HOME)
         if home is None or not hasattr(home, "_stance"):
             return None
-        PROBE.module = home
+        PROBE.module.cell_contents = home
         return home._stance
 
 
 @final
 class Probe:
-    """Asked by every compiled function: entries may serve while `module._stance is known`, or when `agrees()`."""
+    """Asked by every compiled function: entries may serve while `module._stance is known`, or when `agrees()`.
 
-    __slots__ = ("known", "module")
+    Both are closure cells of all these functions, because no call is to pay for more than the comparison.
+    """
 
     def __init__(self) -> None:
-        self.module: ModuleType | _NotLoaded = _NotLoaded()
-        self.known: object = None
+        self.module = CellType(_NotLoaded())
+        self.known = CellType(None)
 
     def agrees(self) -> bool:
         """Look at a stance that is another object than the one that was known."""
         if not current().keeps_entries:
             return False
-        self.known = self.module._stance
+        self.known.cell_contents = self.module.cell_contents._stance
         return True
 
 
