@@ -53,17 +53,20 @@ NOWHERE: Final = Scope({}, {})
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
-    equality, or by identity where equality would run user code."""
+    equality, or by identity where equality would run user code. `attribute`: what `read` reads, if it is one."""
 
     view: Callable[..., object]
     read: Callable[..., object]
     by_identity: bool = False
+    attribute: str = ""
 
 
 CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of)
 NAMESPACE: Final = Kind(lambda names: names, dict_version)
-CODE: Final = Kind(lambda function: function, attrgetter("__code__"))
-DEFAULTS: Final = Kind(lambda function: function, attrgetter("__defaults__"), by_identity=True)
+CODE: Final = Kind(lambda function: function, attrgetter("__code__"), attribute="__code__")
+DEFAULTS: Final = Kind(
+    lambda function: function, attrgetter("__defaults__"), by_identity=True, attribute="__defaults__"
+)
 TYPE: Final = Kind(lambda value: value, type, by_identity=True)
 
 

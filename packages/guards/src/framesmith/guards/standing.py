@@ -24,7 +24,7 @@ from typing import Final, final
 
 from framesmith.guards import class_stamps
 from framesmith.guards.failure import MISSES
-from framesmith.guards.grounds import CLASS, CODE, NOWHERE, Ground, Kind, grounds
+from framesmith.guards.grounds import CLASS, CODE, NAMESPACE, NOWHERE, Ground, Kind, grounds
 from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
@@ -178,5 +178,8 @@ def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Name
 
 
 def _same_one(kind: Kind, view: object, index: int, known: list[object], names: Names) -> str:
-    state = f"{names.constant(kind.read, 'state')}({names.constant(view, 'over')})"
-    return f"{state} {'is' if kind.by_identity else '=='} {names.constant(known, 'known')}[{index}]"
+    """By identity: most of what compares equal is one object, and comparing two code objects takes long."""
+    held = names.constant(view, "over")
+    state = f"{held}.{kind.attribute}" if kind.attribute else f"{names.constant(kind.read, 'state')}({held})"
+    same = "==" if kind is NAMESPACE else "is"
+    return f"{state} {same} {names.constant(known, 'known')}[{index}]"
