@@ -7,22 +7,22 @@ last found true, they are true; when a number is new, the facts that rest on it 
 then taken as known.
 
     F is functional and 'relu' not in relu.__dict__ and forward.__code__ is ... and ...
-    ->  known == join(stamps) and [*map(dict_version, namespaces)] == known or recheck()
+    ->  known == join(states) and [*map(dict_version, namespaces)] == known or recheck()
 
-The numbers of classes are compared as bytes, straight from memory: a third of the time that numbers as objects take.
+What classes and functions have is compared as bytes, straight from memory: a third of the time that objects take.
 
 Likewise the code and the defaults of functions, which have an identity instead of a number.
 What grounds there are is in `grounds`.
 """
 
-from array import array
+import struct
 from collections.abc import Sequence
 from itertools import chain
 from operator import is_
 from types import FunctionType
 from typing import Final, final
 
-from framesmith.guards import class_stamps
+from framesmith.guards import class_stamps, function_codes
 from framesmith.guards.failure import MISSES
 from framesmith.guards.grounds import CLASS, CODE, NAMESPACE, NOWHERE, Ground, Kind, grounds
 from framesmith.guards.guard_set import Guard
@@ -81,7 +81,8 @@ class Standing:
             *chain.from_iterable(self._over.values()),
         )
         self._groundless = [guard for guard, found in facts.items() if not found]
-        self._numbers = _as_bytes(self._known.get(CLASS, ()))
+        self._raw = [kind for kind in self._over if kind is CLASS or (kind is CODE and function_codes.USABLE)]
+        self._bytes = self._as_bytes(self._known)
 
     @property
     def size(self) -> int:
@@ -90,11 +91,11 @@ class Standing:
 
     def render(self, names: Names) -> str:
         """One comparison a kind for all of them; the facts themselves where it fails."""
-        terms = [
-            _same_numbers(over, self._numbers, names)
-            if kind is CLASS
-            else _same(kind, over, self._known[kind], names)
+        terms = [self._same_bytes(names)] if self._raw else []
+        terms += [
+            _same(kind, over, self._known[kind], names)
             for kind, over in self._over.items()
+            if kind not in self._raw
         ]
         # Copying the references brings the objects into the processor's caches, many at a time.
         if self.size > _FEW:
@@ -118,8 +119,19 @@ class Standing:
             return False
         for kind, now in states.items():
             self._known[kind][:] = now
-        self._numbers[:] = _as_bytes(states.get(CLASS, ()))
+        self._bytes[:] = self._as_bytes(states)
         return True
+
+    def _same_bytes(self, names: Names) -> str:
+        views = tuple(_view(kind, each) for kind in self._raw for each in self._over[kind])
+        expected = names.constant(self._bytes, "known")
+        if len(views) == 1:
+            return f"{expected} == {names.constant(views[0], 'state')}"
+        return f"{expected} == {names.constant(b''.join, 'join')}({names.constant(views, 'states')})"
+
+    def _as_bytes(self, states: dict[Kind, list[object]]) -> bytearray:
+        """How the states stand in memory."""
+        return bytearray(b"".join(_packed(kind, each) for kind in self._raw for each in states[kind]))
 
 
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
@@ -152,18 +164,17 @@ def _is_true(guard: Guard) -> bool:
         return False
 
 
-def _as_bytes(numbers: Sequence[object]) -> bytearray:
-    """The numbers of classes as they are in memory."""
-    found = [each if isinstance(each, int) and each != _UNKNOWN else _NO_NUMBER for each in numbers]
-    return bytearray(array("I", found).tobytes())
+def _view(kind: Kind, ground: object) -> memoryview:
+    if kind is CODE:
+        return function_codes.pointer_of(ground)
+    assert isinstance(ground, class_stamps.Stamp)
+    return memoryview(ground)
 
 
-def _same_numbers(stamps: tuple[object, ...], known: bytearray, names: Names) -> str:
-    views = tuple(memoryview(stamp) for stamp in stamps if isinstance(stamp, class_stamps.Stamp))
-    expected = names.constant(known, "known")
-    if len(views) == 1:
-        return f"{expected} == {names.constant(views[0], 'stamp')}"
-    return f"{expected} == {names.constant(b''.join, 'join')}({names.constant(views, 'stamps')})"
+def _packed(kind: Kind, state: object) -> bytes:
+    if kind is CODE:
+        return struct.pack("Q", id(state))
+    return struct.pack("I", state if isinstance(state, int) and state != _UNKNOWN else _NO_NUMBER)
 
 
 def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Names) -> str:
