@@ -45,7 +45,7 @@ def frame_of(function: FunctionType, args: tuple[object, ...], kwargs: dict[str,
     )
     namespace = function.__globals__.get("__builtins__", builtins)
     found = namespace if isinstance(namespace, dict) else vars(namespace)
-    return Frame(reading, dict(bound.arguments), free, function.__globals__, found)
+    return Frame(function.__code__, reading, dict(bound.arguments), free, function.__globals__, found)
 
 
 def execute(frame: Frame, index: int = 0, stop: Stop | None = None) -> Yields:

@@ -49,6 +49,7 @@ class Frame:
 
     def __init__(
         self,
+        code: CodeType,
         reading: Reading,
         slots: dict[str, Value],
         free: Mapping[str, CellType],
@@ -56,6 +57,7 @@ class Frame:
         builtins_: Mapping[str, Value],
         namespace: MutableMapping[str, Value] | None = None,
     ) -> None:
+        self.code = code
         self.reading = reading
         self.stack: list[Value] = []
         self.slots = slots

@@ -166,7 +166,7 @@ def in_prologue(frame, index):
 def is_resume(frame, op):
     from framesmith.bytecode.disassemble import disassemble
 
-    key = frame.reading.code
+    key = frame.code
     names = _KNOWN.get(key)
     if names is None:
         names = _KNOWN[key] = [one.name for one in disassemble(key).instructions]

@@ -47,19 +47,18 @@ _AFTER_END_FOR: Final = 2 if VERSION >= (3, 13) else 1
 class Reading:
     """A code object as operations. Immutable; liveness is worked out when first asked for.
 
+    It does not hold the code object, so that whoever keeps readings can forget them when their code dies.
     `handlers[i]` is the exception handler in force at operation `i`, None for none.
     """
 
-    __slots__ = ("_first", "_live", "code", "handlers", "operations")
+    __slots__ = ("_first", "_live", "handlers", "operations")
 
     def __init__(
         self,
-        code: CodeType,
         operations: tuple[Operation, ...],
         handlers: tuple[Handler | None, ...],
         first: list[int],
     ) -> None:
-        self.code = code
         self.operations = operations
         self.handlers = handlers
         self._first = first
@@ -119,7 +118,7 @@ def read(code: CodeType) -> Reading:
             for index, kind, argument in steps
         ]
     )
-    return Reading(code, operations, _handlers(parts, first), first)
+    return Reading(operations, _handlers(parts, first), first)
 
 
 def _rows(instruction: Instruction, code: CodeType, index: int) -> tuple[Step, ...]:

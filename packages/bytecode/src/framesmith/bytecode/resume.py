@@ -91,7 +91,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     """
     reading = read(code)
     parts = disassemble(code)
-    _check(reading, parts, operation_index, layout)
+    _check(code, reading, parts, operation_index, layout)
     body, regions = parts.instructions, parts.regions
     parts.instructions, parts.regions = [], []
     stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not Slot.NULL)
@@ -115,8 +115,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     return assemble(parts)
 
 
-def _check(reading: Reading, parts: CodeParts, index: int, layout: ResumeLayout) -> None:
-    code = reading.code
+def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layout: ResumeLayout) -> None:
     if not code.co_flags & inspect.CO_OPTIMIZED:
         raise ResumeError(f"{code.co_qualname} is the body of a class or a module, it cannot be continued")
     if not 0 <= index < len(reading.operations):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Protocol, final
+from weakref import WeakKeyDictionary
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
 from framesmith.frontend.ways import Way, landing
@@ -28,11 +29,11 @@ from framesmith.variables.core import (
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 
 MAXIMUM_FRAMES = 250
-_READINGS: dict[CodeType, Reading] = {}
+_READINGS: WeakKeyDictionary[CodeType, Reading] = WeakKeyDictionary()
 
 
 def reading_of(code: CodeType) -> Reading:
-    """The version-neutral reading of a code object, made once."""
+    """The version-neutral reading of a code object, made once and kept as long as the code lives."""
     found = _READINGS.get(code)
     if found is None:
         found = _READINGS[code] = read(code)
