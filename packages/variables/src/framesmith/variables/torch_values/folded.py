@@ -5,6 +5,7 @@ one that can change otherwise gets an `AmbientValue` guard, unless the trace its
 Questions about values (types, torch functions) stand in `type_questions`.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Final
 
@@ -13,11 +14,11 @@ import torch._jit_internal
 import torch._utils
 import torch.compiler
 import torch.distributed
-import torch.onnx
 import torch.overrides
 
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
+from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, from_python
 from framesmith.variables.torch_values.results import asked
 
@@ -68,7 +69,6 @@ _CHANGING: Final[tuple[Question, ...]] = (
     torch.is_anomaly_enabled,
     torch.is_anomaly_check_nan_enabled,
     torch.get_default_device,
-    torch.onnx.is_in_onnx_export,
     torch.distributed.is_initialized,
     torch.cuda.current_device,
     torch.cuda.is_initialized,
@@ -123,14 +123,26 @@ def _settled_row(question: Question) -> None:
 def _changing_row(question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
-        found = answer_of(tx, question, operands)
-        if not is_set_by_trace(tx, question):
-            tx.guards.add(
-                Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch"))
-            )
-        return from_python(found)
+        return _changing(tx, question, operands)
 
     CALLABLES.row(question)(answer)
+
+
+def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...] = ()) -> Tracker:
+    found = answer_of(tx, question, operands)
+    if not is_set_by_trace(tx, question):
+        tx.guards.add(
+            Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch"))
+        )
+    return from_python(found)
+
+
+def _is_in_onnx_export(tx: TraceContext) -> Tracker:
+    """A question of a module that takes long to import and that few programs have in; who asks has it."""
+    return _changing(tx, vars(sys.modules["torch.onnx"])["is_in_onnx_export"])
+
+
+DIRECTIVES["torch.onnx", "is_in_onnx_export"] = _is_in_onnx_export
 
 
 def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
