@@ -33,6 +33,18 @@ def f(x):
     log.append(2)
     return y
 """,
+    "a norm that nobody uses": """
+def f(x):
+    log.append(1)
+    torch.norm(x / matrix().sum(), "nuc")
+    return x + 1
+""",
+    "a pseudo-inverse that nobody uses": """
+def f(x):
+    log.append(1)
+    torch.pinverse(x / matrix().sum())
+    return x + 1
+""",
     "attribute stores": """
 box = Box()
 box.n = 0

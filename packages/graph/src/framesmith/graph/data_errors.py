@@ -1,6 +1,7 @@
 """Operations that may raise because of the data of their arguments, although types and shapes are right.
 
-Known from torch's documentation; `tests/end_to_end/test_data_errors.py` feeds some bad data. What the program can see when one
+Known from torch's documentation and from `tests/sweeps/data_errors.py`, which tries torch's operators with bad data;
+`tests/end_to_end/test_data_errors.py` looks at what programs see. What the program can see when one
 raises has to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
 """
 
@@ -25,14 +26,16 @@ _REASONS: Final[dict[str, str]] = {
         "masked_scatter masked_scatter_ max_unpool1d max_unpool2d max_unpool3d unravel_index"
     ),
     "a target or weight is out of range": (
-        "cross_entropy nll_loss nll_loss_nd nll_loss2d multi_margin_loss multilabel_margin_loss binary_cross_entropy ctc_loss "
+        "cross_entropy linear_cross_entropy nll_loss nll_loss_nd nll_loss2d multi_margin_loss multilabel_margin_loss binary_cross_entropy ctc_loss "
         "gaussian_nll_loss cosine_embedding_loss"
     ),
     "a matrix is singular, not positive definite or does not converge": (
         "inv inv_ex inverse cholesky cholesky_ex cholesky_inverse cholesky_solve solve solve_ex solve_triangular lu lu_factor "
         "lu_solve ldl_factor ldl_solve eig eigh eigvals eigvalsh svd svdvals svd_lowrank pca_lowrank lstsq pinv matrix_rank "
-        "qr tensorinv tensorsolve matrix_power lobpcg det slogdet logdet cond"
+        "qr tensorinv tensorsolve matrix_power lobpcg det slogdet logdet cond pinverse norm matrix_norm nuclear_norm frobenius_norm"
     ),
+    "it reaches outside of the storage": "as_strided as_strided_ as_strided_copy as_strided_scatter",
+    "operands or out= have another dtype": "complex aminmax",
     _DIVISION: (
         "div div_ divide divide_ true_divide floor_divide floor_divide_ remainder remainder_ fmod fmod_ floordiv mod ifloordiv "
         "imod __floordiv__ __mod__ __rfloordiv__ __rmod__ addcdiv addcdiv_ gcd lcm"
