@@ -223,3 +223,17 @@ def perturbation(session: nox.Session) -> None:
     """Change one thing at a time that a program can have read, and compare: `-- --programs 1/4 --seed 2 --only NAME`."""
     install(session, "frontend", *group("test"), torch_for(PLAN.first), "einops", extra="[demo]")
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def operators(session: nox.Session) -> None:
+    """Every operator and module of torch's own test databases against eager: `-- --slice 1/4 --only NAME --samples 8`."""
+    install(session, "frontend", *group("sweep"), torch_for(PLAN.first))
+    session.run("python", "-m", "tests.sweeps.operators", *session.posargs, env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
+def failing_operators(session: nox.Session) -> None:
+    """Which operators raise on bad data, compared with the table in `graph.data_errors`: `-- --slice 1/4`."""
+    install(session, "frontend", *group("sweep"), torch_for(PLAN.first))
+    session.run("python", "-m", "tests.sweeps.data_errors", *session.posargs, env=QUIET)

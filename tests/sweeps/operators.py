@@ -1,6 +1,6 @@
 """Every operator of torch's own test database and every module of its list, compiled and compared with eager.
 
-`python -m tests.sweeps.operators [--only NAME] [--samples N]`. Each sample runs in a child process, so that a
+`python -m tests.sweeps.operators [--only NAME] [--slice 1/4] [--samples N]`. Each sample runs in a child process, so that a
 crash is a result like any other; a child works through the list until it ends or dies. Two rounds for each operator:
 sizes as they are (`dynamic=False`, compiled anew for each sample), and all sizes symbolic (one compiled function for all
 samples, so that entries meet sizes that they were not traced with).
@@ -203,6 +203,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="names that contain this text")
+    parser.add_argument("--slice", default="1/1", help="every n-th name, as in 2/4")
     parser.add_argument("--samples", type=int, default=8, help="samples for each operator")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -210,7 +211,9 @@ def main() -> None:
         child(sys.stdin.read().split("\n"), given.samples)
         return
     counts: Counter[str] = Counter()
-    for one in parent([name for name in cases() if given.only in name], given.samples):
+    number, of = map(int, given.slice.split("/"))
+    names = [name for name in cases() if given.only in name][number - 1 :: of]
+    for one in parent(names, given.samples):
         kind = next((key for key in ("crash", "skipped") if key in one), None)
         kind = kind or ("different" if one["difference"] else "equal")
         counts[kind] += 1
