@@ -319,9 +319,11 @@ def assemble_entry(
     lines = [*calling, *writer.body, *ended]
     loads = tuple(writer.loads)
     parameters = [writer.loads[source] for source in loads]
-    code = origin.code
+    code, identity = origin.code, Identity.of(origin.code)
+    if graph is None and any(name.endswith("_original") for name in writer.constant.values):
+        identity = identity.hidden()  # all it does is to call the user's function
     function = generated_function(
-        ", ".join(parameters), lines, writer.constant.values, Identity.of(code), origin.namespace
+        ", ".join(parameters), lines, writer.constant.values, identity, origin.namespace
     )
     text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
     leaves = any(value is Leave for value in writer.constant.values.values())

@@ -254,6 +254,8 @@ class Dispatcher:
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
         check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         identity = Identity.of(self.signature.code)
+        if entry.body is None or any(name.endswith("_original") for name in entry.body.constants):
+            identity = identity.hidden()  # it calls the user's function, or an entry that stands for it
         constants = Constants("d")
         # the name of the mark tells the frame of an attempt that calls from one that is the user's function itself
         absent = constants(ABSENT, "absent" if entry.body is None else "miss")
@@ -279,7 +281,7 @@ class Dispatcher:
     def _code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
         signature = self.signature
-        identity = Identity.of(signature.code)
+        identity = Identity.of(signature.code).hidden()
         key = (identity, signature.text, signature.freevars, self._asks)
         known = _codes.get(key)
         if known is None:

@@ -6,11 +6,12 @@ of a code object it does not see).
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.bytecode.relocate import relocate_lines
+from framesmith.frontend.hidden_frames import HIDDEN
 from framesmith.frontend.verification import verified
 
 PREFIX = "__fs_"
@@ -41,6 +42,10 @@ class Identity:
     def of(code: CodeType) -> "Identity":
         """Those of the user's code object."""
         return Identity(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno)
+
+    def hidden(self) -> "Identity":
+        """The same for code that stands between the user's functions."""
+        return replace(self, filename=HIDDEN)
 
 
 def generated_code(

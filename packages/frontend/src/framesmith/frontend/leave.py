@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
@@ -23,6 +24,7 @@ from framesmith.frontend.points import (
     slot_values,
     without,
 )
+from framesmith.frontend.stand_ins import names_its_caller, standing_for
 from framesmith.frontend.trampoline import Leave, after_raising, raise_again
 from framesmith.frontend.user_stack import location
 from framesmith.frontend.ways import Way
@@ -143,6 +145,11 @@ class Exit:
             frame.stack += operands
             return self.to_the_end()
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
+        inlined = self._machine.frames[1:]
+        for index, value in enumerate(operands[:2]) if inlined else ():
+            if not isinstance(value, Null) and names_its_caller(value):
+                stands = writer.constant(standing_for(inlined), "stands_for")
+                texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
         form = row.write(frame.operation, texts, writer.constant)
         statements = list(form.statements)
         if self._replay is not None and statements:

@@ -9,6 +9,7 @@ from typing import NoReturn, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import reading_of
 from framesmith.frontend.points import Point, is_fresh, without
@@ -46,6 +47,7 @@ class NativeContinuation:
         self._passages: dict[int, Passage] = {}
         self._uses = Counter(number for layout in self._layouts for _, number in layout.references)
 
+    @hidden
     def __call__(self, values: list[object]) -> object:
         """Run to the end of the outermost frame. The list is emptied: the frames alone hold what was in it."""
         point = self._point
@@ -94,6 +96,7 @@ class NativeContinuation:
                     return value
         return None
 
+    @hidden
     def _run_handling(
         self,
         handled: BaseException,
@@ -110,6 +113,7 @@ class NativeContinuation:
             restored(handled, kept)
             given.returned.append(self._run(depth, values, given, real))
 
+    @hidden
     def _run(self, depth: int, values: list[object], given: Given, real: "Generators") -> object:
         """Run one frame; what the one inside gave is used up."""
         layout = self._layouts[depth]
@@ -121,6 +125,7 @@ class NativeContinuation:
             result = next(result)
         return replacement if layout.replaced else result
 
+    @hidden
     def _begin(self, number: int, values: list[object], given: Given, real: "Generators") -> object:
         """Call the resume function of a frame: it runs, or gives a generator."""
         layout = self._layouts[number]
@@ -161,6 +166,7 @@ class NativeContinuation:
         given.returned.clear()
         return index, slots
 
+    @hidden
     def _suspended(self, number: int, values: list[object], real: "Generators") -> RealGenerator:
         """A real generator that stands at its `yield`, or before its first instruction."""
         fresh = is_fresh(self._layouts[number])
@@ -251,7 +257,7 @@ def take_last(values: list[object], count: int) -> list[object]:
 def mover(count: int) -> Callable[[FunctionType, list[object]], object]:
     """Calls a function with the values of a list, last one first, and empties the list: only the callee holds them."""
     arguments = ", ".join(["values.pop()"] * count)
-    code = compile(f"lambda function, values: function({arguments})", __file__, "eval")
+    code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
     return FunctionType(code.co_consts[0], {})
 
 
@@ -271,7 +277,9 @@ def without_our_frames(error: BaseException) -> BaseException:
     """Take the frames of this module off the head of the traceback."""
     traceback = error.__traceback__
     while traceback is not None and (
-        traceback.tb_frame.f_code.co_filename == __file__ or is_form(traceback.tb_frame.f_code)
+        traceback.tb_frame.f_code.co_filename == __file__
+        or is_hidden(traceback.tb_frame.f_code)
+        or is_form(traceback.tb_frame.f_code)
     ):
         traceback = traceback.tb_next
     return error.with_traceback(traceback)

@@ -32,6 +32,7 @@ from framesmith.frontend.errors import (
     TracingBugWarning,
 )
 from framesmith.frontend.frame_hooks import without_frame_hook
+from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.leave import leaving
 from framesmith.frontend.limits import limit_text
 from framesmith.frontend.native import NativeContinuation
@@ -255,6 +256,7 @@ class Place:
         self._native = self._first = None
         self._is_reported = False
 
+    @hidden
     def missed(self, *values: object) -> object:
         """No entry fits: make one, keep it, run it."""
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
@@ -265,6 +267,7 @@ class Place:
             return entry.function(*loaded)
         return drive(entry.function(*loaded))
 
+    @hidden
     def recover(self, failure: GraphFailed, *values: object) -> object:
         """The graph of an entry raised: do what the program did before, and run the operation that raised natively."""
         recovery, error = failure.recovery, failure.error
@@ -384,7 +387,7 @@ class Place:
             if not settings.suppress_errors:
                 raise
             warnings.warn(
-                f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning, stacklevel=5
+                f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning, stacklevel=4
             )
             return self._uncompiled(error)
         except Exception as error:
@@ -431,6 +434,6 @@ class Place:
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
         if not self.session.history.notes:
-            warnings.warn(text, RecompileLimitWarning, stacklevel=5)
+            warnings.warn(text, RecompileLimitWarning, stacklevel=3)
         self.session.history.notes.append(text)
         events.log("recompiles", "%s", text)

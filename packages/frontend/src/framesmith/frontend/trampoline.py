@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Final, final
 
 from framesmith.frontend.generated import PREFIX
+from framesmith.frontend.hidden_frames import hidden, is_hidden
 
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
 _BETWEEN: Final = frozenset(
@@ -34,6 +35,7 @@ class Leave(tuple[Callable[..., object], tuple[object, ...]]):
     __slots__ = ()
 
 
+@hidden
 def drive(result: object) -> object:
     """Follow continuations until one returns. The stack stays flat however many there are."""
     arguments: tuple[object, ...] | None = None
@@ -48,12 +50,14 @@ def drive(result: object) -> object:
     return result
 
 
+@hidden
 def after_raising(error: BaseException, onward: Leave) -> Leave:
     """Go on with what a native operation raised, when the frames that ran it have ended."""
     empty_our_frames(error)
     return onward
 
 
+@hidden
 def raise_again(error: BaseException, kept: tuple[object, ...]) -> None:
     """Raise what a native operation raised. `kept` are variables of the user's frames, alive while the traceback is."""
     empty_our_frames(error)
@@ -91,11 +95,17 @@ def strip_our_frames(error: BaseException) -> None:
 def is_inserted(code: CodeType) -> bool:
     """Whether a frame of this code stands between the user's caller and the user's function, and for neither."""
     file = code.co_filename
-    return file in _BETWEEN or any(
-        name.startswith(PREFIX) and name.endswith(_MARKS) for name in code.co_freevars
+    return (
+        file in _BETWEEN
+        or is_hidden(code)
+        or any(name.startswith(PREFIX) and name.endswith(_MARKS) for name in code.co_freevars)
     )
 
 
 def is_ours(code: CodeType) -> bool:
     """Whether code was generated, or calls what was generated."""
-    return code.co_filename.startswith(_FOLDER) or any(name.startswith(PREFIX) for name in code.co_freevars)
+    return (
+        code.co_filename.startswith(_FOLDER)
+        or is_hidden(code)
+        or any(name.startswith(PREFIX) for name in code.co_freevars)
+    )

@@ -1,0 +1,29 @@
+"""Frames of ours that stand on the stack while the user's functions run: whoever counts frames passes over them.
+
+`warnings.warn(stacklevel=...)` and `logging` pass over frames of the import system, which they know by a file name that holds
+`importlib` and `_bootstrap` (`is_internal_filename` in Python/_warnings.c, `_is_internal_frame` in Lib/logging). Functions that
+a call of the user's goes through on its way to the user's own code have such a name in the place of a file (ADR 0016).
+"""
+
+from collections.abc import Callable
+from types import CodeType
+from typing import Final, ParamSpec, TypeVar
+
+_PREFIX: Final = "<framesmith importlib._bootstrap"
+HIDDEN: Final = f"{_PREFIX}>"
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def hidden(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Decorator: frames of this function are passed over."""
+    code: CodeType = function.__code__  # type: ignore[attr-defined]  # it decorates functions
+    place = f"{_PREFIX} {code.co_qualname}>"
+    function.__code__ = code.replace(co_filename=place)  # type: ignore[attr-defined]
+    return function
+
+
+def is_hidden(code: CodeType) -> bool:
+    """Whether frames of this code are passed over."""
+    return code.co_filename.startswith(_PREFIX)
