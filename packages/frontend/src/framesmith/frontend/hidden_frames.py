@@ -18,9 +18,9 @@ Result = TypeVar("Result")
 
 def hidden(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Decorator: frames of this function are passed over."""
-    code: CodeType = function.__code__  # type: ignore[attr-defined]  # it decorates functions
+    code: CodeType = function.__code__
     place = f"{_PREFIX} {code.co_qualname}>"
-    function.__code__ = code.replace(co_filename=place)  # type: ignore[attr-defined]
+    function.__code__ = code.replace(co_filename=place)
     return function
 
 
