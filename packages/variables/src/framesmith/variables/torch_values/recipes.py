@@ -16,13 +16,13 @@ from framesmith.variables.torch_values.tensors import TensorTracker
 
 
 def _fused(target: Target, symbol: str, adds: Target) -> Callable[..., Tracker]:
-    """`self + value * (tensor1 <symbol> tensor2)`, in place or not."""
+    """`self + value * tensor1 <symbol> tensor2`, in place or not, rounded in the order of ATen's CPU kernels."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         value = kwargs.get("value")
         if len(args) != 3 or not isinstance(value, TensorTracker) or set(kwargs) != {"value"}:
             return graph_call(tx, target, args, kwargs)
-        term = binary(tx, "*", binary(tx, symbol, args[1], args[2]), value)
+        term = binary(tx, symbol, binary(tx, "*", args[1], value), args[2])
         return graph_call(tx, adds, (args[0], term), {})
 
     return call
