@@ -49,10 +49,10 @@ class Program:
         return int(found[1]) if found else None
 
     @property
-    def tolerance(self) -> float:
-        """How far numbers may be apart (`# tolerance 1e-5`), for optimizers that have another formula when compiled."""
-        found = re.search(r"^# tolerance (\S+)$", self.text, re.MULTILINE)
-        return float(found[1]) if found else 0.0
+    def asks_torch(self) -> bool:
+        """Whether torch's own code takes another formula when it is compiled (`# torch branches`): optimizers keep their steps
+        in tensors then. The eager world is told that it is compiled as well, so that numbers can be compared exactly."""
+        return "\n# torch branches\n" in f"\n{self.text}"
 
     @cached_property
     def code(self) -> CodeType:
