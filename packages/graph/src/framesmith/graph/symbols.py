@@ -5,11 +5,13 @@ recorded operation before the number is used. A number that an operation invente
 result. Expressions are written out as calls: `2*s0 + 1` gives `mul`, `add`.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, final
 
 import sympy
+import torch
 from torch import fx
 from torch.utils._pytree import SequenceKey
 from torch.utils._sympy.interp import sympy_interp
@@ -100,11 +102,51 @@ def _record(body: Subgraph, op: str, target: Any, args: tuple[object, ...]) -> f
     return node
 
 
+class _Written(PythonReferenceAnalysis):
+    """torch's own table of the functions in expressions, where it calls functions that take no node."""
+
+    @staticmethod
+    def floor_to_int(x: Any, dtype: torch.dtype) -> Any:
+        """`math.floor`."""
+        return _rounded(math.floor, x)
+
+    @staticmethod
+    def ceil_to_int(x: Any, dtype: torch.dtype) -> Any:
+        """`math.ceil`: the size of `torch.arange(v)`."""
+        return _rounded(math.ceil, x)
+
+    @staticmethod
+    def trunc_to_int(x: Any, dtype: torch.dtype) -> Any:
+        """`math.trunc`."""
+        return _rounded(math.trunc, x)
+
+    @staticmethod
+    def round_to_int(x: Any, dtype: torch.dtype) -> Any:
+        """`round`."""
+        return _rounded(round, x)
+
+    @staticmethod
+    def int_truediv(a: Any, b: Any) -> Any:
+        """`a / b`."""
+        return a / b
+
+
+def _rounded(function: Callable[[Any], Any], x: Any) -> Any:  # a number or a proxy of fx
+    return (
+        x.tracer.create_proxy("call_function", function, (x,), {}) if isinstance(x, fx.Proxy) else function(x)
+    )
+
+
 def _write(expression: Expression, body: Subgraph) -> fx.Node:
     tracer = fx.proxy.GraphAppendingTracer(body.graph)
     proxies = {symbol: fx.Proxy(body.symbols[symbol], tracer) for symbol in expression.free_symbols}
     before = len(body.graph.nodes)
-    result = sympy_interp(PythonReferenceAnalysis, proxies, expression)
+    try:
+        result = sympy_interp(_Written, proxies, expression)
+    except Exception as error:
+        for node in reversed(list(body.graph.nodes)[before:]):
+            body.graph.erase_node(node)
+        raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {expression}") from error
     for node in list(body.graph.nodes)[before:]:
         values, keywords = examples(node.args), examples(dict(node.kwargs))
         assert isinstance(values, tuple)
