@@ -231,21 +231,23 @@ class Holder:
 
 HOLDER = Holder()
 
-def f(x, m):
+def f(x):
     x.clamp_(min=0)
-    n = 0
+    number = 0
     try:
-        n = 2 // max(m, 1)
-        HOLDER.k = n
-        rows = x.tolist()
-    except Exception as error:
-        return x, n, str(error)
-    return x, rows, n
+        number = {number}
+        HOLDER.number = number
+        y = torch.linalg.inv(x * number)
+    except RuntimeError as error:
+        return x, number, "failed"
+    return x, y, number
 
 def args():
-    return (torch.ones(2), 3)
+    return (torch.eye(3),)
 """
 
 
-def test_a_number_that_a_handler_reads_is_written_where_an_operation_may_fail() -> None:
-    check_source(NUMBER_OF_A_HANDLER, options={"dynamic": True})
+@pytest.mark.parametrize("number", ["x.shape[0] ** -0.5", "(x.shape[0] / 2) // 1", "(x.shape[0] / 3) % 2"])
+def test_a_number_that_a_handler_reads_is_written_where_an_operation_may_fail(number: str) -> None:
+    """The operation that writes the number may fail itself: looking at what is seen there must not look again."""
+    check_source(NUMBER_OF_A_HANDLER.format(number=number), options={"dynamic": True}, breaks=0, graphs=1)
