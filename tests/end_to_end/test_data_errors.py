@@ -214,6 +214,12 @@ def f(x):
     log.append(1)
     return torch.distributions.Normal(x, (x * matrix()).sum()).loc
 """,
+    "a class that is out of range in a result that nobody uses": """
+def f(x):
+    try: torch.nn.functional.one_hot((x * 2 * matrix()).long().sum(0), 2)
+    except RuntimeError: return "bad"
+    return x + 1
+""",
     "a value that was written and is held by a closure only": """
 def f(x):
     def outer(y):

@@ -22,9 +22,10 @@ _REASONS: Final[dict[str, str]] = {
     _INDEX: (
         "embedding embedding_bag index index_select index_add index_add_ index_copy index_copy_ index_fill index_fill_ "
         "index_put index_put_ index_reduce index_reduce_ gather scatter scatter_ scatter_add scatter_add_ scatter_reduce "
-        "scatter_reduce_ take take_along_dim put put_ getitem setitem __getitem__ __setitem__ one_hot select narrow "
-        "masked_scatter masked_scatter_ max_unpool1d max_unpool2d max_unpool3d unravel_index"
+        "scatter_reduce_ take take_along_dim put put_ getitem setitem __getitem__ __setitem__ select narrow "
+        "masked_scatter masked_scatter_ max_unpool1d max_unpool2d max_unpool3d"
     ),
+    "a class or position is out of range": "one_hot unravel_index",
     "a target or weight is out of range": (
         "cross_entropy linear_cross_entropy nll_loss nll_loss_nd nll_loss2d multi_margin_loss multilabel_margin_loss binary_cross_entropy ctc_loss "
         "gaussian_nll_loss cosine_embedding_loss"
