@@ -84,3 +84,13 @@ def test_an_operand_that_is_given_back_is_the_argument_itself() -> None:
     for a in (float("nan"), float("nan"), 2.5, float("2.5")):
         result = compiled(a, 1.25)
         assert result[0] is a and result[1] is a and result[2] is a
+
+
+@pytest.mark.parametrize("question", ["[v] == [w]", "v in [w]", "(v, 1) == (w, 1)", "[1.0, w].count(v)"])
+def test_floats_that_change_may_be_one_nan(question: str) -> None:
+    namespace: dict = {}
+    exec(f"def f(x, v, w): return x + 1, {question}", namespace)
+    function, nan = namespace["f"], float("nan")
+    compiled = frontend.compile(function, backend="eager")
+    for v, w in [(1.5, 2.5), (3.5, 4.5), (5.5, 5.5), (nan, 2.5), (nan, nan), (nan, float("nan")), (2.5, nan)]:
+        assert compiled(torch.ones(2), v, w)[1] == function(torch.ones(2), v, w)[1], (v, w)

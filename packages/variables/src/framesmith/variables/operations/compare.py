@@ -66,4 +66,17 @@ def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
             return True
     elif not (left.is_run_time_number or right.is_run_time_number) and left.is_same(tx, right):
         return True
-    return truth_of(tx, compare(tx, "==", left, right))
+    answer = truth_of(tx, compare(tx, "==", left, right))
+    if answer is False and left.python_type is right.python_type is float:
+        _check_numbers(tx, left, right)
+    return answer
+
+
+def _check_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> None:
+    """Two floats that only a call knows are not equal: they may still be one NaN, unless one of them is none."""
+    if not (left.is_run_time_number or right.is_run_time_number):
+        return
+    for one in (left, right):
+        if truth_of(tx, compare(tx, "==", one, one)) is True:
+            return
+    left.unsupported("a comparison in a container (it may be the very NaN it is compared with)")
