@@ -5,6 +5,7 @@ from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import name_of
 from framesmith.frontend.opcodes.table import opcode
+from framesmith.graph import GraphBreak
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import builtins_of
@@ -38,9 +39,14 @@ def store_local(machine: Machine, operation: Operation) -> None:
 @opcode(Kind.DELETE_LOCAL)
 def delete_local(machine: Machine, operation: Operation) -> None:
     """Unbind a fast local."""
-    before = machine.load_local(name_of(operation))
-    del machine.frame.locals[name_of(operation)]
-    drop(machine, [before])
+    frame, name = machine.frame, name_of(operation)
+    before = machine.load_local(name)
+    del frame.locals[name]
+    try:
+        drop(machine, [before])
+    except GraphBreak:
+        frame.locals[name] = before  # the interpreter deletes it
+        raise
 
 
 @opcode(Kind.LOAD_LOCAL_AND_CLEAR)
@@ -84,9 +90,14 @@ def store_cell(machine: Machine, operation: Operation) -> None:
 @opcode(Kind.DELETE_CELL)
 def delete_cell(machine: Machine, operation: Operation) -> None:
     """Empty a cell."""
+    cell = machine.frame.cells[name_of(operation)]
     before = machine.load_cell(name_of(operation))
-    machine.frame.cells[name_of(operation)].store(machine.tx, None)
-    drop(machine, [before])
+    cell.store(machine.tx, None)
+    try:
+        drop(machine, [before])
+    except GraphBreak:
+        cell.store(machine.tx, before)  # the interpreter empties it
+        raise
 
 
 @opcode(Kind.LOAD_GLOBAL)
