@@ -8,7 +8,7 @@ result. Expressions are written out as calls: `2*s0 + 1` gives `mul`, `add`.
 import math
 import operator
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import sympy
 import torch
@@ -27,6 +27,8 @@ from framesmith.graph.subgraph import Subgraph
 from framesmith.guards.sources.base import Source
 
 NewInput = Callable[[Source, object], fx.Node]
+_Number: TypeAlias = float | fx.Proxy
+"""What stands for a number while an expression is written out."""
 
 
 @final
@@ -106,32 +108,33 @@ class _Written(PythonReferenceAnalysis):
     """torch's own table of the functions in expressions, where it calls functions that take no node."""
 
     @staticmethod
-    def floor_to_int(x: Any, dtype: torch.dtype) -> Any:
+    def floor_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`math.floor`."""
         return _rounded(math.floor, x)
 
     @staticmethod
-    def ceil_to_int(x: Any, dtype: torch.dtype) -> Any:
+    def ceil_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`math.ceil`: the size of `torch.arange(v)`."""
         return _rounded(math.ceil, x)
 
     @staticmethod
-    def trunc_to_int(x: Any, dtype: torch.dtype) -> Any:
+    def trunc_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`math.trunc`."""
         return _rounded(math.trunc, x)
 
     @staticmethod
-    def round_to_int(x: Any, dtype: torch.dtype) -> Any:
+    def round_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`round`."""
         return _rounded(round, x)
 
     @staticmethod
-    def int_truediv(a: Any, b: Any) -> Any:
+    def int_truediv(a: _Number, b: _Number) -> _Number:
         """`a / b`."""
-        return a / b
+        result: _Number = operator.truediv(a, b)
+        return result
 
 
-def _rounded(function: Callable[[Any], Any], x: Any) -> Any:  # a number or a proxy of fx
+def _rounded(function: Callable[[float], int], x: _Number) -> _Number:
     return (
         x.tracer.create_proxy("call_function", function, (x,), {}) if isinstance(x, fx.Proxy) else function(x)
     )

@@ -8,7 +8,7 @@ from typing import Final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards.comparison import is_plain_constant
-from framesmith.guards.kinds import EqualTo, HasInstanceAttribute
+from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
@@ -89,6 +89,7 @@ def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., o
         return
     source = pinned_member(member)
     present = "_value_" in vars(member)
+    tx.guard(source, TypeIs(type(member)), "the class of a member decides how attributes are looked up")
     tx.guard(source, HasInstanceAttribute("_value_", present))
     if present and is_plain_constant(vars(member)["_value_"]):
         tx.guard(InstanceItem(source, "_value_"), EqualTo(vars(member)["_value_"]))
