@@ -102,7 +102,8 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
     for source, index in first.items():
         for base in source.ancestors():
             known = typed if isinstance(base, Pinned) else first
-            kind = index if isinstance(base, InstanceDict) else typed.get(base, index)
-            if max(known.get(base, index), kind) > index:
+            if isinstance(base, InstanceDict):
+                continue
+            if max(known.get(base, index), typed.get(base, index)) > index:
                 problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
     return problems
