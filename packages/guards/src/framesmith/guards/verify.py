@@ -13,7 +13,6 @@ from framesmith.guards.program import Program
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.roots import Local, Pinned
-from framesmith.guards.sources.steps import InstanceDict
 
 
 def verify_guards(guard_set: GuardSet, scope: Scope | None = None) -> list[str]:
@@ -89,7 +88,6 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
     """Sources that are read before what makes reading them safe.
 
     A constant is known to be what it was, except that its class may be exchanged: only a claim about that may be late.
-    What instances hold is read before anybody asks what kind of dictionary that is.
     """
     first: dict[Source, int] = {}
     typed: dict[Source, int] = {}
@@ -102,8 +100,6 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
     for source, index in first.items():
         for base in source.ancestors():
             known = typed if isinstance(base, Pinned) else first
-            if isinstance(base, InstanceDict):
-                continue
             if max(known.get(base, index), typed.get(base, index)) > index:
                 problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
     return problems

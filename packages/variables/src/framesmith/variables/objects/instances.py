@@ -145,11 +145,11 @@ class InstanceTracker(SpecialMethods):
         real = self._real_dict()
         if name not in real:
             if tx.facts is not None:
-                tx.note("is not there", self._dict_source(), name)
+                tx.note("is not there", self._dict_source(tx), name)
             self._guard_own(tx, name, False)
             return None
         plain = self._is_plain()
-        source = InstanceItem(self.source, name) if plain else Item(self._dict_source(), name)
+        source = InstanceItem(self.source, name) if plain else Item(self._dict_source(tx), name)
         self._read[name] = looked_up(tx, real[name], source)
         return self._read[name]
 
@@ -158,7 +158,7 @@ class InstanceTracker(SpecialMethods):
         if self._is_plain():
             tx.guard(self, HasInstanceAttribute(name, present))
         else:
-            tx.guard(self._dict_source(), HasKey(name, present))
+            tx.guard(self._dict_source(tx), HasKey(name, present))
 
     def _is_plain(self) -> bool:
         """Whether reading `__dict__` runs no user code."""
@@ -176,10 +176,14 @@ class InstanceTracker(SpecialMethods):
         assert isinstance(real, dict)
         return real
 
-    def _dict_source(self) -> Source:
+    def _dict_source(self, tx: TraceContext) -> Source:
+        """Where the dictionary is read from. What is read from there later is safe to read: its type is guarded."""
         assert self.source is not None
-        reader = self._dict_reader()
-        return InstanceDict(self.source) if self._is_plain() else CallResult(self.source, reader)
+        if self._is_plain():
+            return InstanceDict(self.source)
+        source = CallResult(self.source, self._dict_reader())
+        tx.guard(source, TypeIs(type(self._real_dict())), "its attributes are read")
+        return source
 
     def own_dict(self, tx: TraceContext) -> Tracker:
         """`self.__dict__`, from now on the one place where attributes are kept."""
@@ -190,7 +194,7 @@ class InstanceTracker(SpecialMethods):
         if self.source is None:
             self.namespace = new_dict([(Constant(name), value) for name, value in self.pending.items()])
         else:
-            real = tx.wrap(self._real_dict(), self._dict_source())
+            real = tx.wrap(self._real_dict(), self._dict_source(tx))
             assert isinstance(real, DictTracker)
             for name in self.deleted:
                 real.remove(tx, Constant(name))
