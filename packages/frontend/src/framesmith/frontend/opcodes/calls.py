@@ -132,18 +132,12 @@ def _call_text(operands: list[str | None], names: tuple[str, ...]) -> NativeForm
 
 def _call_names_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     callee, receiver = _callee(operands[:2])
-    values = [str(operand) for operand in operands[2:-1]]
-    call_with_names = bind(call_by_names, "call_by_names")
-    arguments = ", ".join([*receiver, *values])
-    return NativeForm(
-        (f"__fs_r = {call_with_names}({callee}, {operands[-1]}, {arguments})",), (Outcome(("__fs_r",)),)
-    )
-
-
-def call_by_names(callee: Callable[..., object], names: tuple[str, ...], /, *values: object) -> object:
-    """`callee` with the last values given by keyword."""
-    positional = len(values) - len(names)
-    return callee(*values[:positional], **dict(zip(names, values[positional:], strict=True)))
+    values = [*receiver, *(str(operand) for operand in operands[2:-1])]
+    names = operands[-1]
+    given = f"({', '.join(values)},)"
+    split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may stand between: some count frames
+    keywords = f"{bind(dict, 'dict')}({bind(zip, 'zip')}({names}, {given}[{split}:]))"
+    return NativeForm((f"__fs_r = {callee}(*{given}[:{split}], **{keywords})",), (Outcome(("__fs_r",)),))
 
 
 def _extended_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
