@@ -1,9 +1,7 @@
 """Running one operation on fake values, and telling the user's mistakes from what a graph cannot hold."""
 
-import logging
-import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, final
+from typing import Any, Literal
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -25,6 +23,7 @@ from framesmith.graph.break_kinds import (
 from framesmith.graph.breaks import BreakKind, GraphBreak
 from framesmith.graph.data_readers import what_it_reads
 from framesmith.graph.errors import FakeFailure
+from framesmith.graph.silence import SILENCE
 
 CallKind = Literal["call_function", "call_method"]
 
@@ -38,30 +37,6 @@ _BREAKS: tuple[tuple[type[BaseException], BreakKind], ...] = (
 
 # A fake of these is said to be a float tensor, and gives itself when it is dequantised.
 _QUANTISED = frozenset({torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4})
-
-
-@final
-class _Silence(threading.local, logging.Filter):
-    """Keeps torch from logging a failure on fakes as an error: eager runs the operation and says it, or the program
-    handles it. Only where and while this module runs an operation."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.depth = 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is shown."""
-        return not self.depth
-
-    def __enter__(self) -> None:
-        self.depth += 1
-
-    def __exit__(self, *raised: object) -> None:
-        self.depth -= 1
-
-
-_SILENCE: Final = _Silence()
-logging.getLogger("torch._subclasses.fake_tensor").addFilter(_SILENCE)
 
 
 def operation_name(op: str, target: object) -> str:
@@ -90,7 +65,7 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {reads}")
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
-        with _SILENCE:
+        with SILENCE:
             if op == "call_function":
                 return target(*args, **kwargs)
             return getattr(args[0], target)(*args[1:], **kwargs)

@@ -1,0 +1,138 @@
+"""What torch says while an operation runs is said once: when the graph runs, and not while it is traced on fakes."""
+
+import pickle
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from framesmith import frontend
+from framesmith.graph.silence import SILENCE
+
+Program = Callable[[torch.Tensor], torch.Tensor]
+
+
+def broadcast_loss(x: torch.Tensor) -> torch.Tensor:
+    return F.mse_loss(x, torch.ones(2, 1))
+
+
+def broadcast_l1(x: torch.Tensor) -> torch.Tensor:
+    return F.l1_loss(x, torch.ones(2, 1))
+
+
+def implicit_dim(x: torch.Tensor) -> torch.Tensor:
+    return F.log_softmax(x)
+
+
+def default_alignment(x: torch.Tensor) -> torch.Tensor:
+    return F.grid_sample(x.reshape(1, 1, 1, -1), torch.zeros(1, 2, 2, 2))
+
+
+def resized_output(x: torch.Tensor) -> torch.Tensor:
+    return torch.add(x, 1, out=torch.empty(1))
+
+
+def no_freedom(x: torch.Tensor) -> torch.Tensor:
+    return x[None].std(0)
+
+
+PROGRAMS = (broadcast_loss, broadcast_l1, implicit_dim, default_alignment, resized_output, no_freedom)
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    frontend.reset()
+    yield
+    frontend.reset()
+
+
+def heard(function: Program, *sizes: int) -> list[str]:
+    found: list[str] = []
+    for size in sizes:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(torch.ones(size))
+        found.extend(str(warning.message) for warning in caught)
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_warning_comes_as_often_as_in_eager_and_names_no_symbol(program: Program) -> None:
+    compiled = frontend.compile(program, backend="eager")
+    assert heard(compiled, 3, 2, 4) == heard(program, 3, 2, 4)
+
+
+def test_a_warning_that_torch_gives_once_is_left_for_the_run() -> None:
+    """In C++ the first to ask gets it: were that the fake run, nobody would ever see it."""
+    compiled = frontend.compile(lambda x: x[None, None].T, backend="eager")
+    said = heard(compiled, 3)
+    assert len(said) <= 1  # another test may have had it
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        assert len(heard(compiled, 3)) == 1
+        with SILENCE:
+            pass
+        assert torch.is_warn_always_enabled()
+    finally:
+        torch.set_warn_always(before)
+    with SILENCE:
+        assert torch.is_warn_always_enabled()
+    assert torch.is_warn_always_enabled() == before
+
+
+def test_a_warning_that_is_an_error_is_raised_by_the_run() -> None:
+    compiled = frontend.compile(broadcast_loss, backend="eager")
+    for function in (broadcast_loss, compiled):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(
+                UserWarning, match=r"target size \(torch.Size\(\[2, 1\]\)\).*torch.Size\(\[3\]\)"
+            ):
+                function(torch.ones(3))
+
+
+def test_only_the_thread_that_infers_is_silent() -> None:
+    said: list[str] = []
+
+    def beside() -> None:
+        warnings.warn("beside", stacklevel=1)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with SILENCE:
+            warnings.warn("inside", stacklevel=1)
+            thread = threading.Thread(target=beside)
+            thread.start()
+            thread.join()
+        warnings.warn("after", stacklevel=1)
+        said.extend(str(warning.message) for warning in caught)
+    assert said == ["beside", "after"]
+
+
+def test_the_filter_is_kept_once_and_can_be_sent_to_another_process() -> None:
+    with warnings.catch_warnings():
+        for action in ("error", "always", "error", "always"):
+            warnings.simplefilter(action)  # type: ignore[arg-type]
+            with SILENCE:
+                warnings.warn("inside", stacklevel=1)
+        ours = [row for row in warnings.filters if type(row[3]).__name__ == "_Inferring"]
+        assert len(ours) == 1
+        assert pickle.loads(pickle.dumps(ours)) == ours
+
+
+def test_a_warning_shown_once_per_line_stays_shown() -> None:
+    def again(function: Program) -> int:
+        count = 0
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            for size in (3, 2, 4):
+                warnings.warn("one line", stacklevel=1)
+                function(torch.ones(size))
+            count = sum(str(warning.message) == "one line" for warning in caught)
+        return count
+
+    assert again(frontend.compile(lambda x: x + 1, backend="eager")) == 1
