@@ -136,3 +136,48 @@ def test_a_warning_shown_once_per_line_stays_shown() -> None:
         return count
 
     assert again(frontend.compile(lambda x: x + 1, backend="eager")) == 1
+
+
+def shapes_packed(function: Program, inside: bool) -> list[object]:
+    """What the hooks saw and the gradients, for two sizes."""
+    seen: list[object] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        seen.append(("pack", type(tensor), tuple(tensor.shape)))
+        return tensor * 2
+
+    def unpack(tensor: torch.Tensor) -> torch.Tensor:
+        seen.append(("unpack", type(tensor), tuple(tensor.shape)))
+        return tensor * 3
+
+    for size in (3, 4, 4):
+        x = torch.arange(1.0, size + 1).requires_grad_()
+        if inside:
+            loss = function(x, pack, unpack)  # type: ignore[call-arg]
+        else:
+            with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+                loss = function(x)
+        loss.backward()
+        assert x.grad is not None
+        seen.append(x.grad.tolist())
+    return seen
+
+
+def test_hooks_on_saved_tensors_around_the_call_see_no_fake() -> None:
+    def product(x: torch.Tensor) -> torch.Tensor:
+        return (x.sin() * x).sum()
+
+    assert shapes_packed(frontend.compile(product, backend="eager"), False) == shapes_packed(product, False)
+
+
+def test_hooks_on_saved_tensors_inside_the_function_see_no_fake() -> None:
+    def product(
+        x: torch.Tensor,
+        pack: Callable[[torch.Tensor], torch.Tensor],
+        unpack: Callable[[torch.Tensor], torch.Tensor],
+    ) -> torch.Tensor:
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            return (x.sin() * x).sum()
+
+    compiled = frontend.compile(product, backend="eager")
+    assert shapes_packed(compiled, True) == shapes_packed(product, True)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""An operation that runs on fake values is not heard: no warning and no log record.
+"""An operation that runs on fake values is not heard: no warning, no log record, no hook on saved tensors.
 
     F.mse_loss(x, y)    warns of sizes that differ
     ->                  the fake run says nothing (it would say `torch.Size([s93])`); the graph says it when it runs
@@ -103,17 +103,22 @@ _WARN_ALWAYS: Final = _WarnAlways()
 
 
 @final
-class _Silence:
+class _Silence(threading.local):
     """The context; it may be entered again inside itself."""
+
+    hooks = False
 
     def __enter__(self) -> None:
         _DEPTH.value += 1
         if _DEPTH.value == 1:
             _put_filter_first()
             _WARN_ALWAYS.enter()
+            # where torch itself traces, the default hooks on saved tensors are left for the run
+            self.hooks = torch._C._autograd._saved_tensors_hooks_set_tracing(True)
 
     def __exit__(self, *raised: object) -> None:
         if _DEPTH.value == 1:
+            torch._C._autograd._saved_tensors_hooks_set_tracing(self.hooks)
             _WARN_ALWAYS.leave()
         _DEPTH.value -= 1
 
