@@ -76,6 +76,15 @@ class Computable(Protocol):
         ...
 
 
+def declines_order(symbol: str, other: Tracker) -> bool:
+    """Whether a number leaves the order to the other operand, which declines as well: the TypeError names both as written."""
+    return (
+        symbol not in ("==", "!=")
+        and isinstance(other, Constant)
+        and type(other.value) in (str, bytes, complex)
+    )
+
+
 @final
 class ComputedNumber(GraphValue):
     """A float, or an int or bool that came out of floats. Invariant: reading `source` in the traced call gives `value`.
@@ -148,6 +157,8 @@ class ComputedNumber(GraphValue):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A bool with a formula: nothing is decided yet."""
+        if declines_order(symbol, other):
+            return None
         return self._combine(tx, COMPARISONS[symbol], other, swap=False)
 
     def _combine(

@@ -29,7 +29,7 @@ from framesmith.variables.core import (
 from framesmith.variables.core.restless import unsettled
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.torch_values.computed_numbers import ComputedNumber, computed
+from framesmith.variables.torch_values.computed_numbers import ComputedNumber, computed, declines_order
 from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber, is_converted
 from framesmith.variables.torch_values.results import asked, register_result
 
@@ -153,6 +153,8 @@ class SymbolicNumber(GraphValue):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A symbolic bool: nothing is decided yet."""
+        if declines_order(symbol, other):
+            return None
         return self._combine(tx, symbol, COMPARISONS, other, swap=False)
 
     def _combine(
