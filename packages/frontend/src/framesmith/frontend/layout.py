@@ -1,10 +1,10 @@
 """What is live in a frame at an operation: the plan by which its state is taken apart and put together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
@@ -16,6 +16,7 @@ from framesmith.variables.core import Null, Tracker
 _LOOKS_AT_LOCALS: Final = frozenset(
     {"locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace", "_getframe", "currentframe", "stack"}
 )
+Keeps: TypeAlias = Callable[[Tracker], bool]
 
 
 @final
@@ -43,16 +44,17 @@ class FrameLayout:
         return ResumeLayout(self.stack, self.locals)
 
 
-def chain_layouts(frames: Sequence[Frame]) -> list[FrameLayout]:
+def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[FrameLayout]:
     """The layouts of frames that wait for the one inside them. What a loop asks may end it: live is what was before it."""
     return [
-        layout_of(frame, frame.index, frame.index if inner.way is Way.CALL else frame.current)
+        layout_of(frame, frame.index, frame.index if inner.way is Way.CALL else frame.current, keeps)
         for frame, inner in pairwise(frames)
     ]
 
 
-def layout_of(frame: Frame, index: int, live_at: int | None = None) -> FrameLayout:
-    """The layout for going on at operation `index` with the frame's present stack."""
+def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps = is_kept) -> FrameLayout:
+    """The layout for going on at operation `index` with the frame's present stack. `keeps`: which variables are handed on
+    although nobody reads them again."""
     live = live_names(frame, index if live_at is None else live_at)
     handler = frame.reading.handlers[frame.current]
     if handler is not None and index != frame.current:  # what it waits for may raise
@@ -62,7 +64,7 @@ def layout_of(frame: Frame, index: int, live_at: int | None = None) -> FrameLayo
         id(frame.namespace.value),
         index,
         tuple(slot_of(value) for value in frame.stack),
-        tuple(name for name, value in frame.locals.items() if name in live or is_kept(value)),
+        tuple(name for name, value in frame.locals.items() if name in live or keeps(value)),
         tuple(frame.cells),
         frame.replacement is not None,
         frame.current,

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.frontend.layout import FrameLayout, chain_layouts, layout_of
+from framesmith.frontend.layout import FrameLayout, Keeps, chain_layouts, layout_of
 from framesmith.frontend.lifetimes import loose_ends, variables_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.native import restored
@@ -28,6 +28,7 @@ from framesmith.frontend.stand_ins import names_its_caller, standing_for
 from framesmith.frontend.trampoline import Leave, after_raising, raise_again
 from framesmith.frontend.user_stack import location
 from framesmith.frontend.ways import Way
+from framesmith.frontend.weakly_held import WeaklyHeld
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, INTROSPECTION
@@ -94,6 +95,7 @@ class Exit:
         self._machine = machine
         self._ways = ways
         self._carried = carried_generators(machine, others)
+        self._weakly_held = WeaklyHeld(machine, writer)
 
     def carries(self, generator: GeneratorTracker) -> bool:
         """Whether a generator is handed over in pieces."""
@@ -112,7 +114,11 @@ class Exit:
     def to_the_end(self, raised: Tracker | None = None) -> list[str]:
         """Hand the frames as they stand to the native continuation; it begins by raising, if there is something to."""
         frames = self._machine.frames
-        layouts = [*chain_layouts(frames), layout_of(frames[-1], frames[-1].current)]
+        keeps = self._weakly_held.keeps
+        layouts = [
+            *chain_layouts(frames, keeps),
+            layout_of(frames[-1], frames[-1].current, keeps=keeps),
+        ]
         place = placed(layouts, frames, self._carried, raises=raised is not None)
         values = self._state(place)
         values += [] if raised is None else [self._writer.value(raised)]
@@ -121,9 +127,9 @@ class Exit:
     def here(self) -> list[str]:
         """Go on where the frames stand, without an operation: what they hold no more is gone by then."""
         frames = self._machine.frames
-        place = placed(
-            [*chain_layouts(frames), layout_of(frames[-1], frames[-1].index)], frames, self._carried
-        )
+        keeps = self._weakly_held.keeps
+        layouts = [*chain_layouts(frames, keeps), layout_of(frames[-1], frames[-1].index, keeps=keeps)]
+        place = placed(layouts, frames, self._carried)
         return [f"return {self._go_on(place, self._state(place))}"]
 
     def natively(self) -> list[str]:
@@ -144,6 +150,7 @@ class Exit:
         if looks or self._is_precious():
             frame.stack += operands
             return self.to_the_end()
+        self._weakly_held.take(operands)
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
         inlined = self._machine.frames[1:]
         for index, value in enumerate(operands[:2]) if inlined else ():
@@ -201,10 +208,11 @@ class Exit:
         frames = self._machine.frames
         frame = frames[-1]
         index = frame.current + 1 if outcome.target is None else outcome.target
-        layout = layout_of(frame, index)
+        keeps = self._weakly_held.keeps
+        layout = layout_of(frame, index, keeps=keeps)
         slots = tuple(Slot.NULL if text == "" else Slot.VALUE for text in outcome.pushes)
         layout = replace(layout, stack=(*layout.stack, *slots))
-        place = placed([*chain_layouts(frames), layout], frames, self._carried)
+        place = placed([*chain_layouts(frames, keeps), layout], frames, self._carried)
         return f"return {self._go_on(place, self._state(place, [text for text in outcome.pushes if text]))}"
 
     def _go_on(self, place: Placed, values: list[str]) -> str:
@@ -232,7 +240,8 @@ class Exit:
         if not depth:
             again = leaving(self._writer, self._writer.constant(raise_again, "raise"), [RAISED, self._kept()])
             return [note, f"return {again}"]
-        layouts = [*chain_layouts(frames[:depth]), raising_layout(frames[depth - 1])]
+        keeps = self._weakly_held.keeps
+        layouts = [*chain_layouts(frames[:depth], keeps), raising_layout(frames[depth - 1], keeps)]
         place = placed(layouts, frames[:depth], self._carried, raises=True)
         onward = self._go_on(place, [*self._state(place), RAISED])
         settled = leaving(
@@ -275,11 +284,11 @@ def looks_at_frame(value: Tracker) -> bool:
     return issubclass(type(found), BuiltinFunctionType | FunctionType) and found in FRAME_READERS
 
 
-def raising_layout(frame: Frame) -> FrameLayout:
+def raising_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
     """The layout of a frame whose running operation raises: what its handler may read is live."""
     handler = frame.reading.handlers[frame.current]
     index = frame.current if handler is None else handler.target
-    return layout_of(frame, frame.current, index)
+    return layout_of(frame, frame.current, index, keeps)
 
 
 def namespaces(place: Placed) -> list[dict[str, object]]:
