@@ -269,7 +269,7 @@ class Dispatcher:
         if entry.body is None:
             call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
             if self._follows and entry.leaves:
-                call = f"{constants(drive, 'drive')}({call})"
+                call = f"{constants(drive, 'drive')}({forgetting(call, program.temporaries)})"
             stamped.append((f"return {call}", identity.firstlineno))
         else:
             loaded = zip(entry.body.parameters, program.loads, strict=True)
@@ -313,6 +313,13 @@ class Dispatcher:
             f" {_REST}.strip({failure})",
             " raise",
         ]
+
+
+def forgetting(call: str, temporaries: Sequence[str]) -> str:
+    """A call after which the frame holds nothing in temporaries: what the entry dropped is gone in what comes next."""
+    if not temporaries:
+        return call
+    return f"({call}, {' := '.join(f'({name}' for name in temporaries)} := None{')' * len(temporaries)})[0]"
 
 
 def _with_own_names(code: CodeType, signature: Signature) -> CodeType:

@@ -262,10 +262,10 @@ class Place:
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
         with self.session.lock, without_frame_hook():
             entry = self._entry_for(values, scope)
-        loaded = [source.read(scope) for source in entry.loads]
         if not self._is_root:
-            return entry.function(*loaded)
-        return drive(entry.function(*loaded))
+            return entry.function(*[source.read(scope) for source in entry.loads])
+        # no name for what was read: this frame is there while `drive` runs, and must not hold what the entry drops
+        return drive(entry.function(*[source.read(scope) for source in entry.loads]))
 
     @hidden
     def recover(self, failure: GraphFailed, *values: object) -> object:
