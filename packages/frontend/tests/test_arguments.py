@@ -49,6 +49,31 @@ def test_an_unknown_field_of_config_is_an_error_with_a_suggestion() -> None:
         frontend.config.recompile_limt = 3
     with pytest.raises(TypeError, match="takes int"):
         frontend.config.recompile_limit = "3"
+    with pytest.raises(ValueError, match="the least is 0"):
+        frontend.config.recompile_limit = -1
+
+
+def test_an_unknown_option_of_inductor_is_an_error_before_any_call() -> None:
+    with pytest.raises(frontend.InvalidArgument, match="did you mean 'max_autotune'"):
+        frontend.compile(double, options={"max_autotun": True})
+
+
+def test_a_backend_is_registered_with_a_callable_and_a_text() -> None:
+    with pytest.raises(TypeError, match="got 3"):
+        frontend.register_backend(lambda module, inputs: module, name=3)
+    with pytest.raises(TypeError, match="got 'x'"):
+        frontend.register_backend("x")
+    assert "eager" in frontend.list_backends()
+
+
+def test_a_dimension_that_is_no_number_is_named() -> None:
+    with pytest.raises(TypeError, match="got '0'"):
+        frontend.mark_dynamic(torch.ones(2), "0")
+
+
+def test_explain_says_what_it_was_given() -> None:
+    with pytest.raises(frontend.InvalidArgument, match="explain.* got 3"):
+        frontend.explain(3)
 
 
 def test_a_second_compilation_of_a_module_with_other_options_is_refused() -> None:

@@ -1,13 +1,12 @@
 """What `compile` was given: wrong types and unknown values are errors at the call, with the value, the expectation and the remedy."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
 
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions, near_miss
 from framesmith.frontend.torch_settings import default_backend
-from framesmith.graph.backend import list_backends
+from framesmith.graph.backend import inductor_options, list_backends
 from framesmith.graph.errors import UnknownBackend
 from framesmith.graph.options import Backend
 
@@ -65,11 +64,10 @@ def checked_backend(backend: object) -> str | Backend:
 
 
 def check_inductor_options(options: Mapping[str, object]) -> None:
-    """Names of inductor's options are known when inductor is loaded; else they are checked when it is first used."""
-    module = sys.modules.get("torch._inductor.config")
-    if module is None or not options:
+    """Raises InvalidArgument for a name that inductor does not have. Where there are options, its settings are loaded."""
+    if not options:
         return
-    known = module.get_config_copy()
+    known = inductor_options()
     for name in options:
         if name.replace("-", "_") not in known:
             raise InvalidArgument(

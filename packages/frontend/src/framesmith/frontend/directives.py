@@ -144,6 +144,8 @@ def mark_static(tensor: torch.Tensor, index: int | Iterable[int] | None = None) 
 def _mark(tensor: torch.Tensor, name: str, index: int | Iterable[int]) -> None:
     dims = {index} if isinstance(index, int) else set(index)
     for dim in dims:
+        if not isinstance(dim, int):
+            raise TypeError(f"a dimension is an int, got {dim!r}, a {type(dim).__name__}")
         if not -tensor.dim() <= dim < tensor.dim():
             raise IndexError(f"dimension {dim} is out of range for a tensor of {tensor.dim()} dimensions")
     known: set[int] = tensor.__dict__.setdefault(name, set())

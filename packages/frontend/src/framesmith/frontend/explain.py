@@ -59,6 +59,10 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
 
     For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
     """
+    if not callable(model):
+        raise InvalidArgument(
+            f"explain() got {model!r}, a {type(model).__name__}; pass a function or a module"
+        )
     if extra_args or extra_kwargs:
         return explain(model)(*extra_args, **extra_kwargs)
 

@@ -61,6 +61,8 @@ class Config:
             raise TypeError(
                 f"config.{name} was given {value!r}, a {type(value).__name__}; it takes {kind.__name__}"
             )
+        if isinstance(value, int) and value < 0:
+            raise ValueError(f"config.{name} was given {value}; the least is 0")
         object.__setattr__(self, name, value)
 
     @contextmanager

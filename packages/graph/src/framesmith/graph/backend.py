@@ -23,13 +23,21 @@ _LOADED_LATER: Final = {
     "partitions": "torch._functorch.partitioners",
     "inductor": "torch._inductor.compile_fx",
     "inductor settings": "torch._inductor",
+    "inductor options": "torch._inductor.config",
 }
 """What is loaded when it is first used: it takes seconds, and torch's whole compiler; most programs never get here."""
 _REGISTERED: dict[str, Backend] = {}
 
 
 def register_backend(backend: Backend, name: str | None = None) -> Backend:
-    """Make a backend known by a name, its own by default. A name that is taken by another one is refused."""
+    """Make a backend known by a name, its own by default. A name that is taken by another one is refused.
+
+    Raises TypeError where the backend is no callable or the name no str.
+    """
+    if not callable(backend):
+        raise TypeError(f"a backend is a callable (graph_module, example_inputs), got {backend!r}")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"the name of a backend is a str, got {name!r}")
     key = name or str(getattr(backend, "__name__", type(backend).__name__))
     known = _REGISTERED.get(key)
     if known is not None and known is not backend:
@@ -147,6 +155,12 @@ def inductor(
     patches.update(_option_patches(package.config.get_config_copy(), options or {}))
     compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches or None)
     return compiled
+
+
+def inductor_options() -> Mapping[str, object]:
+    """The options of inductor and their values. Loads its settings, not inductor itself."""
+    settings: Mapping[str, object] = _loaded("inductor options").get_config_copy()
+    return settings
 
 
 def _loaded(name: str) -> ModuleType:
