@@ -44,7 +44,7 @@ def test_a_write_that_fails_half_way_happens_once(name, around):
 def test_an_operation_of_the_users_that_raises_runs_once():
     check_source(
         HEAD
-        + "@torch.library.custom_op('partial_writes::own', mutates_args=())\n"
+        + "@torch.library.custom_op(f'partial_writes::own{id(globals())}', mutates_args=())\n"  # one for each of the two programs
         + "def own(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:\n    print('here')\n    return torch.ones(3)[i] + x[0]\n"
         + "own.register_fake(lambda x, i: x.new_empty(i.shape))\n"
         + "def f(x):\n    try: return own(x, index())\n    except IndexError: return None\n",

@@ -6,7 +6,7 @@ reference to them was made in sight: keeping all would keep their memory.
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Final, final
 
@@ -20,6 +20,13 @@ from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.weak_references import WeakReferenceTracker
 
 _HELD_ANYWAY: Final = (type, ModuleType, torch.nn.Module)
+_NUMBERS: Final = (
+    torch.SymInt,
+    torch.SymFloat,
+    torch.SymBool,
+)  # what stands for a plain number while tracing
+_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
+_weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 _HEAP_TYPE: Final = 1 << 9
 
 
@@ -48,7 +55,7 @@ class WeaklyHeld:
             return False
         real = real_object(value)
         kind = value.python_type if real is None else type(real)
-        if not kind.__weakrefoffset__ or issubclass(kind, _HELD_ANYWAY):
+        if not _weak_offset_of(kind) or issubclass(kind, (*_HELD_ANYWAY, *_NUMBERS)):
             return False
         if issubclass(kind, torch.Tensor):
             return id(value) in self._taken or self._is_referent(value, real)
@@ -68,7 +75,7 @@ class WeaklyHeld:
 
 def is_instance(kind: type) -> bool:
     """Whether it is a class written in Python, functions aside."""
-    return bool(kind.__flags__ & _HEAP_TYPE) and kind is not FunctionType
+    return bool(_flags_of(kind) & _HEAP_TYPE) and kind is not FunctionType
 
 
 def referent_of(value: Tracker) -> object:
