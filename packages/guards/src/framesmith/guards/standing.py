@@ -82,7 +82,7 @@ class Standing:
         )
         self._groundless = [guard for guard, found in facts.items() if not found]
         self._raw = [kind for kind in self._over if kind is CLASS or (kind is CODE and function_codes.USABLE)]
-        self._bytes = self._as_bytes(self._known)
+        self._bytes = [bytearray(each) for each in self._as_bytes(self._known)]
 
     @property
     def size(self) -> int:
@@ -119,19 +119,24 @@ class Standing:
             return False
         for kind, now in states.items():
             self._known[kind][:] = now
-        self._bytes[:] = self._as_bytes(states)
+        for known, packed in zip(self._bytes, self._as_bytes(states), strict=True):
+            known[:] = packed
         return True
 
     def _same_bytes(self, names: Names) -> str:
         views = tuple(_view(kind, each) for kind in self._raw for each in self._over[kind])
-        expected = names.constant(self._bytes, "known")
-        if len(views) == 1:
-            return f"{expected} == {names.constant(views[0], 'state')}"
-        return f"{expected} == {names.constant(b''.join, 'join')}({names.constant(views, 'states')})"
+        if len(self._bytes) == len(views):
+            each = zip(self._bytes, views, strict=True)
+            return " and ".join(
+                f"{names.constant(known, 'known')} == {names.constant(view, 'state')}" for known, view in each
+            )
+        joined = f"{names.constant(b''.join, 'join')}({names.constant(views, 'states')})"
+        return f"{names.constant(self._bytes[0], 'known')} == {joined}"
 
-    def _as_bytes(self, states: dict[Kind, list[object]]) -> bytearray:
-        """How the states stand in memory."""
-        return bytearray(b"".join(_packed(kind, each) for kind in self._raw for each in states[kind]))
+    def _as_bytes(self, states: dict[Kind, list[object]]) -> list[bytes]:
+        """How the states stand in memory: one by one if they are few, else joined."""
+        packed = [_packed(kind, each) for kind in self._raw for each in states[kind]]
+        return packed if len(packed) <= _FEW else [b"".join(packed)]
 
 
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
