@@ -7,6 +7,7 @@ Everything here is about the running thread while it infers, whatever another th
 """
 
 import logging
+import os
 import threading
 import warnings
 from typing import Final, cast, final
@@ -98,8 +99,16 @@ class _WarnAlways:
             if not self._inferring:
                 torch._C._set_warnAlways(self._before)
 
+    def start_over(self) -> None:
+        """In a forked child: no other thread infers, and nobody holds the lock."""
+        self._lock = threading.Lock()
+        if self._inferring and not _DEPTH.value:
+            torch._C._set_warnAlways(self._before)
+        self._inferring = min(_DEPTH.value, 1)
+
 
 _WARN_ALWAYS: Final = _WarnAlways()
+os.register_at_fork(after_in_child=_WARN_ALWAYS.start_over)
 
 
 @final
