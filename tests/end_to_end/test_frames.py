@@ -1,7 +1,12 @@
 """What a program sees of its own frames: debuggers, `locals()`, tracebacks, hooks that run when `forward` raises."""
 
+import traceback
+
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 HEAD = """
 import inspect, sys, torch, traceback
@@ -104,3 +109,19 @@ def f(x):
     finally: handle.remove()
 """
     check_source(HEAD + wrapped + source, calls=4, backward=False)
+
+
+class made_original:  # noqa: N801  # a name that ends as one of ours did
+    """Anything."""
+
+
+def test_no_name_of_the_users_hides_the_frame_of_the_function():
+    def f(x, kept):
+        kept.append(made_original())
+        return torch.linalg.inv(x)
+
+    compiled = frontend.compile(f, backend="eager")
+    for _ in range(3):
+        with pytest.raises(RuntimeError) as caught:
+            compiled(torch.zeros(2, 2), [])
+        assert [entry.name for entry in traceback.extract_tb(caught.tb)][1:] == ["f"]

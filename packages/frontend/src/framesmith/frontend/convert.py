@@ -300,9 +300,13 @@ def run_natively(
 ) -> Converted:
     """An entry without guards that runs the function as it is."""
     writer = EntryWriter(origin.code.co_firstlineno)
-    lines = origin.native_lines(writer)
-    entry = assemble_entry(origin, writer, None, lines, GuardSet())
+    entry = passage(origin, writer, origin.native_lines(writer))
     return Converted(entry, None, reason, place, stack, time.perf_counter() - began, runs_natively=True)
+
+
+def passage(origin: Origin, writer: EntryWriter, lines: list[str]) -> Entry:
+    """An entry without guards and without a graph: all it does is to call the user's code."""
+    return assemble_entry(origin, writer, None, lines, GuardSet())
 
 
 def assemble_entry(
@@ -320,8 +324,8 @@ def assemble_entry(
     loads = tuple(writer.loads)
     parameters = [writer.loads[source] for source in loads]
     code, identity = origin.code, Identity.of(origin.code)
-    if graph is None and any(name.endswith("_original") for name in writer.constant.values):
-        identity = identity.hidden()  # all it does is to call the user's function
+    if graph is None:
+        identity = identity.hidden()
     function = generated_function(
         ", ".join(parameters), lines, writer.constant.values, identity, origin.namespace
     )
@@ -330,7 +334,7 @@ def assemble_entry(
     body = None
     if not leaves and len(lines) <= _SHORT:
         body = Body(tuple(parameters), tuple(lines), writer.constant.values)
-    return Entry(guards, loads, function, text, leaves, body)
+    return Entry(guards, loads, function, text, leaves, body, is_passage=graph is None)
 
 
 def graph_lines(

@@ -38,7 +38,8 @@ class Entry:
 
     `leaves`: its function may return a `Leave`. `body`: where the text of the function is short and it does not leave, the
     text is compiled a second time, behind the guards, which saves a frame in each call. (What an entry holds that goes on
-    elsewhere has to be let go of before: that one keeps a frame of its own.)
+    elsewhere has to be let go of before: that one keeps a frame of its own.) `is_passage`: all it does is to call the user's
+    code, so that its frame stands for nobody.
     """
 
     guards: GuardSet
@@ -47,6 +48,7 @@ class Entry:
     source: str
     leaves: bool = False
     body: Body | None = None
+    is_passage: bool = False
 
 
 Attempt: TypeAlias = Callable[..., object]
@@ -151,21 +153,12 @@ class Rest:
     """What the function of a dispatcher needs where the first attempt does not serve: one closure cell instead of many,
     each of which costs every call."""
 
-    attempts: "Attempts"
-    promote: Callable[[Attempt], None]
+    dispatcher: "Dispatcher"
     miss: Miss
     recover: Recover
     failed: type[GraphFailed] = GraphFailed
     strip: Callable[[BaseException], None] = strip_our_frames
     agrees: Callable[[], bool] = PROBE.agrees
-
-
-@final
-@dataclass(slots=True, eq=False)
-class Attempts:
-    """Those tried after the first one."""
-
-    others: tuple[Attempt, ...] = ()
 
 
 @final
@@ -194,7 +187,8 @@ class Dispatcher:
         self._namespace = namespace
         self._follows = follows
         self._asks = asks
-        self._first, self._rest = CellType(_no_attempt), Attempts()
+        self.others: tuple[Attempt, ...] = ()  # those that are tried after the first one
+        self._first = CellType(_no_attempt)
         self._attempts: tuple[Attempt, ...] = ()
         self._served: dict[Attempt, int] = {}
 
@@ -206,7 +200,7 @@ class Dispatcher:
         recover: Recover | None = None,
     ) -> FunctionType:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
-        rest = Rest(self._rest, self._promote, miss, recover or _give_up)
+        rest = Rest(self, miss, recover or _give_up)
         cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
         cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
@@ -234,11 +228,11 @@ class Dispatcher:
     def _order(self, attempts: tuple[Attempt, ...]) -> None:
         """Try them in this order from now on."""
         self._attempts = attempts
-        self._rest.others = attempts  # until the next line one is tried twice, but none is left out
+        self.others = attempts  # until the next line one is tried twice, but none is left out
         self._first.cell_contents = attempts[0] if attempts else _no_attempt
-        self._rest.others = attempts[1:]
+        self.others = attempts[1:]
 
-    def _promote(self, attempt: Attempt) -> None:
+    def promote(self, attempt: Attempt) -> None:
         """An attempt that was not the first one has served a call."""
         with self.lock:
             if attempt not in self._attempts:  # cleared meanwhile
@@ -254,11 +248,10 @@ class Dispatcher:
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
         check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         identity = Identity.of(self.signature.code)
-        if entry.body is None or any(name.endswith("_original") for name in entry.body.constants):
-            identity = identity.hidden()  # it calls the user's function, or an entry that stands for it
+        if entry.body is None or entry.is_passage:
+            identity = identity.hidden()  # another frame stands for the user's function
         constants = Constants("d")
-        # the name of the mark tells the frame of an attempt that calls from one that is the user's function itself
-        absent = constants(ABSENT, "absent" if entry.body is None else "miss")
+        absent = constants(ABSENT, "absent")
         misses = constants(program.misses, "misses")
         lines = [
             "try:",
@@ -301,10 +294,10 @@ class Dispatcher:
             *([asked] if self._asks else []),
             f"  {result} = {_FIRST}({given})",
             f"  if {result} is not {_ABSENT}: return {result}",
-            f"  for {attempt} in {_REST}.attempts.others:",
+            f"  for {attempt} in {_REST}.dispatcher.others:",
             f"    {result} = {attempt}({given})",
             f"    if {result} is not {_ABSENT}:",
-            f"      {_REST}.promote({attempt})",
+            f"      {_REST}.dispatcher.promote({attempt})",
             f"      return {result}",
             f"  return {_REST}.miss({given})",
             f" except {_REST}.failed as {failure}x: {failure} = {failure}x",

@@ -8,13 +8,11 @@ from types import CellType, CodeType, FunctionType
 from typing import Final, TypeVar, final
 
 from framesmith.frontend.continuations import rebuild_frames
-from framesmith.frontend.convert import Origin, assemble_entry
-from framesmith.frontend.dispatch import Entry, Signature
+from framesmith.frontend.dispatch import Signature
 from framesmith.frontend.leave import Ways
 from framesmith.frontend.machine import Machine, new_frame
 from framesmith.frontend.points import Point
 from framesmith.frontend.writer import EntryWriter
-from framesmith.guards import GuardSet
 from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, Identical, TypeIs
 from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
@@ -23,6 +21,7 @@ from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.torch_values.nn_modules import module_namespace
 
 Held = TypeVar("Held")
 #: What a compiled function has a copy of.
@@ -35,11 +34,6 @@ def alive(reference: "weakref.ReferenceType[Held]") -> Held:
     session = reference()
     assert session is not None, "a continuation runs although the compiled function is gone"
     return session
-
-
-def native_entry(origin: Origin, writer: EntryWriter) -> Entry:
-    """An entry without guards that runs natively."""
-    return assemble_entry(origin, writer, None, origin.native_lines(writer), GuardSet())
 
 
 @final
@@ -57,7 +51,7 @@ class Home:
 
     def has_original(self, owner: object) -> bool:
         """Whether a call finds what was compiled."""
-        if self.is_own and self.name in owner.__dict__:
+        if self.is_own and self.name in module_namespace(owner):
             return False
         return static_lookup(type(owner), self.name) is self.original
 
@@ -132,17 +126,18 @@ class RootOrigin:
         """Call what a call would find now that it is another function than the compiled one."""
         if self.home is None:
             return self.call_lines(writer, self.function)
-        *before, call = self.call_lines(writer, self.home.original)
         owner = writer.load(Local(self.code.co_varnames[0]))
-        kind = "" if self.home.is_own else f"{writer.constant(type, 'type')}"
-        _, _, arguments = call.partition("(")
-        if self.home.is_own:
-            _, _, arguments = arguments.partition(", ")
-            return [*before, f"return {owner}.{self.home.name}({arguments}"]
-        return [*before, f"return {kind}({owner}).{self.home.name}({arguments}"]
+        if self.home.is_own:  # its first argument is bound already
+            return [f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})"]
+        kind = f"{writer.constant(type, 'type')}({owner})"
+        return [f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})"]
 
     def call_lines(self, writer: EntryWriter, function: FunctionType) -> list[str]:
         """Call a function that takes what the user's takes."""
+        return [f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})"]
+
+    def _arguments(self, writer: EntryWriter) -> list[str]:
+        """What the call got, in the order of the parameters."""
         code = self.code
         names = list(Signature.of_function(code).names)
         loaded = {name: writer.load(Local(name)) for name in names}
@@ -156,7 +151,7 @@ class RootOrigin:
             arguments.append(f"*{loaded[rest.pop(0)]}")
         if code.co_flags & inspect.CO_VARKEYWORDS:
             keywords.append(f"**{loaded[rest.pop(0)]}")
-        return [f"return {writer.constant(function, 'original')}({', '.join([*arguments, *keywords])})"]
+        return [*arguments, *keywords]
 
 
 @final
@@ -175,10 +170,6 @@ class PointOrigin:
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """The frames as they were left."""
         return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
-
-    def is_current(self) -> bool:
-        """The frames that stand have the code they have."""
-        return True
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """Go on natively from here."""

@@ -17,9 +17,9 @@ from typing import Final, final
 from framesmith.frontend import events
 from framesmith.frontend.convert import (
     Converted,
-    assemble_entry,
     convert,
     convert_before,
+    passage,
     run_natively,
 )
 from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
@@ -37,7 +37,7 @@ from framesmith.frontend.leave import leaving
 from framesmith.frontend.limits import limit_text
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, Config, in_force
-from framesmith.frontend.origins import COPIED, Home, PointOrigin, RootOrigin, alive, native_entry
+from framesmith.frontend.origins import COPIED, Home, PointOrigin, RootOrigin, alive
 from framesmith.frontend.points import Point
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
 from framesmith.frontend.recovery import Prefix, Recovery
@@ -50,7 +50,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
-from framesmith.guards import GuardSet, Scope, first_failure
+from framesmith.guards import Scope, first_failure
 
 SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 
@@ -363,7 +363,7 @@ class Place:
         origin = self.origin
         assert isinstance(origin, RootOrigin)
         writer = EntryWriter(origin.code.co_firstlineno)
-        return assemble_entry(origin, writer, None, origin.found_lines(writer), GuardSet())
+        return passage(origin, writer, origin.found_lines(writer))
 
     def _made(self, values: Sequence[object]) -> Entry:
         """Make an entry and keep it."""
@@ -412,7 +412,8 @@ class Place:
     def _natively(self) -> Entry:
         """Run as it is; entries that exist keep serving."""
         if self._native is None:
-            self._native = native_entry(self.origin, EntryWriter(self.origin.code.co_firstlineno))
+            writer = EntryWriter(self.origin.code.co_firstlineno)
+            self._native = passage(self.origin, writer, self.origin.native_lines(writer))
         return self._native
 
     def _with_backend(self, backend: str | Backend) -> Entry:
@@ -421,7 +422,7 @@ class Place:
         assert isinstance(origin, RootOrigin)
         function = self.session.with_backend(backend)
         writer = EntryWriter(origin.code.co_firstlineno)
-        return assemble_entry(origin, writer, None, origin.call_lines(writer, function), GuardSet())
+        return passage(origin, writer, origin.call_lines(writer, function))
 
     def _report_limit(self, scope: Scope, settings: Config) -> None:
         """Say once, for the user to see, that the limit is reached; in the notes of the session for each place."""

@@ -19,10 +19,6 @@ _FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
 _BETWEEN: Final = frozenset(
     f"{_FOLDER}{name}.py" for name in ("trampoline", "native", "session", "dispatch", "recovery")
 )
-_MARKS: Final = (
-    "absent",
-    "_original",
-)  # in the closures of dispatchers, of guarded attempts, of entries that call the user's function
 
 
 @final
@@ -94,12 +90,7 @@ def strip_our_frames(error: BaseException) -> None:
 
 def is_inserted(code: CodeType) -> bool:
     """Whether a frame of this code stands between the user's caller and the user's function, and for neither."""
-    file = code.co_filename
-    return (
-        file in _BETWEEN
-        or is_hidden(code)
-        or any(name.startswith(PREFIX) and name.endswith(_MARKS) for name in code.co_freevars)
-    )
+    return code.co_filename in _BETWEEN or is_hidden(code)
 
 
 def is_ours(code: CodeType) -> bool:

@@ -54,7 +54,7 @@ _CODE: Final[Mapping[str, object]] = {
 
 
 # Whatever a subclass does with `__dict__`.
-_namespace_of: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.Module)["__dict__"].__get__
+module_namespace: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.Module)["__dict__"].__get__
 
 
 @final
@@ -129,7 +129,7 @@ class NNModuleTracker(InstanceTracker):
         """Whether `compile(module)` replaced the call and nothing else did; guarded if so."""
         if self.source is None or self.namespace is not None or self.value is None:
             return False
-        own = _namespace_of(self.value).get(_COMPILED)
+        own = module_namespace(self.value).get(_COMPILED)
         if not is_compiled_in_place(own) or _COMPILED in self.pending:
             return False
         if not self._has_own_code(tx, "__call__", "_wrapped_call_impl"):
@@ -142,7 +142,7 @@ class NNModuleTracker(InstanceTracker):
         held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
             return False
-        real = _namespace_of(self.value)
+        real = module_namespace(self.value)
         if (
             any(real.get(name, "deleted") for name in _HOOKS)
             or any(_GLOBAL_HOOKS.values())
