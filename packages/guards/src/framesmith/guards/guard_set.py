@@ -67,7 +67,7 @@ class GuardSet:
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
         self._guards: dict[tuple[Source | None, Claim | Relation], Guard] = {}
-        self._said: set[tuple[str, int]] = set()
+        self._classes: set[int] = set()
         for guard in guards:
             self.add(guard)
 
@@ -90,14 +90,13 @@ class GuardSet:
     def __contains__(self, guard: Guard) -> bool:
         return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
 
-    def is_said(self, what: str, value: object) -> bool:
-        """Whether this was asked of the object before: a short cut for guards that each use of an object asks for. Only
-        for objects that such a guard keeps alive."""
-        key = (what, id(value))
-        if key in self._said:
-            return True
-        self._said.add(key)
-        return False
+    def guard_once(self, cls: type) -> bool:
+        """Whether the structure of a class is asked for the first time: a short cut, as each use of an instance asks. The
+        guard that is added then keeps the class alive."""
+        if id(cls) in self._classes:
+            return False
+        self._classes.add(id(cls))
+        return True
 
     def mark(self) -> int:
         """Where the set stands, for `since`."""

@@ -7,9 +7,9 @@ last found true, they are true; when a number is new, the facts that rest on it 
 then taken as known.
 
     F is functional and 'relu' not in relu.__dict__ and forward.__code__ is ... and ...
-    ->  known == join(states) and [*map(dict_version, namespaces)] == known or recheck()
+    ->  known == join(numbers) and [*map(dict_version, namespaces)] == known or recheck()
 
-What classes and functions have is compared as bytes, straight from memory: a third of the time that objects take.
+The numbers of classes are compared as bytes, straight from memory: a third of the time that objects take.
 
 Likewise the code and the defaults of functions, which have an identity instead of a number.
 What grounds there are is in `grounds`.
@@ -22,9 +22,9 @@ from operator import is_
 from types import FunctionType
 from typing import Final, final
 
-from framesmith.guards import class_stamps, function_codes
+from framesmith.guards import class_stamps
 from framesmith.guards.failure import MISSES
-from framesmith.guards.grounds import CLASS, CODE, NAMESPACE, NOWHERE, Ground, Kind, grounds
+from framesmith.guards.grounds import CLASS, CODE, NOWHERE, Ground, Kind, grounds
 from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
@@ -81,8 +81,7 @@ class Standing:
             *chain.from_iterable(self._over.values()),
         )
         self._groundless = [guard for guard, found in facts.items() if not found]
-        self._raw = [kind for kind in self._over if kind is CLASS or (kind is CODE and function_codes.USABLE)]
-        self._bytes = [bytearray(each) for each in self._as_bytes(self._known)]
+        self._numbers = [bytearray(each) for each in _as_bytes(self._known.get(CLASS, ()))]
 
     @property
     def size(self) -> int:
@@ -91,11 +90,11 @@ class Standing:
 
     def render(self, names: Names) -> str:
         """One comparison a kind for all of them; the facts themselves where it fails."""
-        terms = [self._same_bytes(names)] if self._raw else []
-        terms += [
-            _same(kind, over, self._known[kind], names)
+        terms = [
+            _same_numbers(over, self._numbers, names)
+            if kind is CLASS
+            else _same(kind, over, self._known[kind], names)
             for kind, over in self._over.items()
-            if kind not in self._raw
         ]
         # Copying the references brings the objects into the processor's caches, many at a time.
         if self.size > _FEW:
@@ -119,24 +118,9 @@ class Standing:
             return False
         for kind, now in states.items():
             self._known[kind][:] = now
-        for known, packed in zip(self._bytes, self._as_bytes(states), strict=True):
+        for known, packed in zip(self._numbers, _as_bytes(states.get(CLASS, ())), strict=True):
             known[:] = packed
         return True
-
-    def _same_bytes(self, names: Names) -> str:
-        views = tuple(_view(kind, each) for kind in self._raw for each in self._over[kind])
-        if len(self._bytes) == len(views):
-            each = zip(self._bytes, views, strict=True)
-            return " and ".join(
-                f"{names.constant(known, 'known')} == {names.constant(view, 'state')}" for known, view in each
-            )
-        joined = f"{names.constant(b''.join, 'join')}({names.constant(views, 'states')})"
-        return f"{names.constant(self._bytes[0], 'known')} == {joined}"
-
-    def _as_bytes(self, states: dict[Kind, list[object]]) -> list[bytes]:
-        """How the states stand in memory: one by one if they are few, else joined."""
-        packed = [_packed(kind, each) for kind in self._raw for each in states[kind]]
-        return packed if len(packed) <= _FEW else [b"".join(packed)]
 
 
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
@@ -169,17 +153,20 @@ def _is_true(guard: Guard) -> bool:
         return False
 
 
-def _view(kind: Kind, ground: object) -> memoryview:
-    if kind is CODE:
-        return function_codes.pointer_of(ground)
-    assert isinstance(ground, class_stamps.Stamp)
-    return memoryview(ground)
+def _as_bytes(numbers: Sequence[object]) -> list[bytes]:
+    """How numbers of classes stand in memory: one by one if they are few, else joined."""
+    known = [each if isinstance(each, int) and each != _UNKNOWN else _NO_NUMBER for each in numbers]
+    packed = [struct.pack("I", each) for each in known]
+    return packed if len(packed) <= _FEW else [b"".join(packed)]
 
 
-def _packed(kind: Kind, state: object) -> bytes:
-    if kind is CODE:
-        return struct.pack("Q", id(state))
-    return struct.pack("I", state if isinstance(state, int) and state != _UNKNOWN else _NO_NUMBER)
+def _same_numbers(stamps: tuple[object, ...], numbers: list[bytearray], names: Names) -> str:
+    views = tuple(memoryview(stamp) for stamp in stamps if isinstance(stamp, class_stamps.Stamp))
+    if len(views) <= _FEW:
+        each = zip(numbers, views, strict=True)
+        return " and ".join(f"{names.constant(a, 'known')} == {names.constant(b, 'number')}" for a, b in each)
+    joined = f"{names.constant(b''.join, 'join')}({names.constant(views, 'numbers')})"
+    return f"{names.constant(numbers[0], 'known')} == {joined}"
 
 
 def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Names) -> str:
@@ -194,8 +181,7 @@ def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Name
 
 
 def _same_one(kind: Kind, view: object, index: int, known: list[object], names: Names) -> str:
-    """By identity: most of what compares equal is one object, and comparing two code objects takes long."""
+    """What an attribute holds is compared by identity: two code objects that are not one are compared item by item."""
     held = names.constant(view, "over")
     state = f"{held}.{kind.attribute}" if kind.attribute else f"{names.constant(kind.read, 'state')}({held})"
-    same = "==" if kind is NAMESPACE else "is"
-    return f"{state} {same} {names.constant(known, 'known')}[{index}]"
+    return f"{state} {'is' if kind.by_identity or kind.attribute else '=='} {names.constant(known, 'known')}[{index}]"

@@ -12,7 +12,7 @@ _REASON = Reason("an object of the class is used", None)
 
 def guard_structure(tx: TraceContext, kind: type) -> None:
     """Guard the structure of a class that can change, once."""
-    if is_immutable(kind) or (tx.guards.is_said("structure", kind) and tx.facts is None):
+    if is_immutable(kind) or (not tx.guards.guard_once(kind) and tx.facts is None):
         return
     source = Pinned(kind, _qualified_name(kind))
     tx.note("has its bases and special methods", source)
