@@ -6,18 +6,15 @@ tried as they are. Where eager raises and fakes pass, the operator fails on data
 be known to. A child process works through the list, so that a crash is a result like any other.
 """
 
-import argparse
-import json
-import subprocess
 import sys
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from itertools import islice
 from typing import Any
 
 import torch
+from tests.sweeps import children
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -141,66 +138,29 @@ def sweep_one(info: Any, count: int) -> dict[str, object]:
     return {"name": name_of(info), "tried": tried, "fails": bool(reasons), "missed": missed}
 
 
-def child(names: Sequence[str], count: int) -> None:
-    """Work through the names; a line of JSON for each."""
-    torch.set_num_threads(1)
-    wanted = set(names)
+def results(name: str, count: int) -> Iterator[children.Result]:
+    """What was found about the operators of a name."""
     for info in op_db:
-        if name_of(info) in wanted:
-            print(json.dumps({"name": name_of(info), "begun": True}), flush=True)
-            try:
-                found = sweep_one(info, count)
-            except Exception as error:  # the database's own samples may need what is not installed
-                found = {"name": name_of(info), "skipped": f"{type(error).__name__}: {error}"[:200]}
-            print(json.dumps(found), flush=True)
+        if name_of(info) == name:
+            yield sweep_one(info, count)
 
 
-def parent(names: list[str], count: int) -> Iterator[dict[str, object]]:
-    """Run children until every name has been worked on."""
-    while names:
-        command = [sys.executable, "-m", "tests.sweeps.data_errors", "--child", "--samples", str(count)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write("\n".join(names))
-        process.stdin.close()
-        begun = names[0]
-        for line in process.stdout:
-            if not line.startswith('{"name"'):
-                continue
-            found = json.loads(line)
-            begun = str(found["name"])
-            if "begun" not in found:
-                names.remove(begun)
-                yield found
-        if process.wait() and names:
-            names.remove(begun)
-            yield {"name": begun, "crash": process.returncode}
+def kind_of(one: children.Result) -> str:
+    """Whether the table misses something."""
+    return "missed" if one["missed"] else "known" if one["fails"] else "does not fail"
 
 
-def main() -> int:
-    """The command line: the number of operators that fail on data and are not known to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="names that contain this text")
-    parser.add_argument("--slice", default="1/1", help="every n-th operator, as in 2/4")
-    parser.add_argument("--samples", type=int, default=3, help="samples for each operator and dtype")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child:
-        child(sys.stdin.read().split("\n"), given.samples)
-        return 0
-    number, of = map(int, given.slice.split("/"))
-    names = sorted({name_of(info) for info in op_db if given.only in name_of(info)})[number - 1 :: of]
-    counts: Counter[str] = Counter()
-    for one in parent(names, given.samples):
-        kind = next((key for key in ("crash", "skipped") if key in one), None)
-        kind = kind or ("missed" if one["missed"] else "known" if one["fails"] else "does not fail")
-        counts[kind] += 1
-        counts["calls"] += int(str(one.get("tried", 0)))
-        if kind not in ("known", "does not fail"):
-            print(json.dumps(one), flush=True)
-    print(dict(counts))
-    return counts["missed"]  # a crash is one of eager itself
+SWEEP = children.Sweep(
+    module="tests.sweeps.data_errors",
+    description=str(__doc__),
+    samples=3,
+    names=lambda: sorted({name_of(info) for info in op_db}),
+    prepare=lambda: torch.set_num_threads(1),
+    of_one=results,
+    kind_of=kind_of,
+    expected=frozenset({"known", "does not fail"}),
+)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(SWEEP.main()["missed"])  # a crash is one of eager itself

@@ -6,18 +6,15 @@ sizes as they are (`dynamic=False`, compiled anew for each sample), and all size
 samples, so that entries meet sizes that they were not traced with).
 """
 
-import argparse
-import json
-import subprocess
-import sys
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import cache
 from itertools import islice
 from typing import Any
 
 import torch
+from tests.sweeps import children
 from torch.nn.utils.rnn import pack_sequence
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.common_modules import module_db
@@ -43,6 +40,7 @@ Run = Callable[..., object]
 Case = tuple[str, Callable[[], Iterator[tuple[Run, tuple[Any, ...], dict[str, Any]]]]]
 
 
+@cache
 def cases() -> dict[str, Case]:
     """By name: how the compiled function is called, for each sample."""
     found: dict[str, Case] = {}
@@ -161,66 +159,24 @@ def _as_it_is(module: torch.fx.GraphModule, inputs: list[object]) -> torch.fx.Gr
     return module
 
 
-def child(names: Sequence[str], count: int) -> None:
-    """Work through the names; one line of JSON for each step, so that the parent knows where a crash was."""
+def prepare() -> None:
+    """In a child, before anything is compiled."""
     frontend.config.raise_bugs = True
     frontend.config.recompile_limit = 64
     torch.set_num_threads(1)
-    known = cases()
-    for name in names:
-        try:
-            for result in sweep_one(name, known[name], count):
-                print(json.dumps(result), flush=True)
-        except Exception as error:  # the database's own samples may need what is not installed
-            print(json.dumps({"name": name, "skipped": f"{type(error).__name__}: {error}"[:200]}), flush=True)
-        print(json.dumps({"name": name, "done": True}), flush=True)
 
 
-def parent(names: list[str], count: int) -> Iterator[dict[str, object]]:
-    """Run children until every name has been worked on; the results as they come."""
-    while names:
-        command = [sys.executable, "-m", "tests.sweeps.operators", "--child", "--samples", str(count)]
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write("\n".join(names))
-        process.stdin.close()
-        last: dict[str, object] = {}
-        for line in process.stdout:
-            if not line.startswith('{"name"'):
-                continue
-            last = json.loads(line)
-            if "done" in last:
-                names.remove(str(last["name"]))
-            elif "begun" not in last:
-                yield last
-        if process.wait() and names:
-            yield {**last, "name": names.pop(0), "crash": process.returncode}
-
-
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="names that contain this text")
-    parser.add_argument("--slice", default="1/1", help="every n-th name, as in 2/4")
-    parser.add_argument("--samples", type=int, default=8, help="samples for each operator")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.child:
-        child(sys.stdin.read().split("\n"), given.samples)
-        return
-    counts: Counter[str] = Counter()
-    number, of = map(int, given.slice.split("/"))
-    names = [name for name in cases() if given.only in name][number - 1 :: of]
-    for one in parent(names, given.samples):
-        kind = next((key for key in ("crash", "skipped") if key in one), None)
-        kind = kind or ("different" if one["difference"] else "equal")
-        counts[kind] += 1
-        if kind != "equal":
-            print(json.dumps(one), flush=True)
-    print(dict(counts))
+SWEEP = children.Sweep(
+    module="tests.sweeps.operators",
+    description=str(__doc__),
+    samples=8,
+    names=lambda: list(cases()),
+    prepare=prepare,
+    of_one=lambda name, count: sweep_one(name, cases()[name], count),
+    kind_of=lambda one: "different" if one["difference"] else "equal",
+    expected=frozenset({"equal"}),
+)
 
 
 if __name__ == "__main__":
-    main()
+    SWEEP.main()
