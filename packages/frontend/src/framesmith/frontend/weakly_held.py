@@ -7,7 +7,7 @@ reference to them was made in sight: keeping all would keep their memory.
 
 import weakref
 from collections.abc import Callable, Sequence
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Final, final
 
 import torch
@@ -17,6 +17,7 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.writer import EntryWriter
 from framesmith.variables.core import Constant, Lazy, Null, Tracker
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.objects.lookup import is_heap_type
 from framesmith.variables.objects.weak_references import WeakReferenceTracker
 
 _HELD_ANYWAY: Final = (type, ModuleType, torch.nn.Module)
@@ -25,9 +26,7 @@ _NUMBERS: Final = (
     torch.SymFloat,
     torch.SymBool,
 )  # what stands for a plain number while tracing
-_flags_of: Callable[[type], int] = type.__dict__["__flags__"].__get__
 _weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
-_HEAP_TYPE: Final = 1 << 9
 
 
 @final
@@ -61,7 +60,7 @@ class WeaklyHeld:
             return id(value) in self._taken or self._is_referent(value, real)
         if real is None:
             return self._writer.made(value) is not None
-        return is_instance(kind) or weakref.getweakrefcount(real) > 0
+        return is_heap_type(kind) or weakref.getweakrefcount(real) > 0
 
     def _is_referent(self, value: Tracker, real: object) -> bool:
         """Whether a variable is a weak reference to this value."""
@@ -71,11 +70,6 @@ class WeaklyHeld:
                 referent for one in reachable(held).values() if (referent := referent_of(one)) is not None
             ]
         return any(one is value or (real is not None and one is real) for one in self._tensors)
-
-
-def is_instance(kind: type) -> bool:
-    """Whether it is a class written in Python, functions aside."""
-    return bool(_flags_of(kind) & _HEAP_TYPE) and kind is not FunctionType
 
 
 def referent_of(value: Tracker) -> object:

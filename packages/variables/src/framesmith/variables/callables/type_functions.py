@@ -11,8 +11,9 @@ from typing import Final, Union, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from framesmith.guards.kinds import ClassAttribute, EqualTo
+from framesmith.guards.kinds.attributes import MISSING, static_lookup
 from framesmith.guards.sources import CallResult, Pinned
-from framesmith.guards.sources.steps import derives, resolution_order
+from framesmith.guards.sources.steps import derives
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
@@ -21,20 +22,9 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.truth import truth_of
 
-_MISSING: Final = object()
 _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _asked_classes: WeakKeyDictionary[MutationLog, set[tuple[type, type]]] = WeakKeyDictionary()
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
-
-
-def static_lookup(kind: type, name: str) -> object:
-    """What the class or its bases store under the name; nothing is bound, no user code runs."""
-    for base in resolution_order(kind):
-        attributes = type.__dict__["__dict__"].__get__(base)
-        if name in attributes:
-            found: object = attributes[name]
-            return found
-    return _MISSING
 
 
 def class_tracker(tx: TraceContext, kind: type) -> Tracker:
@@ -56,7 +46,7 @@ def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
     kind = value.python_type
     if kind.__flags__ & _HEAP_TYPE:
         tx.guard(Pinned(kind, kind.__qualname__), ClassAttribute.capture(kind, "__call__"))
-    return Constant(static_lookup(kind, "__call__") is not _MISSING)
+    return Constant(static_lookup(kind, "__call__") is not MISSING)
 
 
 def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Tracker]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from framesmith.guards.sources.steps import resolution_order, type_dict
+from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.variables.builtin_types.deques import DequeTracker
 from framesmith.variables.builtin_types.dict_views import ProxyTracker, ViewTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
@@ -69,7 +69,7 @@ def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
         unsettled(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__str__") and not _own_code(value, "__repr__"):
         return fold(tx, str, [value])
-    if _static(value.python_type, "__str__") is object.__str__:
+    if static_lookup(value.python_type, "__str__") is object.__str__:
         return repr_of(tx, value)
     return value.special_attribute(tx, "__str__").call(tx, [], {}).realize()
 
@@ -86,7 +86,7 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     own = any(_own_code(value, name) for name in ("__format__", "__str__", "__repr__"))
     if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
         return fold(tx, format, [value, spec])
-    method = _static(value.python_type, "__format__")
+    method = static_lookup(value.python_type, "__format__")
     if method in _FORMATS and not text_of(spec):
         return str_of(tx, value)  # C looks for a `__str__` of its own when there is nothing to format
     if method is object.__format__:
@@ -110,13 +110,9 @@ def ascii_of(text: str) -> str:
     return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _static(kind: type, name: str) -> object:
-    return next(type_dict(base)[name] for base in resolution_order(kind) if name in type_dict(base))
-
-
 def _own_code(value: Tracker, name: str) -> bool:
     """Whether a text method of the type is the user's Python code."""
-    method = _static(value.python_type, name)
+    method = static_lookup(value.python_type, name)
     return isinstance(method, FunctionType) and method.__module__ != "enum"
 
 
