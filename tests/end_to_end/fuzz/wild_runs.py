@@ -95,6 +95,8 @@ def warm_up() -> None:
 
 def _child(seeds: range, pipe: Connection) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # One thread has to make torch's pool of the child; where threads of autograd come first, torch aborts the process.
+    torch.set_num_threads(1)
     for seed in seeds:
         pipe.send((seed, "start", None))
         frontend.config.verify_code = seed % VERIFIED == 0
