@@ -99,6 +99,9 @@ def bump(log, k=1):
     log.append(k)
     return k + 1
 
+def sign(v):  # that of a NaN depends on how warm the interpreter is
+    return math.copysign(1, v) if v == v else 0.0
+
 def note(log, e):
     log.append((type(e).__name__, str(e)[:60].split("\\n")[0]))
 
@@ -140,7 +143,7 @@ NUMBERS = (
     "x.stride(0)", "(x.shape[0] * 2) // 2", "(x.shape[0] % 2)", "$S.count('a')", "int($T.sum().item() > 1)", "bump(log, $N)", "len({$N, $N})", "spread(*items, a=$N)[1]", "functools.reduce(lambda a, b: a + b, [$N, $N])", "x.storage_offset()", "Pair($N).left", "Color.RED.value", "sum(1 for q in $C if q)", "($N if 0 <= $N < 3 else $N)", "(lambda k=$N: k)()", "len(Point($V).parts)",
 )  # fmt: skip
 FLOATS = (
-    "($V + $V)", "($V - $V)", "($V * $V)", "($V * 0)", "-$V", "abs($V)", "math.copysign(1.0, $V)", "max($V, $V)", "float($N)", "($V + $N)", "min($V, 0.0)", "$T.sum().item()",
+    "($V + $V)", "($V - $V)", "($V * $V)", "($V * 0)", "-$V", "abs($V)", "sign($V)", "max($V, $V)", "float($N)", "($V + $N)", "min($V, 0.0)", "$T.sum().item()",
     "($V if $B else $V)", "round($V, 1)", "float(str($V))", "($V / 2)", "(x.shape[0] / 2)", "math.fmod($V, 2.0)", "native($V)", "sum([$V, $V])", "Point($V).a", "Pair($V).right", "Color.NAN.value", "float(format($V))", "math.fsum([$V, $V])", "$T.max().item()", "($V ** 2)", "divmod($V, 2.0)[1]", "sorted([$V, $V])[0]",
 )  # fmt: skip
 STRINGS = (
@@ -176,7 +179,7 @@ SIMPLE = (
     "print($S, $N)", "print(f'{w} {m}', $V)", "print(x.shape)", "print($C)", "counter += $N", "frontend.graph_break()", "log.append(float(y.sum()))", "log.append((y > 0).tolist())",
     "(x * 2).sum().backward()", "log.append(torch.autograd.grad((x * x).sum(), x)[0])", "x.grad = None", "log.append(x.grad)", "y = y.detach().requires_grad_()", "x = x.detach()", "log.append((x.requires_grad, x.is_leaf, h.requires_grad))",
     "*_, n = [$N, $N]", "n, m = m, n", "(n := $N)", "assert $B", "log.append([i for i in range($N % 4) if i != $N])", "log.append({q: $N for q in 'ab'})", "log.append(sum(q * $N for q in range(3)))", "log.append(next((q for q in items if q), $N))", "log.append(list(map(lambda q: (q, n), items)))",
-    "log.append(torch.tensor([$V, $V]))", "log.append(torch.tensor($N))", "log.append(torch.full((2,), $V))", "log.append(math.copysign(1, $V))", "log.append(complex($V, $V))", "log.append(max([$V, $V]))", "log.append(sorted([$V, 1.0, $V]))", "log.append($V in [$V])", "torch.mul(y, $N, out=y)", "y.data = $T.detach()", "h = y.view(-1); h[0] = $V", "x.data.mul_(0)", "h.requires_grad_(True)", "y.index_fill_(0, torch.tensor([$N]), $V)", "y.masked_fill_(y > 0, $V)", "y[y > 0] = $V", "y[...] = $T", "y[0:0] = $T", "h = y.chunk(2)[0]", "h = y[None][0]; h.add_(1)", "y.t_()", "y.requires_grad_(False)", "x.retain_grad()", "h = x.detach(); h.add_(1)",
+    "log.append(torch.tensor([$V, $V]))", "log.append(torch.tensor($N))", "log.append(torch.full((2,), $V))", "log.append(sign($V))", "log.append(complex($V, $V))", "log.append(max([$V, $V]))", "log.append(sorted([$V, 1.0, $V]))", "log.append($V in [$V])", "torch.mul(y, $N, out=y)", "y.data = $T.detach()", "h = y.view(-1); h[0] = $V", "x.data.mul_(0)", "h.requires_grad_(True)", "y.index_fill_(0, torch.tensor([$N]), $V)", "y.masked_fill_(y > 0, $V)", "y[y > 0] = $V", "y[...] = $T", "y[0:0] = $T", "h = y.chunk(2)[0]", "h = y[None][0]; h.add_(1)", "y.t_()", "y.requires_grad_(False)", "x.retain_grad()", "h = x.detach(); h.add_(1)",
     "if x.requires_grad: x.register_hook(lambda g: g * 2)", "torch.manual_seed($N & 3)", "log.append(Pair($T, $V))", "slotted = Slotted(); slotted.a = $N; log.append(slotted)", "log.append(dataclasses.replace(Point($V), parts=items))", "log.append(dataclasses.asdict(Point($V)))", "obj.parts = [$T, $V]", "Obj.z = $N", "type(obj).scale = $N", "obj.__dict__['k'] = $N", "log.append(spread(*$C, a=$N, **{'b': $N}))", "log.append((lambda *a, k=$N: (a, k))(*items))",
     "log.append([*map(str, (q := $N, n))])", "m = [m := $N][0]", "del m; m = $N", "log.append({**table, **{'a': $V}})", "first, *rest = [$N, *items]; log.append(rest)", "log.append(functools.partial(bump, log)($N))", "log.append([k for k in table if k])", "table |= {'z': $N}", "items += ($N,)", "items[-1:] = []", "log.append(items.copy() == items)", "log.append((items, items))", "alias = items; alias.append($V)", "log.append(collections.Counter(map(str, $C)))", "log.append((hash(v) == hash(v), hash(v) == hash(w), hash((v, n)) == hash((w, n))))", "log.append($V == $N)",
 )  # fmt: skip

@@ -192,7 +192,7 @@ def _traced(
                 trace.recorder.user_stack = lambda: stack_text(machine.frames)
                 trace.recorder.locate(lambda: location(machine.frames[-1]) if machine.frames else None)
                 trace.recorder.asking = lambda: machine.frames[-1].code
-                observed = trace.recorder.on_fallible = Observed(machine)
+                observed = trace.recorder.fallible = Observed(machine)
                 end = trace.translator.run(raised)
                 place, stack = where(machine, origin.code)
                 reason = end.reason if isinstance(end, Stopped) else None

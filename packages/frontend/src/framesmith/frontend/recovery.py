@@ -11,6 +11,7 @@ the operation runs natively and raises as it does eagerly, into the user's own h
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import final
 
 from torch import fx
@@ -19,7 +20,9 @@ from framesmith.frontend.dispatch import Entry
 from framesmith.frontend.layout import live_names
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.policy import Policy
-from framesmith.graph.failures import Failures, Replay
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import FAILURE_INSIDE
+from framesmith.graph.failures import STEP, Failures, Replay, changes
 from framesmith.guards import Source
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
@@ -58,7 +61,7 @@ class Observed:
         self._is_looking = False
         self._nodes: dict[fx.Node, None] = {}
 
-    def __call__(self) -> None:
+    def before(self) -> None:
         """Such an operation is recorded. It may be one that is written for a number which is looked at here."""
         if self._is_looking:
             return
@@ -67,6 +70,16 @@ class Observed:
             self._look()
         finally:
             self._is_looking = False
+
+    def after(self, node: fx.Node) -> None:
+        """No trace can end inside of a nested run: the step that asked for the run is done natively instead, and that must
+        not repeat anything that can be seen."""
+        if not any(frame.barrier for frame in self._machine.frames[1:]):
+            return
+        step = node.meta[STEP][0]
+        nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))
+        if any(changes(one) for one in nodes if one.op != "placeholder"):
+            raise GraphBreak(FAILURE_INSIDE, str(node.target))
 
     def _look(self) -> None:
         machine = self._machine

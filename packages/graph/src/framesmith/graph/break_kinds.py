@@ -102,6 +102,13 @@ UNBACKED_GUARD = _row(
     "The number has no value while tracing, and the rest of the program depends on the decision.",
     "State what holds with torch._check(...) beforehand, or branch on a tensor's shape instead.",
 )
+FAILURE_INSIDE = _row(
+    "failure-inside",
+    "an operation that may fail on data, behind a change, inside of a call that cannot be resumed",
+    "If it fails, the program goes on at that very place, and what was written or drawn must not happen twice. Code that a "
+    "builtin runs to its end (`[*generator]`, a sort key, `__eq__` of an item) cannot be entered in the middle.",
+    "Write the loop out, for example as `for item in generator`, or move the change out of it.",
+)
 
 # instructions, values, attributes
 

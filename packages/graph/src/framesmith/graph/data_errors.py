@@ -5,7 +5,7 @@ Known from torch's documentation and from `tests/sweeps/data_errors.py`, which t
 raises has to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
 """
 
-from typing import Final
+from typing import Final, Protocol
 
 import torch
 from torch import fx
@@ -90,6 +90,18 @@ def _name(op: str, target: object) -> str:
         target = target.overloadpacket
     name = str(target) if op == "call_method" else str(getattr(target, "__name__", ""))
     return name.removeprefix("linalg_").removeprefix("special_")
+
+
+class FallibleWatch(Protocol):
+    """Is told of operations that may raise on data while something was written or drawn."""
+
+    def before(self) -> None:
+        """One is about to be recorded: what the program sees at this point has to be kept."""
+        ...
+
+    def after(self, node: fx.Node) -> None:
+        """It was recorded. Raises GraphBreak where the program could not go on from here if it raised."""
+        ...
 
 
 def fails_on_data(op: str, target: object) -> bool:

@@ -21,7 +21,7 @@ from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.collection import resting
-from framesmith.graph.data_errors import fails_on_data
+from framesmith.graph.data_errors import FallibleWatch, fails_on_data, may_raise
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, check_writes, execute, storage_of
@@ -86,7 +86,7 @@ class Recorder:
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
         self.step = 0
-        self.on_fallible: Callable[[], None] | None = None
+        self.fallible: FallibleWatch | None = None
         self.has_changes = False
         self._count = 0
 
@@ -294,8 +294,8 @@ class Recorder:
             impure = may_mutate(op, target, own, own_kwargs)
             if impure and self._inference:
                 check_writes(operation_name(op, target), tensors + more, self._inference)
-            if self.has_changes and self.on_fallible is not None and fails_on_data(op, target):
-                self.on_fallible()
+            if self.has_changes and self.fallible is not None and fails_on_data(op, target):
+                self.fallible.before()
             if result is _COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
@@ -321,6 +321,8 @@ class Recorder:
             self.has_changes = not is_switch(node)
         elif not self.has_changes:
             self.has_changes = is_random(node)
+        if self.has_changes and self.fallible is not None and may_raise(node):
+            self.fallible.after(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()
         if stack:

@@ -23,7 +23,10 @@ import framesmith.variables.builtin_types.namespaces
 import framesmith.variables.builtin_types.ordered_attributes
 import framesmith.variables.builtin_types.ranges
 import framesmith.variables.builtin_types.sequences
+import framesmith.variables.builtin_types.set_items
+import framesmith.variables.builtin_types.set_iterators
 import framesmith.variables.builtin_types.set_methods
+import framesmith.variables.builtin_types.set_recipes
 import framesmith.variables.builtin_types.sets
 import framesmith.variables.builtin_types.slices
 import framesmith.variables.builtin_types.tuples

@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.dict_order import copies_items
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker
+from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
 from framesmith.variables.callables.functions import complete
@@ -102,9 +102,12 @@ def list_extend(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.SET_UPDATE)
 def set_update(machine: Machine, operation: Operation) -> None:
-    """`{*a}`."""
-    values = unpack(machine.tx, machine.frame.pop().realize())
-    for value in values:
+    """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
+    given = machine.frame.pop().realize()
+    if given.python_type is dict or as_set(given) is not None:
+        call_method(machine, set.update, below(machine, operation, SetTracker), given)
+        return
+    for value in unpack(machine.tx, given):
         call_method(machine, set.add, below(machine, operation, SetTracker), value)
 
 

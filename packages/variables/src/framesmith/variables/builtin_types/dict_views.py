@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import unhashable
-from framesmith.variables.builtin_types.set_methods import operand
+from framesmith.variables.builtin_types.set_methods import made_set, operand
 from framesmith.variables.builtin_types.sets import SetTracker, as_set, new_set
 from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -96,8 +96,9 @@ class ViewTracker(Tracker):
         return Constant(found is not None and known_equal(tx, found, pair.items[1]))
 
     def as_set(self, tx: TraceContext) -> SetTracker:
-        """`set(self)`."""
-        return new_set(tx, self.trackers(tx))
+        """What CPython's `dictviews_to_set` makes: it takes the keys of a plain dict from the dict."""
+        is_plain = self.name == "keys" and self.owner.python_type is dict
+        return made_set(tx, self.owner, set) if is_plain else new_set(tx, self.trackers(tx))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with any iterable (CPython `dictviews_*`): a new set."""
@@ -115,8 +116,8 @@ class ViewTracker(Tracker):
             return None
         if symbol == "&":
             return self._intersect(tx, other)
-        result = new_set(tx, unpack(tx, other))
-        result.update(tx, symbol, self.as_set(tx).operand(tx))
+        result = made_set(tx, other, set)
+        result.update(tx, symbol, operand(tx, self))
         return result
 
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Hashable, Iterable
 
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.sets import Content, Operand, SetTracker, as_set, new_set, stand_in
+from framesmith.variables.builtin_types.set_items import stand_in
+from framesmith.variables.builtin_types.set_recipes import Content, Items, listed
+from framesmith.variables.builtin_types.sets import Operand, SetTracker, as_set, new_set
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -19,7 +21,9 @@ def operand(tx: TraceContext, iterable: Tracker) -> Operand:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
     names = [stand_in(item.hash_key(tx)) for item in items]
-    return Operand(names, {id(name): item for name, item in zip(names, items, strict=True)})
+    trackers = {id(name): item for name, item in zip(names, items, strict=True)}
+    given = dict.fromkeys(names) if iterable.python_type is dict else names
+    return Operand(given, trackers, listed(given, trackers))
 
 
 def own_set(self: Tracker) -> SetTracker:
@@ -35,8 +39,7 @@ def call_set(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`set([iterable])`."""
     if iterable is None:
         return SetTracker()
-    found = as_set(iterable)
-    return new_set(tx, unpack(tx, iterable)) if found is None else found.copy(tx, set)
+    return made_set(tx, iterable, set)
 
 
 @CALLABLES.row(frozenset)
@@ -44,12 +47,23 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
     """`frozenset([iterable])`: a frozenset is given back as it is."""
     if iterable is None:
         return SetTracker(None, frozenset)
-    if iterable.python_type is frozenset:
-        return iterable
+    return iterable if iterable.python_type is frozenset else made_set(tx, iterable, frozenset)
+
+
+def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
+    """A copy of a set, or what other items give one after the other."""
     found = as_set(iterable)
-    return (
-        new_set(tx, unpack(tx, iterable)).copy(tx, frozenset) if found is None else found.copy(tx, frozenset)
-    )
+    if found is not None:
+        return found.copy(tx, kind)
+    made = new_set(tx, unpack(tx, iterable))
+    is_dict = iterable.python_type is dict
+    if kind is set and not is_dict:
+        return made
+    result = SetTracker(None, kind)
+    result.members = made.members
+    result.content = kind(dict.fromkeys(made.members) if is_dict else [*made.members])
+    result.come_about(Items(tuple(made.members.values()), is_dict))
+    return result
 
 
 @CALLABLES.row(set.add)

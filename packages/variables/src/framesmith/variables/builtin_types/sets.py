@@ -16,20 +16,30 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs, TypeIs
 from framesmith.guards.sources import CallResult, SetItemAt
-from framesmith.variables.builtin_types.dict_iterators import step_on
-from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.builtin_types.set_items import is_born_here, is_exact, stand_in
+from framesmith.variables.builtin_types.set_iterators import SetIterator
+from framesmith.variables.builtin_types.set_recipes import (
+    Change,
+    Changed,
+    Content,
+    Existing,
+    Items,
+    Recipe,
+    as_a_set,
+    combined,
+    fresh,
+    in_turn,
+)
 from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
-from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.restless import check_settled, unsettled
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.compare import FUNCTIONS
 
-Content = set[Hashable] | frozenset[Hashable]
 OPERATIONS: Final[dict[str, Callable[[Content, Content], Content]]] = {
     "&": operator.and_,
     "|": operator.or_,
@@ -50,30 +60,10 @@ class Operand:
     """What a set is combined with: stand-ins in the order and form in which C code meets them, and their trackers
     by the identity of the stand-in, as of two equal items either may end up in the result."""
 
-    names: Content | list[Hashable]
+    names: Content | list[Hashable] | dict[Hashable, None]
     trackers: Mapping[int, Tracker]
+    recipe: Recipe
     order_known: bool = True
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class StandIn:
-    """An item that is no constant, inside the real set: equal and hashed by its hash key."""
-
-    name: Hashable
-
-
-def stand_in(name: Hashable) -> Hashable:
-    """What represents an item in the real set: the value of a constant, so that hashes and order are real."""
-    match name:
-        case ("constant", value):
-            return value
-        case ("tuple", tuple(members)):
-            return tuple([stand_in(member) for member in members])
-        case ("frozenset", frozenset(members)):
-            return frozenset([stand_in(member) for member in members])
-        case _:
-            return StandIn(name)
 
 
 @final
@@ -95,7 +85,8 @@ class SetTracker(Tracker):
         self.is_complete = value is None
         self.order_known = True
         self.is_blind = False
-        self.log: list[tuple[str, list[Tracker], bool]] = []
+        self.start: Recipe = Items(())
+        self.log: list[Change] = []
         self._visiting = False
 
     @property
@@ -117,12 +108,14 @@ class SetTracker(Tracker):
             trackers = [from_python(value) for value in values]
             self.content = self.value
             self.members = dict(zip(values, trackers, strict=True))
+            self.start = Items(tuple(trackers))
         else:
             tx.guard(self, LengthIs(len(values)))
             places = [SetItemAt(self.source, index) for index in range(len(values))]
             trackers = [lazy(tx, value, place).realize() for value, place in zip(values, places, strict=True)]
             self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
             self.content = set(self.members)
+            self.start = Items(tuple(trackers))
         return self.content
 
     def _check_readable(self, tx: TraceContext) -> None:
@@ -153,6 +146,8 @@ class SetTracker(Tracker):
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of an existing set after it was changed")
         if self.value is not None and self.order_known:
             return list(self.members.values())
+        if len(content) > 1 and not all(is_exact(item) or is_born_here(item) for item in content):
+            raise GraphBreak(UNKNOWN_ITERATOR, "the order of a set whose items are hashed by their address")
         return [self.members[name] for name in content]
 
     # -- changing ----------------------------------------------------------------------------------
@@ -175,14 +170,17 @@ class SetTracker(Tracker):
         if name not in self.complete(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
-            self.log.append(("add", [item], False))
+            self._note("add", item)
 
     def _add_blindly(self, tx: TraceContext, item: Tracker) -> None:
         native = self.kind is set and not self.is_complete
         check_storable(item, _iterate(self.value or set()) if native else None)
         tx.mutations.note(self)
         self.is_blind = True
-        self.log.append(("add", [item], False))
+        self._note("add", item)
+
+    def _note(self, method: str, item: Tracker) -> None:
+        self.log.append(Change(method, Items((item,)), is_one=True))
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Take an item out; False when it was not there."""
@@ -190,19 +188,20 @@ class SetTracker(Tracker):
         if name not in self.complete(tx):
             return False
         self.change(tx).discard(name)
-        self.log.append(("discard", [self.members.pop(name)], False))
+        self._note("discard", self.members.pop(name))
         return True
 
     def operand(self, tx: TraceContext) -> Operand:
         """This set as what another one is combined with."""
         names = self.complete(tx)
         known = self.order_known or len(names) < 2
-        return Operand(names, {id(name): tracker for name, tracker in self.members.items()}, known)
+        trackers = {id(name): tracker for name, tracker in self.members.items()}
+        return Operand(names, trackers, as_a_set(self.recipe(), self.kind), known)
 
     def combined(
         self,
         tx: TraceContext,
-        operation: Callable[[Content, Content | list[Hashable]], Content],
+        operation: Callable[..., Content],
         other: Operand,
     ) -> "SetTracker":
         """A new set: what `operation` makes of the two contents."""
@@ -211,6 +210,7 @@ class SetTracker(Tracker):
         result.content = operation(self.content, other.names)
         result.order_known = mine.order_known and other.order_known
         result.members = _members(result.content, mine, other)
+        result.come_about(combined(operation, mine.recipe, other.recipe))
         return result
 
     def copy(self, tx: TraceContext, kind: type) -> "SetTracker":
@@ -219,7 +219,22 @@ class SetTracker(Tracker):
         result.content = set(self.content) if kind is set else frozenset(self.content)
         result.members = _members(result.content, mine)
         result.order_known = mine.order_known
+        result.come_about(combined(kind, mine.recipe, None))
         return result
+
+    def come_about(self, recipe: Recipe | None) -> None:
+        """It was made in this way: by its items one after the other, where that gives the same."""
+        simple = in_turn(self.content, self.members, self.kind) if all(map(is_exact, self.content)) else None
+        self.start = simple or recipe or Items(tuple(self.members.values()))
+        self.order_known = self.order_known and (simple is not None or recipe is not None)
+
+    def recipe(self) -> Recipe:
+        """How it came to be what it is now. What an existing set went through before is seen in its order alone."""
+        if self.value is not None and not self.log:
+            return Existing(self, tuple(self.members.values()), lambda: bool(self.log))
+        if not self.log:
+            return self.start
+        return Changed(self.start, tuple(self.log), self.kind, self.start.depth + 1)
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
@@ -227,17 +242,14 @@ class SetTracker(Tracker):
         content = self.change(tx)
         names = set(content) if other.names is mine.names else other.names
         getattr(set, UPDATES[symbol])(content, names)
-        # The trackers of a set come in the order of insertion: a set built so again has the same layout.
-        listed = isinstance(names, list)
-        operands = [other.trackers[id(name)] for name in names] if listed else list(other.trackers.values())
-        self.log.append((UPDATES[symbol], operands, not listed))
+        self.log.append(Change(UPDATES[symbol], other.recipe))
         self.members = _members(content, mine, other)
         self.order_known = mine.order_known and other.order_known and self.source is None
 
     def clear(self, tx: TraceContext) -> None:
         """Take everything out."""
         content = self.change(tx)
-        self.log.append(("intersection_update", [], False))
+        self.log.append(Change("intersection_update", Items(())))
         content.clear()
         self.members = {}
 
@@ -245,7 +257,7 @@ class SetTracker(Tracker):
         """Take out the first member."""
         name = self.change(tx).pop()
         member = self.members.pop(name)
-        self.log.append(("discard", [member], False))
+        self._note("discard", member)
         return member
 
     # -- slots -------------------------------------------------------------------------------------
@@ -273,7 +285,7 @@ class SetTracker(Tracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        return SetIterator(self, self.in_order(tx))
+        return SetIterator(self, self, self.in_order(tx))
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
@@ -328,87 +340,41 @@ class SetTracker(Tracker):
         """The members that are known."""
         yield from self.members.values()
         if self.is_blind:
-            for _, operands, _ in self.log:
-                yield from operands
+            for change in self.log:
+                if isinstance(change.items, Items):
+                    yield from change.items.trackers
 
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
-        """A display; a set that holds itself through an instance is made empty and filled."""
-        kind = writer.constant(self.kind, self.kind.__name__)
-        if reaches_itself(self) and self.kind is set:
-            name = writer.define(self, f"{kind}()", "set")
-            writer.statement(f"{name}.update({self._display(writer)})")
-            return name
-        if self.kind is set:
-            return f"{{{self._display(writer)[1:-1]}}}" if self.content else f"{kind}()"
-        if self.kind is not frozenset:
+        """The operations that made it; one that holds itself through an instance is named before it is filled."""
+        if self.kind not in (set, frozenset):
             self.unsupported("building it again after the graph")
-        return f"{kind}({self._display(writer)})"
+        if self.kind is set and reaches_itself(self):
+            name = writer.define(self, f"{writer.constant(set, 'set')}()", "set")
+            writer.statement(f"{name}.update({Items(tuple(self.members.values())).text(writer)})")
+            return name
+        return fresh(self._written(), writer, self.kind)
+
+    def _written(self) -> Recipe:
+        """What came and went is not made again, if it is no constant."""
+        recipe = self.recipe()
+        held = set(map(id, self.members.values()))
+        written = (item for item in recipe.everything() if item.source is None and id(item) not in held)
+        if all(item.is_python_constant() for item in written):
+            return recipe
+        is_exact_order = all(map(is_exact, self.content))
+        simple = in_turn(self.content, self.members, self.kind) if is_exact_order else None
+        if is_exact_order and simple is None:
+            self.unsupported("building it again in its order")
+        return simple or Items(tuple(self.members.values()))
 
     def replay(self, writer: Writer) -> None:
         """The same operations on the real set, so that its order becomes that of eager."""
         assert self.source is not None
         place = writer.load(self.source)
-        for name, operands, is_set in self.log:
-            method = writer.constant(getattr(set, name), name)
-            items = ", ".join([writer.value(operand) for operand in operands])
-            if name in ("add", "discard"):
-                writer.statement(f"{method}({place}, {items})")
-            else:
-                display = f"{{{items}}}" if is_set and items else f"[{items}]"
-                writer.statement(f"{method}({place}, {display})")
-
-    def _display(self, writer: Writer) -> str:
-        return f"[{', '.join([writer.value(member) for member in self.members.values()])}]"
-
-
-@final
-class SetIterator(IteratorTracker):
-    """`iter(set)`. Invariant: `owner is None` once exhausted."""
-
-    def __init__(self, owner: SetTracker, items: list[Tracker]) -> None:
-        self.owner: SetTracker | None = owner
-        self.items = items
-        self.names = frozenset(owner.content)
-        self.index = 0
-        self.spoiled = False
-
-    @property
-    def python_type(self) -> type:
-        """`set_iterator`."""
-        return type(iter(set()))
-
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next member; RuntimeError when the size changed."""
-        tx.mutations.note(self)
-        if self.owner is None:
-            return None
-        if self.spoiled or len(self.owner.content) != len(self.items):
-            self.spoiled = True
-            raise_observed(RuntimeError, "Set changed size during iteration")
-        if self.owner.content != self.names:
-            raise GraphBreak(UNKNOWN_ITERATOR, "a set changed while it was iterated over")
-        if self.index >= len(self.items):
-            self.owner = None
-            return None
-        self.index += 1
-        return self.items[self.index - 1]
-
-    def children(self) -> Iterator[Tracker]:
-        """The set and what is still to come."""
-        return iter(() if self.owner is None else (self.owner, *self.items[self.index :]))
-
-    def reconstruct(self, writer: Writer) -> str:
-        """An iterator over the set, stepped on; only when the real set gives the same order."""
-        make = writer.constant(iter, "iter")
-        if self.owner is None:
-            return f"{make}({writer.constant(set, 'set')}())"
-        if self.index and (self.owner.source is None or not self.owner.order_known):
-            self.unsupported("building it again in mid-course")
-        name = writer.define(self, f"{make}({writer.value(self.owner)})", "iterator")
-        if self.index:
-            writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
-        return name
+        for change in self.log:
+            method, _, argument = change.text(writer).partition(", ")
+            writer.statement(f"{method}({place}, {argument})")
 
 
 def name_of(tx: TraceContext, item: Tracker) -> Hashable:
@@ -449,6 +415,7 @@ def build_set(value: object) -> SetTracker:
     result = SetTracker(None, type(value))
     result.members = {item: from_python(item) for item in value}
     result.content = value
+    result.come_about(Items(tuple(result.members.values())))
     return result
 
 

@@ -1,0 +1,72 @@
+"""Iterators over sets: they notice that the set changed."""
+
+from collections.abc import Iterator
+from typing import Protocol, final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.set_items import is_exact
+from framesmith.variables.builtin_types.set_recipes import Content
+from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.raising import raise_observed
+
+
+class Layout(Protocol):
+    """The state of a set: its items, and whether their order is that of the real one."""
+
+    content: Content
+    order_known: bool
+
+
+@final
+class SetIterator(IteratorTracker):
+    """`iter(set)`. Invariant: `owner is None` once exhausted."""
+
+    def __init__(self, owner: Tracker, layout: Layout, items: list[Tracker]) -> None:
+        self.owner: Tracker | None = owner
+        self.layout = layout
+        self.items = items
+        self.names = frozenset(layout.content)
+        self.index = 0
+        self.spoiled = False
+
+    @property
+    def python_type(self) -> type:
+        """`set_iterator`."""
+        return type(iter(set()))
+
+    def advance(self, tx: TraceContext) -> Tracker | None:
+        """The next member; RuntimeError when the size changed."""
+        tx.mutations.note(self)
+        if self.owner is None:
+            return None
+        if self.spoiled or len(self.layout.content) != len(self.items):
+            self.spoiled = True
+            raise_observed(RuntimeError, "Set changed size during iteration")
+        if self.layout.content != self.names:
+            raise GraphBreak(UNKNOWN_ITERATOR, "a set changed while it was iterated over")
+        if self.index >= len(self.items):
+            self.owner = None
+            return None
+        self.index += 1
+        return self.items[self.index - 1]
+
+    def children(self) -> Iterator[Tracker]:
+        """The set and what is still to come."""
+        return iter(() if self.owner is None else (self.owner, *self.items[self.index :]))
+
+    def reconstruct(self, writer: Writer) -> str:
+        """An iterator over the set, stepped on; only when the real set gives the same order."""
+        make = writer.constant(iter, "iter")
+        if self.owner is None:
+            return f"{make}({writer.constant(set, 'set')}())"
+        if self.spoiled:
+            self.unsupported("building it again after its set changed")
+        if self.index and not (self.layout.order_known and all(map(is_exact, self.layout.content))):
+            self.unsupported("building it again in mid-course")
+        name = writer.define(self, f"{make}({writer.value(self.owner)})", "iterator")
+        if self.index:
+            writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
+        return name

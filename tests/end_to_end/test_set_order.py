@@ -1,0 +1,91 @@
+"""The order of a set made in a trace: that of hashes and of its history, in the trace and after it."""
+
+import pytest
+from tests.end_to_end.support import check_source
+
+HEAD = """
+import torch
+from framesmith import frontend
+class O: pass
+objects = [O() for _ in range(20)]
+kept = {8, 0, 16, 24}
+table = dict.fromkeys([32, 8, 0, 64, 16, 40])
+def args(): return [torch.ones(2)]
+"""
+MADE = {
+    "grown and shrunk": "s = set()\nfor i in range(40): s.add(i)\nfor i in range(40):\n    if i not in (8, 0, 16): s.discard(i)\ns.add(3); s.add(64)",
+    "combined": "s = {16, 8, 0} | {24, 3}\ns -= {16}",
+    "one taken out": "s = {8, 0, 16, 24}\ns.discard(8); s.add(32)",
+    "display of many": "s = {64, 32, 16, 8, 0, 128}",
+    "of a dict": "s = set(table)",
+    "updated with a dict": "s = {3}\ns.update(table)",
+    "of keys": "s = set(table.keys())",
+    "view and set": "s = table.keys() & {32, 0, 8, 16}",
+    "view or set": "s = table.keys() | {96, 48}",
+    "set or view": "s = {96, 48} | table.keys()",
+    "set without view": "s = ({8, 96, 48, 56} ^ table.keys()) - table.keys()",
+    "items": "s = table.items() | {(1, 2)}",
+    "of a list": "s = set([64, 32, 16, 8, 0, 128])",
+    "copied": "s = set(); [s.add(i) for i in range(30)]; [s.discard(i) for i in range(3, 30)]; s = s.copy()",
+    "symmetric": "s = {64, 32, 16} ^ {8, 0, 32}\ns ^= {128}",
+    "intersection": "s = set(range(50)).intersection([48, 40, 32, 0, 8])",
+    "comprehension": "s = {i * 8 % 72 for i in range(7)}",
+    "popped": "s = {64, 32, 16, 8}\ns.pop()\ns.add(128)",
+    "cleared": "s = set(range(30))\ns.clear()\ns.add(8); s.add(0)",
+    "frozen": "s = frozenset([64, 32, 16, 8, 0, 128]) - {8} | frozenset(table)",
+    "texts": "s = {'a', 'b', 'c', 'd', 'e'} - {'c'}",
+    "tuples": "s = {(1, 'a'), (2, 'b'), (3, None)} | {(4, 4)}",
+    "of an existing set": "s = kept | {32}",
+    "of an existing set, changed": "kept.add(x.shape[0])\ns = kept - {8}",
+    "classes": "s = {int, str, float, list, dict, torch.nn.Linear}",
+    "classes in tuples": "s = {(bool, 1), (int, 2), (str, 3), (dict, 4)}",
+    "nested": "s = {frozenset({8, 0}), frozenset({1, 2, 3}), frozenset()}",
+}
+USES = {
+    "returned": "return x + 1, s, list(s) if flag else None",
+    "over a break": "x = x + 1\nfrontend.graph_break()\nreturn x, s, list(s), [*(s | {96})], s",
+    "a break in the loop": "out = []\nfor k in s:\n    out.append(k)\n    x = x + 1\n    frontend.graph_break()\nreturn x, out, s",
+    "next": "it = iter(s)\nfirst = next(it)\nfrontend.graph_break()\nreturn x + 1, first, list(it), s",
+}
+
+
+def indented(text: str) -> str:
+    """A block of the function."""
+    return "\n".join("    " + line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("made", MADE)
+def test_order_is_that_of_eager(made: str, use: str) -> None:
+    check_source(
+        f"{HEAD}flag = 'existing' not in {made!r}\ndef f(x):\n{indented(MADE[made])}\n{indented(USES[use])}\n"
+    )
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_a_break_keeps_the_frame(made: str) -> None:
+    report = check_source(
+        f"{HEAD}def f(x):\n{indented(MADE[made])}\n{indented(USES['a break in the loop'])}\n"
+    )
+    assert report.graphs >= 2
+
+
+ADDRESSES = {
+    "set": "[objects.index(o) for o in set(objects)]",
+    "display": "[objects.index(o) for o in {*objects[:6]}]",
+    "union": "[objects.index(o) for o in set(objects[:9]) | set(objects[5:])]",
+    "tuples": "[objects.index(o) for o, _ in {(o, 1) for o in objects}]",
+    "returned": "[objects.index(o) for o in given(set(objects) | set(objects[3:]))]",
+    "first": "objects.index(next(iter(set(objects))))",
+    "sorted": "sorted(objects.index(o) for o in set(objects))",
+    "membership": "objects[3] in set(objects), len(set(objects) & {objects[1], objects[2]})",
+}
+
+
+@pytest.mark.parametrize("use", ADDRESSES)
+def test_items_hashed_by_their_address(use: str) -> None:
+    worlds = f"{HEAD}given = frontend.disable(lambda s: s)\ndef f(x):\n    "
+    same = (
+        f"want = frontend.disable(lambda: {ADDRESSES[use]})()\n    return x + 1, ({ADDRESSES[use]}) == want"
+    )
+    check_source(worlds + same)
