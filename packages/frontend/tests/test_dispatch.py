@@ -5,7 +5,7 @@ import traceback
 import weakref
 from types import FunctionType
 
-from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
+from framesmith.frontend.dispatch import Body, Dispatcher, Entry, Signature
 from framesmith.frontend.generated import Identity, generated_function
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo
@@ -101,3 +101,17 @@ def test_generated_functions_take_the_users_place() -> None:
         frame = traceback.extract_tb(error.__traceback__)[1]
         assert (frame.filename, frame.lineno, frame.name) == ("/somewhere/user.py", 7, "f")
     assert made.__qualname__ == "C.f"
+
+
+def test_a_body_uses_arguments_by_their_own_names() -> None:
+    body = Body(("__fs_l0_a", "__fs_l1_b"), (("return __fs_l0_a, __fs_l1_b, __fs_l0_ab", 7),), {})
+    loads = {"__fs_l0_a": "a", "__fs_l1_b": "__fs_t0"}
+    assert body.after(loads, ("a",), 5) == [
+        ("__fs_l1_b = __fs_t0", 5),
+        ("return a, __fs_l1_b, __fs_l0_ab", 7),
+    ]
+
+
+def test_a_body_with_texts_is_not_rewritten() -> None:
+    body = Body(("__fs_l0_a",), (("return __fs_l0_a, '__fs_l0_a'", 7),), {})
+    assert body.after({"__fs_l0_a": "a"}, ("a",), 5) == [("__fs_l0_a = a", 5), *body.lines]

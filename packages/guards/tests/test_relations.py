@@ -147,6 +147,19 @@ def test_the_global_state_is_told_apart_in_both_directions(state, beside_tensors
     assert not passes(changed, {"a": X})
 
 
+@pytest.mark.parametrize(
+    "disabled",
+    [contextlib.nullcontext, torch._C.DisableTorchFunction, torch._C.DisableTorchFunctionSubclass],
+)
+def test_a_function_mode_is_noticed_whichever_functions_are_disabled(disabled):
+    with disabled():
+        state = guards(GlobalState.capture())
+        assert passes(state, {})
+        with Functions():
+            assert not passes(state, {})
+        assert passes(state, {})
+
+
 def test_two_default_device_blocks_are_one_state():
     with torch.device("meta"):
         state = guards(GlobalState.capture())

@@ -352,6 +352,9 @@ def graph_lines(
         ]
     call = f"{writer.constant(graph.call, 'graph')}({', '.join(inputs)})"
     results = [f"{PREFIX}r{i}" for i in range(graph.outputs)]
+    for name, position in zip(names, graph.positions, strict=True):
+        if results[position].startswith(f"{PREFIX}r"):
+            results[position] = name
     called = f"{', '.join(results)}, = {call}" if results else call
     lines = [(called, writer.line)]
     if recovery is not None:
@@ -361,5 +364,6 @@ def graph_lines(
     renamed = [
         (f"{name} = {results[position]}", writer.line)
         for name, position in zip(names, graph.positions, strict=True)
+        if results[position] != name
     ]
     return [*lines, *renamed]

@@ -5,8 +5,9 @@ each of which is atomic. Entries are immutable. The newest one is tried first, u
 """
 
 import inspect
+import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
@@ -18,7 +19,7 @@ from framesmith.frontend.trampoline import drive, strip_our_frames
 from framesmith.frontend.verification import check_guards
 from framesmith.frontend.writer import Constants
 from framesmith.graph.failures import GraphFailed
-from framesmith.guards import GuardSet, Source, compile_guards
+from framesmith.guards import MISSES, GuardSet, Source, compile_guards
 
 
 @final
@@ -29,6 +30,19 @@ class Body:
     parameters: tuple[str, ...]
     lines: tuple[Line, ...]
     constants: dict[str, object]
+
+    def after(self, loads: Mapping[str, str], arguments: Collection[str], line: int) -> list[Line]:
+        """The lines, in a function with these arguments that has made the loads. A load that is an argument is used by its
+        own name, because a copy costs every call; not where the lines have texts, which might say a parameter's name."""
+        plain = not any(mark in text for text, _ in self.lines for mark in "'\"")
+        same = {each: load for each, load in loads.items() if plain and load in arguments}
+        copies = [(f"{each} = {load}", line) for each, load in loads.items() if each not in same]
+        if not same:
+            return [*copies, *self.lines]
+        return [*copies, *((_NAME.sub(lambda m: same.get(m[0], m[0]), text), at) for text, at in self.lines)]
+
+
+_NAME = re.compile(r"\w+")
 
 
 @final
@@ -121,9 +135,10 @@ class Signature:
 
 
 class Absent:
-    """What an attempt returns whose guards do not hold."""
+    """What an attempt returns whose guards do not hold; `misses`: exceptions that say so."""
 
     __slots__ = ()
+    misses = MISSES  # here and not in a closure cell, each of which costs every call
 
 
 ABSENT = Absent()
@@ -252,11 +267,10 @@ class Dispatcher:
             identity = identity.hidden()  # another frame stands for the user's function
         constants = Constants("d")
         absent = constants(ABSENT, "absent")
-        misses = constants(program.misses, "misses")
         lines = [
             "try:",
             f"  if not ({program.condition}): return {absent}",
-            f"except {misses}: return {absent}",
+            f"except {absent}.misses: return {absent}",
         ]
         stamped = [(text, identity.firstlineno) for text in lines]
         if entry.body is None:
@@ -265,9 +279,8 @@ class Dispatcher:
                 call = f"{constants(drive, 'drive')}({forgetting(call, program.temporaries)})"
             stamped.append((f"return {call}", identity.firstlineno))
         else:
-            loaded = zip(entry.body.parameters, program.loads, strict=True)
-            stamped += [(f"{parameter} = {load}", identity.firstlineno) for parameter, load in loaded]
-            stamped += entry.body.lines
+            loads = dict(zip(entry.body.parameters, program.loads, strict=True))
+            stamped += entry.body.after(loads, names, identity.firstlineno)
         bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
         return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
 

@@ -28,6 +28,9 @@ forward_ad_module = forward_ad
 
 is_inference_mode: Callable[[], bool] = torch.is_inference_mode_enabled
 function_mode_depth: Callable[[], int] = torch._C._len_torch_function_stack
+#: Asked about None: whether a torch-function mode is entered, in half of the time that counting them takes. It always
+#: says no while torch functions are disabled altogether.
+function_mode_applies: Callable[[object], bool] = torch._C._has_torch_function_unary
 dispatch_mode_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
 functorch_top: Callable[[], object] = peek_interpreter_stack
 
@@ -46,6 +49,11 @@ class StateSnapshot:
     def check(self) -> Callable[[], bool]:
         """The bound native method."""
         return self._guard.check
+
+    @property
+    def allows_function_modes(self) -> bool:
+        """Whether torch-function modes had an effect, which `check` compares."""
+        return self.fields.get("torch_function_all_disabled") is False
 
     def changes(self) -> list[str]:
         """What differs now, one phrase a field."""

@@ -62,7 +62,10 @@ class GlobalState(Relation):
         if self.function_modes or self.dispatch_modes or self.functorch_levels:
             return f"{names.constant(self.holds, 'global_state')}()"
         adapter = torch_adapter
-        parts.append(f"not {names.constant(adapter.function_mode_depth, 'function_modes')}()")
+        if self.switches.allows_function_modes:
+            parts.append(f"not {names.constant(adapter.function_mode_applies, 'function_mode')}(None)")
+        else:
+            parts.append(f"not {names.constant(adapter.function_mode_depth, 'function_modes')}()")
         level = f"{names.constant(adapter.forward_ad_module, 'forward_ad')}._current_level"
         parts.append(f"{level} == {self.forward_ad_level}")
         if not beside_tensors:
