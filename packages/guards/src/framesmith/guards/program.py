@@ -219,15 +219,16 @@ def _add_tensors(guard_set: GuardSet, writer: Writer) -> None:
                 examples, [spec.sizes or () for _, spec in native], [spec.strides or () for _, spec in native]
             )
         for source, spec in native:
-            if spec.cls is torch.Tensor:
-                writer.add(_not_nested(writer.source(source), writer))
+            if spec.cls is torch.Tensor or (spec.cls is torch.nn.Parameter and source.base is None):
+                writer.add(_not_nested(spec.cls, writer.source(source), writer))
         arguments = ", ".join(writer.source(source) for source, _ in native)
         writer.add(f"{writer.constant(check, 'tensors')}({arguments})")
 
 
-def _not_nested(tensor: str, writer: Writer) -> str:
-    """The native check aborts the process on a nested tensor without strides, which has the plain class."""
-    is_plain = f"{writer.constant(type, 'type')}({tensor}) is {writer.constant(torch.Tensor, 'Tensor')}"
+def _not_nested(cls: type, tensor: str, writer: Writer) -> str:
+    """The native check aborts the process on a nested tensor without strides, which has the plain class or is a parameter.
+    The parameters of a module are not asked, as there are many and modules do not get nested ones."""
+    is_plain = f"{writer.constant(type, 'type')}({tensor}) is {writer.constant(cls, cls.__name__)}"
     return f"{is_plain} and not {tensor}.is_nested"
 
 

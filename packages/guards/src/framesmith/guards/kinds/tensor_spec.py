@@ -123,7 +123,11 @@ def details_of(tensor: torch.Tensor) -> tuple[object, ...]:
         return (tensor.sparse_dim(), tensor.dense_dim(), tensor.is_coalesced())
     if tensor.layout in _COMPRESSED:
         return (tensor.sparse_dim(), tensor.dense_dim(), *tensor.values().shape[1:])
-    if tensor.is_nested and tensor.layout is torch.strided and type(tensor) is torch.Tensor:
+    if (
+        tensor.is_nested
+        and tensor.layout is torch.strided
+        and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+    ):
         return tuple(map(tuple, tensor._nested_tensor_size().tolist()))
     if tensor.is_quantized:
         scheme = tensor.qscheme()
