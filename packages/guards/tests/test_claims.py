@@ -4,6 +4,7 @@ import collections
 import enum
 import sys
 import types
+import weakref
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from framesmith.guards.kinds import (
     modules,
     tensor,
     values,
+    weak_references,
 )
 from framesmith.guards.kinds import types as type_claims
 from framesmith.guards.sources import Local, Pinned
@@ -79,6 +81,8 @@ NAN = float("nan")
 T = torch.ones(2, 3)
 OUTPUT = torch.ones(1, requires_grad=True) * 1
 THING = Thing()
+REFERRED = Thing()
+REFERENCE = weakref.ref(REFERRED)
 
 # claim, values it accepts, values it refuses
 CASES: list[tuple[Claim, list[object], list[object]]] = [
@@ -163,6 +167,7 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.TensorIs.capture(T, [1]), [T, torch.ones(2, 7)], [torch.ones(3, 3)]),
     (k.TensorProperty("is_leaf", True), [T], [OUTPUT]),
     (k.TensorProperty("_is_view", False), [T], [T[0], 5]),
+    (k.NotWeaklyObserved(), [OBJECT, 5, Thing(), REFERENCE], [REFERRED, weakref.proxy(THING)]),
 ]
 
 
@@ -205,7 +210,9 @@ def test_a_claim_equals_itself_and_no_other(claim, good, bad):
 
 
 def test_the_battery_knows_every_claim():
-    families = (attributes, containers, functions, identity, modules, tensor, values, type_claims)
+    families = (
+        attributes, containers, functions, identity, modules, tensor, values, type_claims, weak_references,
+    )  # fmt: skip
     known = {type(claim).__name__ for claim, _, _ in CASES}
     for family in families:
         for name, item in vars(family).items():

@@ -11,6 +11,7 @@ from framesmith.frontend.generators import SymbolicGenerator
 from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
 from framesmith.frontend.points import Point, is_fresh
+from framesmith.frontend.visible_ends import own
 from framesmith.frontend.ways import Way, is_generator
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import wrap_cell
@@ -35,7 +36,9 @@ def rebuild_frames(
         for layout, namespace in zip(layouts, namespaces, strict=True)
     ]
     machine.frames += standing[: len(point.frames)]
-    given = iter([lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)])
+    handed = [lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)]
+    own(machine, handed, point)
+    given = iter(handed)
     for layout, frame in zip(layouts, standing, strict=True):
         if frame.generator is not None and frame in machine.frames:
             frame.generator.running = True

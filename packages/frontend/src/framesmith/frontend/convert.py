@@ -30,6 +30,7 @@ from framesmith.frontend.strictness import is_strict
 from framesmith.frontend.trampoline import Leave
 from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
 from framesmith.frontend.user_stack import location, stack_text
+from framesmith.frontend.visible_ends import write_held
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
 from framesmith.graph.break_kinds import NATIVE_CALL
@@ -259,6 +260,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
         writer.line = location(machine.frames[0])[1]
     replay = backend if isinstance(backend, Replay) else None
     exit_ = Exit(writer, machine, ways, handed_out(machine, end), replay)
+    write_held(machine, writer)
     done: set[int] = set()
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:
@@ -281,7 +283,7 @@ def write_exit(exit_: Exit, end: Finished | Stopped) -> list[str]:
         return exit_.finished(end.value)
     if end.here:
         return exit_.here()
-    return exit_.to_the_end(end.raised) if end.to_the_end else exit_.natively()
+    return exit_.to_the_end(end.raised) if end.to_the_end else exit_.natively(refers=end.refers)
 
 
 def handed_out(machine: Machine, end: Finished | Stopped) -> list[Tracker]:

@@ -10,19 +10,17 @@ from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.layout import FrameLayout, Keeps, chain_layouts, layout_of
-from framesmith.frontend.lifetimes import loose_ends, variables_of
+from framesmith.frontend.lifetimes import is_borrowed, loose_ends, variables_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.native import restored
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
 from framesmith.frontend.points import (
     Placed,
     Point,
-    beside_slots,
     carried_generators,
+    handed_over,
     holds_abandoned,
     placed,
-    slot_values,
-    without,
 )
 from framesmith.frontend.stand_ins import names_its_caller, standing_for
 from framesmith.frontend.trampoline import Leave, after_raising, raise_again
@@ -119,7 +117,7 @@ class Exit:
             *chain_layouts(frames, keeps),
             layout_of(frames[-1], frames[-1].current, keeps=keeps),
         ]
-        place = placed(layouts, frames, self._carried, raises=raised is not None)
+        place = self._placed(layouts, frames, raises=raised is not None)
         values = self._state(place)
         values += [] if raised is None else [self._writer.value(raised)]
         return [f"return {self._ways.go_natively(self._writer, place.point, namespaces(place), values)}"]
@@ -129,11 +127,11 @@ class Exit:
         frames = self._machine.frames
         keeps = self._weakly_held.keeps
         layouts = [*chain_layouts(frames, keeps), layout_of(frames[-1], frames[-1].index, keeps=keeps)]
-        place = placed(layouts, frames, self._carried)
+        place = self._placed(layouts, frames)
         return [f"return {self._go_on(place, self._state(place))}"]
 
-    def natively(self) -> list[str]:
-        """Run the operation at which the innermost frame stands, then go on behind it."""
+    def natively(self, *, refers: bool = False) -> list[str]:
+        """Run the operation at which the innermost frame stands, then go on behind it. `refers`: it makes weak references."""
         frame = self._machine.frame
         row = native_of(frame.operation.kind)
         if row is None:
@@ -150,7 +148,7 @@ class Exit:
         if looks or self._is_precious():
             frame.stack += operands
             return self.to_the_end()
-        self._weakly_held.take(operands)
+        self._weakly_held.take(operands, refers)
         texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
         inlined = self._machine.frames[1:]
         for index, value in enumerate(operands[:2]) if inlined else ():
@@ -212,8 +210,21 @@ class Exit:
         layout = layout_of(frame, index, keeps=keeps)
         slots = tuple(Slot.NULL if text == "" else Slot.VALUE for text in outcome.pushes)
         layout = replace(layout, stack=(*layout.stack, *slots))
-        place = placed([*chain_layouts(frames, keeps), layout], frames, self._carried)
+        place = self._placed([*chain_layouts(frames, keeps), layout], frames)
         return f"return {self._go_on(place, self._state(place, [text for text in outcome.pushes if text]))}"
+
+    def _placed(
+        self, layouts: Sequence[FrameLayout], frames: Sequence[Frame], *, raises: bool = False
+    ) -> Placed:
+        """The point of these layouts, in which it is known whether a weak reference was made before."""
+        place = placed(layouts, frames, self._carried, self._weakly_held.keeps, raises=raises)
+        borrowed = [
+            position
+            for position, value in enumerate(handed_over(place))
+            if value is not None and is_borrowed(self._machine, value)
+        ]
+        watched = self._machine.ends.watched
+        return replace(place, point=replace(place.point, watched=watched, borrowed=tuple(borrowed)))
 
     def _go_on(self, place: Placed, values: list[str]) -> str:
         return self._ways.go_on(self._writer, place.point, namespaces(place), values)
@@ -221,12 +232,8 @@ class Exit:
     def _state(self, place: Placed, pushed: Sequence[str] = ()) -> list[str]:
         """Expressions for all frames, with `pushed` after the stack of the innermost."""
         text: Callable[[Tracker], str] = self._writer.value
-        new, found = iter(pushed), list[str]()
-        for layout, frame in zip((*place.point.frames, *place.point.generators), place.frames, strict=True):
-            slots = without(slot_values(layout, frame), layout)
-            found += [next(new) if slot is None else text(slot) for slot in slots]
-            found += [text(value) for value in beside_slots(layout, frame)]
-        return found
+        new = iter(pushed)
+        return [next(new) if value is None else text(value) for value in handed_over(place)]
 
     def _raised_lines(self) -> list[str]:
         """Go on where the operation stands, with the exception that it raised; outwards from the first handler."""
@@ -242,7 +249,7 @@ class Exit:
             return [note, f"return {again}"]
         keeps = self._weakly_held.keeps
         layouts = [*chain_layouts(frames[:depth], keeps), raising_layout(frames[depth - 1], keeps)]
-        place = placed(layouts, frames[:depth], self._carried, raises=True)
+        place = self._placed(layouts, frames[:depth], raises=True)
         onward = self._go_on(place, [*self._state(place), RAISED])
         settled = leaving(
             self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]

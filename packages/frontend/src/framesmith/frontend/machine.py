@@ -7,6 +7,7 @@ from typing import Protocol, final
 from weakref import WeakKeyDictionary
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
+from framesmith.frontend.ends import Ends
 from framesmith.frontend.ways import Way, landing
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import RECURSION
@@ -181,6 +182,7 @@ class Machine:
         self.frames: list[Frame] = []
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
+        self.ends = Ends()
         self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `lifetimes`)
         self.outcome: Tracker | Yielded | Returned | None = None
 
@@ -199,6 +201,7 @@ class Machine:
         self.frames.clear()
         self.generators.clear()
         self.finalised.clear()
+        self.ends.release()
 
     def deliver(self, result: Tracker | PendingCall, way: Way = Way.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""

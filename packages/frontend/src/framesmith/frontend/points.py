@@ -6,14 +6,14 @@ else holds (a list, an attribute, a cell) has to be a real generator, whose fram
 the chain; the slots that refer to it say which.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.generators import SymbolicGenerator
-from framesmith.frontend.layout import FrameLayout, carrying, layout_of
+from framesmith.frontend.layout import FrameLayout, Keeps, carrying, layout_of
 from framesmith.frontend.lifetimes import is_abandoned
 from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
 from framesmith.frontend.ways import Way
@@ -31,12 +31,15 @@ Carried = dict[int, Frame]
 class Point:
     """Where a continuation goes on: frames from the outermost in, suspended generators, and whether it begins by raising.
 
-    Hashable; equal points share a continuation. `namespaces` are compared through the layouts' ids.
+    `watched`: a weak reference was made on the way, so that the end of what is handed over may be seen. `borrowed`: the
+    positions of instances that something else holds as well. Hashable; equal points share a continuation. `namespaces` are compared through the layouts' ids.
     """
 
     frames: tuple[FrameLayout, ...]
     raises: bool = False
     generators: tuple[FrameLayout, ...] = ()
+    watched: bool = False
+    borrowed: tuple[int, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -92,7 +95,12 @@ class Placed:
 
 
 def placed(
-    layouts: Sequence[FrameLayout], frames: Sequence[Frame], carried: Carried, *, raises: bool = False
+    layouts: Sequence[FrameLayout],
+    frames: Sequence[Frame],
+    carried: Carried,
+    keeps: Keeps,
+    *,
+    raises: bool = False,
 ) -> Placed:
     """A point of these layouts: slots that hold a carried generator refer to it. The last layout may have slots more
     than its frame, on top of the stack."""
@@ -108,7 +116,7 @@ def placed(
             if id(frame) not in numbers:
                 numbers[id(frame)] = len(standing)
                 standing.append(frame)
-                found.append(suspended_layout(frame))
+                found.append(suspended_layout(frame, keeps))
             references.append((position, numbers[id(frame)]))
         found[index] = replace(layout, references=tuple(references))
         index += 1
@@ -116,9 +124,9 @@ def placed(
     return Placed(Point(tuple(found[:count]), raises, tuple(found[count:])), tuple(standing))
 
 
-def suspended_layout(frame: Frame) -> FrameLayout:
+def suspended_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
     """The layout of a generator that stands at a `yield`, or before its first instruction."""
-    return layout_of(frame, frame.index)
+    return layout_of(frame, frame.index, keeps=keeps)
 
 
 def is_fresh(layout: FrameLayout) -> bool:
@@ -140,6 +148,13 @@ def beside_slots(layout: FrameLayout, frame: Frame) -> list[Tracker]:
     if frame.otherwise is not None:
         found.append(frame.otherwise)
     return found
+
+
+def handed_over(place: Placed) -> Iterator[Tracker | None]:
+    """The values of a point in the order of its names; None for a slot that its frame does not have yet."""
+    for layout, frame in zip((*place.point.frames, *place.point.generators), place.frames, strict=True):
+        yield from without(slot_values(layout, frame), layout)
+        yield from beside_slots(layout, frame)
 
 
 # -- which generators go in pieces --------------------------------------------------------------------

@@ -15,6 +15,7 @@ from framesmith.frontend.opcodes import catalog
 from framesmith.frontend.opcodes.table import step_of
 from framesmith.frontend.points import stranded
 from framesmith.frontend.user_stack import location
+from framesmith.frontend.visible_ends import observe, settle
 from framesmith.frontend.ways import Way
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
@@ -56,12 +57,14 @@ class Stopped:
     `reason` is the graph break; `to_the_end` says that the frames go on natively to their end, since an
     exception is about to leave them. `here`: nothing has to run; the frames go on where they stand, without
     what they have let go of. `raised` is an exception that the operation would not raise natively in the same form.
+    `refers`: the operation makes weak references to what it gets.
     """
 
     reason: GraphBreak | None
     to_the_end: bool
     here: bool = False
     raised: Tracker | None = None
+    refers: bool = False
 
 
 @final
@@ -115,6 +118,7 @@ class Translator:
     def attach(self, tx: TraceContext) -> Machine:
         """Make the machine over the context that holds this translator as its inliner."""
         self._machine = Machine(tx, self.run_frame)
+        observe(self._machine)
         return self._machine
 
     def release(self) -> None:
@@ -144,6 +148,8 @@ class Translator:
         frame.barrier = True
         machine.frames.append(frame)
         self._nesting += 1
+        machine.ends.nested += 1
+        machine.ends.runs += 1
         try:
             if raised is not None:
                 self._unwind_inside(raised)
@@ -151,6 +157,7 @@ class Translator:
                 self._step()
         finally:
             self._nesting -= 1
+            machine.ends.nested -= 1
         outcome, machine.outcome = machine.outcome, None
         return outcome
 
@@ -262,13 +269,27 @@ class Translator:
             _, dropped = self._unwind(error)
             if (ended := self._let_go(dropped)) is not None:
                 return ended
+        ends = machine.ends
         while machine.outcome is None:
+            frame, runs = machine.frames[-1], ends.runs
             ended = self._guarded_step()
+            if ended is None and (ends.held or ends.reason is not None) and machine.outcome is None:
+                ended = self._settled(frame, ends.runs != runs)
             if ended is not None:
                 return self._reachable(ended)
         outcome = machine.outcome
         assert isinstance(outcome, Tracker)
         return Finished(outcome)
+
+    def _settled(self, frame: Frame, has_nested: bool) -> Stopped | None:
+        """End here where the operation let go of a value whose end is seen. Where it ran frames in its midst, it is not known
+        when it did: it runs natively."""
+        if not settle(self.machine):
+            return None
+        reason = self.machine.ends.reason
+        if has_nested:
+            raise Restart(Stop(self._steps, frame.code, frame.current, Stopped(reason, False)))
+        return Stopped(reason, False, here=True)
 
     def _reachable(self, end: Stopped) -> Stopped:
         """A generator that has to be a real object cannot be left in mid-course: trace again, and stop before it runs."""
@@ -278,7 +299,7 @@ class Translator:
         inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
         if not inner.entered:
             raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
-        end = Stopped(end.reason, end.reason is None)
+        end = Stopped(end.reason, end.reason is None, refers=end.refers)
         raise Restart(Stop(inner.entered, outer.code, outer.current, end))
 
     def _guarded_step(self) -> Stopped | None:
@@ -291,6 +312,7 @@ class Translator:
             return self._stopped_as_planned(frame)
         unbound: ObservedException | None = None
         known, decided = machine.tx.guards.mark(), machine.tx.graph.decisions
+        references = machine.ends.references
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
             self._execute(frame)
@@ -302,7 +324,7 @@ class Translator:
                 return self._go_to_handler(forgetful(error), frame)
             end, unbound = Stopped(None, True), self._unbound(forgetful(error), frame)
         except GraphBreak as reason:
-            end = Stopped(forgetful(reason), False)
+            end = Stopped(forgetful(reason), False, refers=machine.ends.references != references)
         except FakeFailure as failure:
             end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
         del machine.frames[depth:]
@@ -349,7 +371,8 @@ class Translator:
             if self._state() == state:
                 return Stopped(forgetful(reason), False, here=True)
             raise
-        return None
+        reason_here = self.machine.ends.reason
+        return None if reason_here is None else Stopped(reason_here, False, here=True)
 
     def _state(self) -> tuple[int, int, int]:
         """Equal before and after an operation that changed nothing."""

@@ -6,13 +6,12 @@ reference to them was made in sight: keeping all would keep their memory.
 """
 
 import weakref
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Sequence
 from typing import Final, final
 
 import torch
 
-from framesmith.frontend.lifetimes import is_kept, real_object, variables_of
+from framesmith.frontend.lifetimes import guard_kind, is_kept, may_be_referenced, real_object, variables_of
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.writer import EntryWriter
 from framesmith.variables.core import Constant, Lazy, Null, Tracker
@@ -20,13 +19,8 @@ from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.lookup import is_heap_type
 from framesmith.variables.objects.weak_references import WeakReferenceTracker
 
-_HELD_ANYWAY: Final = (type, ModuleType, torch.nn.Module)
-_NUMBERS: Final = (
-    torch.SymInt,
-    torch.SymFloat,
-    torch.SymBool,
-)  # what stands for a plain number while tracing
-_weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
+_REFERENCES: Final = (weakref.ref, weakref.ProxyType, weakref.CallableProxyType)
+_MAKERS: Final = (weakref.proxy, weakref.ref.__new__)
 
 
 @final
@@ -39,13 +33,15 @@ class WeaklyHeld:
         self._tensors: list[object] | None = None
         self._taken: set[int] = set()
 
-    def take(self, operands: Sequence[Tracker]) -> None:
-        """These are the operands of an operation that runs natively."""
-        if any(makes_reference(value) for value in operands[:2] if not isinstance(value, Null)):
+    def take(self, operands: Sequence[Tracker], refers: bool) -> None:
+        """These are the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
+        if refers or any(makes_reference(value) for value in operands[:2] if not isinstance(value, Null)):
+            self._machine.ends.watched = True
             self._taken.update(reachable(value for value in operands if not isinstance(value, Null)))
 
     def keeps(self, value: Tracker) -> bool:
         """Whether a variable is handed on although nobody reads it again."""
+        guard_kind(self._machine, value)
         return is_kept(value) or any(self._is_seen(found) for found in reachable([value]).values())
 
     def _is_seen(self, value: Tracker) -> bool:
@@ -54,8 +50,12 @@ class WeaklyHeld:
             return False
         real = real_object(value)
         kind = value.python_type if real is None else type(real)
-        if not _weak_offset_of(kind) or issubclass(kind, (*_HELD_ANYWAY, *_NUMBERS)):
+        if issubclass(kind, _REFERENCES):
+            return True  # its callback falls silent with it
+        if not may_be_referenced(kind):
             return False
+        if self._machine.ends.holds(real):
+            return True
         if issubclass(kind, torch.Tensor):
             return id(value) in self._taken or self._is_referent(value, real)
         if real is None:
@@ -90,4 +90,4 @@ def makes_reference(value: Tracker) -> bool:
     if type(found) is type:
         assert isinstance(found, type)
         return issubclass(found, weakref.ref | weakref.finalize)
-    return found is weakref.proxy
+    return any(found is maker for maker in _MAKERS)

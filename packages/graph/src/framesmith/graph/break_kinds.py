@@ -176,6 +176,12 @@ GENERATOR = _row(
     "Its frame exists only in the trace; a real generator has to be made for what follows.",
     "Consume the generator before the break, e.g. with list(...).",
 )
+VALUE_ENDS = _row(
+    "value-ends",
+    "the program sees the end of an object",
+    "The last reference to an object goes that has a finalizer or is weakly referenced; what follows has to find it gone.",
+    "Keep the object until the end of the function, or make and drop it outside.",
+)
 ASYNC_FRAME = _row(
     "async-frame",
     "a coroutine or asynchronous generator",

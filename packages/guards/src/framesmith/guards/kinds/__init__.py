@@ -22,6 +22,7 @@ from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorPropert
 from framesmith.guards.kinds.tensor_spec import TensorSpec
 from framesmith.guards.kinds.types import SequenceTypes, TypeIs
 from framesmith.guards.kinds.values import EqualTo, NotEqualTo, Truthy
+from framesmith.guards.kinds.weak_references import NotWeaklyObserved, is_weakly_observed
 
 __all__ = [
     "MISSING",
@@ -49,6 +50,7 @@ __all__ = [
     "NotEqualTo",
     "NotIdentical",
     "NotNone",
+    "NotWeaklyObserved",
     "Present",
     "Relation",
     "SameObject",
@@ -62,4 +64,5 @@ __all__ = [
     "Truthy",
     "TypeIs",
     "WeaklyIdentical",
+    "is_weakly_observed",
 ]

@@ -61,6 +61,11 @@ class ListTracker(Tracker):
         return self._items
 
     @property
+    def is_unopened(self) -> bool:
+        """Whether nobody has asked for the items of the existing list yet, so that it still holds all of them."""
+        return self._read is not None
+
+    @property
     def python_type(self) -> type:
         """`list`, or the subclass whose storage this is."""
         return self.kind

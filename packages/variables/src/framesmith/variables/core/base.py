@@ -5,7 +5,7 @@ together. No concrete tracker lives here.
 """
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
@@ -297,6 +297,9 @@ class Writer(Protocol):
         ...
 
 
+OnTracker = Callable[[Tracker], None]
+
+
 class MutationLog:
     """Which existing objects were changed, in order of their first change.
 
@@ -308,14 +311,23 @@ class MutationLog:
         self.version = 0
         self._changed: dict[int, Tracker] = {}
         self._watching: list[list[Tracker]] = []
+        self.on_change: OnTracker | None = None  # told before it changes
+        self.on_reference: OnTracker | None = None  # told to what a weak reference was made
 
     def note(self, tracker: Tracker) -> None:
         """Record that `tracker` is about to change."""
         self.version += 1
+        if self.on_change is not None:
+            self.on_change(tracker)
         for noted in self._watching:
             noted.append(tracker)
         if tracker.source is not None:
             self._changed.setdefault(id(tracker), tracker)
+
+    def note_reference(self, target: Tracker) -> None:
+        """Record that a weak reference to an existing value was made."""
+        if self.on_reference is not None:
+            self.on_reference(target)
 
     @contextmanager
     def watched(self) -> Iterator[list[Tracker]]:
@@ -334,6 +346,7 @@ class MutationLog:
     def release(self) -> None:
         """Forget the objects: the trace has ended."""
         self._changed.clear()
+        self.on_change = self.on_reference = None
 
     def is_changed(self, tracker: Tracker) -> bool:
         """Whether an existing object has a change that is not replayed yet."""

@@ -9,8 +9,9 @@ from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import WeakReferent
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 
 @final
@@ -64,6 +65,7 @@ class WeakReferenceTracker(Tracker):
 @CALLABLES.row(weakref.ref)
 def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None = None, /) -> Tracker:
     """`weakref.ref(target)`. How long an object born in the trace lives is not known: break."""
+    tx.mutations.note_reference(target)
     if target.source is None or isinstance(target, Constant):
         return target.unsupported("a weak reference to it")
     if isinstance(callback, Constant) and callback.value is None:
@@ -71,9 +73,17 @@ def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None =
     return WeakReferenceTracker(target, None, callback)
 
 
+@CALLABLES.row(weakref.ref.__new__)
+def new_reference(tx: TraceContext, kind: Tracker, target: Tracker, /, *rest: Tracker) -> Tracker:
+    """`ref.__new__(cls, target)`, by which the standard library makes references with more to them: natively."""
+    tx.mutations.note_reference(target)
+    return target.unsupported("a weak reference of a class of its own")
+
+
 @WRAP_RULES.exact(weakref.ref)
 def wrap_reference(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing weak reference; its target is looked at when it is called."""
+    """An existing weak reference; its target is looked at when it is called, and calling it cannot fail: that it is there is no
+    fact of its own."""
     assert isinstance(value, weakref.ref)
     tx.guard(source, TypeIs(weakref.ref))
-    return WeakReferenceTracker(lazy(tx, value(), WeakReferent(source)), source)
+    return WeakReferenceTracker(Lazy(value(), WeakReferent(source), tx.wrap), source)
