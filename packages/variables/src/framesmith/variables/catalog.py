@@ -19,6 +19,7 @@ import framesmith.variables.builtin_types.itertools_combining
 import framesmith.variables.builtin_types.itertools_types
 import framesmith.variables.builtin_types.list_methods
 import framesmith.variables.builtin_types.lists
+import framesmith.variables.builtin_types.literals
 import framesmith.variables.builtin_types.namespaces
 import framesmith.variables.builtin_types.ordered_attributes
 import framesmith.variables.builtin_types.ranges
@@ -64,7 +65,6 @@ import framesmith.variables.objects.descriptors
 import framesmith.variables.objects.enums
 import framesmith.variables.objects.environment_rows
 import framesmith.variables.objects.exceptions
-import framesmith.variables.objects.identity
 import framesmith.variables.objects.instance_writing
 import framesmith.variables.objects.instances
 import framesmith.variables.objects.lookup

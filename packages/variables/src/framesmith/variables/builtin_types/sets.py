@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
@@ -154,6 +154,10 @@ class SetTracker(Tracker):
         if self.value is not None and self.order_known:
             return list(self.members.values())
         return [self.members[name] for name in content]
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity; a constant of the code and an argument may be one object under two trackers."""
+        return same_value(tx, self, self.value, other) or super().is_same(tx, other)
 
     # -- changing ----------------------------------------------------------------------------------
     def change(self, tx: TraceContext) -> set[Hashable]:

@@ -10,6 +10,7 @@ import torch
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
+from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 
 LITERAL_TYPES: frozenset[type] = frozenset(
@@ -177,7 +178,7 @@ class Constant(Tracker):
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
-        if is_nan(self.value) and self.source is not None:
+        if is_nan(self.value) and not isinstance(self.source, Pinned | None):
             self.unsupported("hashing it (a NaN equals itself alone)")
         return constant_key(self.value)
 
