@@ -33,6 +33,7 @@ import framesmith.variables.builtin_types.unread_values
 import framesmith.variables.callables.attribute_functions
 import framesmith.variables.callables.builtin_functions
 import framesmith.variables.callables.builtin_methods
+import framesmith.variables.callables.cached_functions
 import framesmith.variables.callables.compiled
 import framesmith.variables.callables.constructors
 import framesmith.variables.callables.deferred_text
