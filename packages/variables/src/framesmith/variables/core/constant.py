@@ -180,6 +180,8 @@ class Constant(Tracker):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
         if is_nan(self.value) and not isinstance(self.source, Pinned | None):
             self.unsupported("hashing it (a NaN equals itself alone)")
+        if isinstance(self.value, enum.Enum) and "_name_" not in vars(self.value):
+            self.unsupported("hashing it")
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -193,6 +195,8 @@ class Constant(Tracker):
 
     def describe(self) -> str:
         """The value for people."""
+        if isinstance(self.value, enum.Enum):
+            return f"{type(self.value).__name__} member {vars(self.value).get('_name_', 'without a name')}"
         return f"{type(self.value).__name__} {self.value!r}"
 
 

@@ -62,6 +62,10 @@ class InstanceTracker(SpecialMethods):
     what the trace changed; once `namespace` is there it holds the instance dictionary instead.
     """
 
+    _guards_dict = (
+        True  # a program may assign an instance of a subclass of dict, whose code a guard would run
+    )
+
     def __init__(
         self,
         kind: type,
@@ -143,6 +147,8 @@ class InstanceTracker(SpecialMethods):
         if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict()
+        if self._guards_dict and self._is_plain():
+            tx.guard(InstanceDict(self.source), TypeIs(dict), "its attributes are read")
         if name not in real:
             if tx.facts is not None:
                 tx.note("is not there", self._dict_source(tx), name)
@@ -173,6 +179,8 @@ class InstanceTracker(SpecialMethods):
 
     def _real_dict(self) -> dict[str, object]:
         real = self._dict_reader()(self.value)
+        if type(real) is not dict:
+            self.unsupported(f"reading its attributes (its __dict__ is a {type(real).__name__})")
         assert isinstance(real, dict)
         return real
 
