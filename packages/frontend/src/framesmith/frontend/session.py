@@ -7,7 +7,6 @@ and to themselves (a loop): the session takes these rings apart when it dies.
 
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,6 +44,7 @@ from framesmith.frontend.reports import report_bug, report_entry
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
 from framesmith.frontend.trampoline import drive
+from framesmith.frontend.user_warnings import warn
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
@@ -386,9 +386,7 @@ class Place:
         except BackendFailed as error:
             if not settings.suppress_errors:
                 raise
-            warnings.warn(
-                f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning, stacklevel=4
-            )
+            warn(f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning)
             return self._uncompiled(error)
         except Exception as error:
             if settings.raise_bugs or options.fullgraph:
@@ -435,6 +433,6 @@ class Place:
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
         if not self.session.history.notes:
-            warnings.warn(text, RecompileLimitWarning, stacklevel=3)
+            warn(text, RecompileLimitWarning)
         self.session.history.notes.append(text)
         events.log("recompiles", "%s", text)
