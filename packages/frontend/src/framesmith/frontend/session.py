@@ -37,7 +37,7 @@ from framesmith.frontend.limits import limit_text
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.origins import COPIED, Home, PointOrigin, RootOrigin, alive
-from framesmith.frontend.points import Point
+from framesmith.frontend.points import Point, in_words_of_the_user
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
 from framesmith.frontend.recovery import Prefix, Recovery
 from framesmith.frontend.reports import report_bug, report_entry
@@ -402,7 +402,7 @@ class Place:
         return run_natively(self.origin, reason, place, "", time.perf_counter())
 
     def _note_recompile(self, text: str) -> None:
-        name = self.origin.code.co_qualname
+        name, text = self.origin.code.co_qualname, in_words_of_the_user(text)
         self.session.history.recompiles.append(f"{name}: {text}")
         events.counters["stats"]["recompile_reasons"] += 1
         events.log("recompiles", "%s: %s", name, text)
@@ -428,7 +428,7 @@ class Place:
             return
         self._is_reported = True
         code, guards = self.origin.code, [entry.guards for entry in self.dispatcher.entries]
-        text = limit_text(code, guards, scope, settings.recompile_limit)
+        text = in_words_of_the_user(limit_text(code, guards, scope, settings.recompile_limit))
         if settings.fail_on_recompile_limit_hit:
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")

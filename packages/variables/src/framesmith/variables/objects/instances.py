@@ -14,6 +14,7 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, HasKey, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
@@ -180,7 +181,7 @@ class InstanceTracker(SpecialMethods):
     def _real_dict(self) -> dict[str, object]:
         real = self._dict_reader()(self.value)
         if type(real) is not dict:
-            self.unsupported(f"reading its attributes (its __dict__ is a {type(real).__name__})")
+            self.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
         assert isinstance(real, dict)
         return real
 

@@ -16,6 +16,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
 from framesmith.guards.sources import InstanceItem, Pinned
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
@@ -71,7 +72,7 @@ class NNModuleTracker(InstanceTracker):
         """What the existing module holds, whatever its class does with `__dict__`."""
         real = module_namespace(self.value)
         if type(real) is not dict:
-            self.unsupported(f"reading its attributes (its __dict__ is a {type(real).__name__})")
+            self.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
         return real
 
     def _reads_plainly(self) -> bool:
