@@ -75,6 +75,7 @@ def _ask_natively(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker 
         if known.truth(tx) is not True:
             raise GraphBreak(NATIVE_CALL, "a logger is asked for a level for the first time")
     function = logging.Logger.isEnabledFor
+    assert isinstance(function, FunctionType)
     return FunctionTracker(function, Pinned(function, "Logger.isEnabledFor")).bind(tx, (logger, level), {})
 
 

@@ -65,7 +65,8 @@ class CachedFunctionTracker(PythonCallable):
 
     def _check_room(self, stored: "Stored") -> None:
         """The cache has to keep the results of all calls of a trace until its entry has run."""
-        maxsize = getattr(self.value, "cache_parameters", dict)().get("maxsize")
+        settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
+        maxsize = settings.get("maxsize")
         if maxsize is not None and len({stored.key, *(call.key for call in self._calls)}) > maxsize:
             self.unsupported("calling it: its cache does not keep the result")
 
