@@ -7,6 +7,7 @@ import torch
 from tests.end_to_end.support import check
 
 from framesmith import frontend
+from framesmith.frontend import api
 
 
 def fresh(kind):
@@ -116,3 +117,62 @@ def test_float_constants_in_every_position_of_a_graph():
     x = torch.tensor([1.0, 2.0, 3.0])
     for value in (-0.0, math.inf, -math.inf, torch.finfo(torch.float32).min, 5e-324):
         check(lambda x, v=value: (torch.full((2,), v), x.clamp(min=v), torch.tensor([v, [v][0]]), x * v), x)
+
+
+CODE_CONSTANTS = [
+    "1e308 * 10 - 1e308 * 10",
+    "(1e308 * 10 - 1e308 * 10) * 1j",
+    "(1e308 * 10 - 1e308 * 10, 2)",
+    "(1, 2)",
+    "('a', 2.5, (3, 4))",
+    "10 ** 30",
+    "2.5",
+    "1e308 * 10",
+    "b'some bytes'",
+    "'some text'",
+]
+USES = [
+    "constant",
+    "[constant]",
+    "{'key': (constant, 1)}['key'][0]",
+    "[constant, *box][0]",
+]
+
+
+@pytest.mark.parametrize("before", ["pass", "frontend.graph_break()", "print(end='')"])
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("text", CODE_CONSTANTS)
+def test_a_constant_of_the_code_is_one_object_in_all_calls_and_entries(text, use, before):
+    namespace = {"frontend": frontend}
+    lines = ["def f(x, box):", f"  constant = {text}", f"  {before}", "  box.append(constant)"]
+    exec("\n".join([*lines, f"  return x + 1, {use}, constant is box[0], [constant] == box[:1]"]), namespace)
+    function = namespace["f"]
+    compiled = frontend.compile(function, backend="eager")
+    box: list = []
+    function(torch.ones(1), box)
+    for shape in (1, 1, 2, (2, 3), (2, 3, 4)):
+        result = compiled(torch.ones(shape), box)
+        found = result[1][0] if use == "[constant]" else result[1]
+        assert found is box[0] and box[-1] is box[0] and result[2:] == (True, True)
+
+
+def test_a_tuple_of_the_code_and_an_equal_argument():
+    def f(x, pair):
+        same = (1, 2)
+        return x + 1, pair is same, pair == same, pair in [same], [pair].index(same)
+
+    own = next(constant for constant in f.__code__.co_consts if type(constant) is tuple)
+    compiled = frontend.compile(f, backend="eager")
+    for pair in (own, tuple([1, 2]), own, tuple([1, 2])):
+        assert compiled(torch.ones(1), pair)[1:] == f(torch.ones(1), pair)[1:]
+
+
+def test_an_equal_tuple_needs_no_second_entry():
+    def f(x, pair):
+        return x + 1 if pair != (1, 2) else x
+
+    own = next(constant for constant in f.__code__.co_consts if type(constant) is tuple)
+    compiled = frontend.compile(f, backend="eager", fullgraph=True)
+    for pair in (own, tuple([1, 2]), own):
+        compiled(torch.ones(1), pair)
+    assert len(api.session_of(compiled).history.entries) == 1

@@ -23,10 +23,10 @@ def double(x: torch.Tensor) -> torch.Tensor:
         ("dynamic", "auto", "dynamic='auto'.*None"),
         ("disable", None, "disable=None"),
         ("mode", "max-autotun", "did you mean 'max-autotune'"),
-        ("mode", 3, "mode=3, a int"),
+        ("mode", 3, "mode=3, an int"),
         ("options", ["trace"], "options=.*a list.*dict"),
         ("options", {1: 2}, "a dict from names"),
-        ("backend", 3, "backend=3, a int"),
+        ("backend", 3, "backend=3, an int"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_expectation(name, value, said) -> None:

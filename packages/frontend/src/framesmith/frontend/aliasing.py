@@ -1,6 +1,7 @@
 """Guards that objects which the trace took for different ones are different on later calls too.
 
-Only where it matters: an object is changed. Which objects are one is guarded when they are wrapped.
+Only where it matters: an object is changed, or became a key by its identity. Which objects are one is guarded when they
+are wrapped, and what `is` told apart where it was asked.
 """
 
 import torch
@@ -13,6 +14,7 @@ from framesmith.variables.core import MutationLog
 from framesmith.variables.wrapping.wrap import Wrapper
 
 _CHANGED = Reason("one of them is changed", None)
+_KEYS = Reason("they are keys by their identity", None)
 _WRITTEN = Reason("the graph writes to one of them", None)
 _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
@@ -24,8 +26,21 @@ def distinct_objects(mutations: MutationLog, wrapper: Wrapper) -> list[Guard]:
     for _, tracker in wrapper.wrapped():
         if tracker.source is not None and tracker.python_type in sources:
             sources[tracker.python_type].append(tracker.source)
+    return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]
+
+
+def _keys(mutations: MutationLog) -> dict[type, list[Source]]:
+    """By type, the existing objects that were told apart as keys; the guard on all tensors does that for them."""
+    found: dict[type, list[Source]] = {}
+    for tracker in mutations.told_apart():
+        if tracker.source is not None and not issubclass(tracker.python_type, torch.Tensor):
+            found.setdefault(tracker.python_type, []).append(tracker.source)
+    return found
+
+
+def _distinct(sources: dict[type, list[Source]], reason: Reason) -> list[Guard]:
     return [
-        Guard.relation(DistinctObjects(tuple(dict.fromkeys(found))), _CHANGED)
+        Guard.relation(DistinctObjects(tuple(dict.fromkeys(found))), reason)
         for found in sources.values()
         if len(set(found)) > 1
     ]

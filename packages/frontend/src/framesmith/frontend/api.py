@@ -20,6 +20,7 @@ from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.options import Backend
+from framesmith.guards.words import a_type
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
 from framesmith.variables.core import CALLABLES, TraceContext, Tracker
@@ -78,7 +79,7 @@ def compile_object(model: object, options: CompileOptions) -> object:
     if callable(model):
         return compile_callable(model, options)
     raise InvalidArgument(
-        f"compile() got {model!r}, a {type(model).__name__}, which cannot be called; "
+        f"compile() got {model!r}, {a_type(type(model))}, which cannot be called; "
         "pass a function, method, class, callable object or torch.nn.Module"
     )
 

@@ -9,6 +9,7 @@ from framesmith.frontend.torch_settings import default_backend
 from framesmith.graph.backend import inductor_options, list_backends
 from framesmith.graph.errors import UnknownBackend
 from framesmith.graph.options import Backend
+from framesmith.guards.words import a_type
 
 MODES: Final = (
     "default",
@@ -80,6 +81,4 @@ def wrong(
 ) -> InvalidArgument:
     """The error for one argument."""
     close = near_miss(near, known) if isinstance(near, str) else ""
-    return InvalidArgument(
-        f"compile() got {name}={value!r}, a {type(value).__name__}{close}; pass {expected}"
-    )
+    return InvalidArgument(f"compile() got {name}={value!r}, {a_type(type(value))}{close}; pass {expected}")

@@ -16,6 +16,7 @@ from framesmith.frontend.policy import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_M
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT
 from framesmith.guards.sources import Pinned
+from framesmith.guards.words import a_type
 from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, MARKED_CALLS, FunctionTracker
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
 from framesmith.variables.torch_values.graph_calls import graph_call
@@ -145,7 +146,7 @@ def _mark(tensor: torch.Tensor, name: str, index: int | Iterable[int]) -> None:
     dims = {index} if isinstance(index, int) else set(index)
     for dim in dims:
         if not isinstance(dim, int):
-            raise TypeError(f"a dimension is an int, got {dim!r}, a {type(dim).__name__}")
+            raise TypeError(f"a dimension is an int, got {dim!r}, {a_type(type(dim))}")
         if not -tensor.dim() <= dim < tensor.dim():
             raise IndexError(f"dimension {dim} is out of range for a tensor of {tensor.dim()} dimensions")
     known: set[int] = tensor.__dict__.setdefault(name, set())

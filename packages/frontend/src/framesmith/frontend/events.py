@@ -1,5 +1,6 @@
 """What happened: counters, logs by topic, and the record of one compiled function."""
 
+import difflib
 import logging
 import os
 from collections import Counter, defaultdict
@@ -68,8 +69,14 @@ def enabled_topics() -> frozenset[str]:
     asked = {topic.strip() for topic in text.split(",") if topic.strip()}
     unknown = asked.difference(TOPICS)
     if unknown:
-        _logger("setup").warning("FRAMESMITH_LOGS: unknown topics %s; there are %s", sorted(unknown), TOPICS)
+        said = ", ".join(f"{topic!r}{_near_miss(topic)}" for topic in sorted(unknown))
+        _logger("setup").warning("FRAMESMITH_LOGS: unknown %s; there are %s", said, ", ".join(TOPICS))
     return frozenset(asked & set(TOPICS))
+
+
+def _near_miss(topic: str) -> str:
+    close = difflib.get_close_matches(topic.lower(), TOPICS, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _logger(topic: str) -> logging.Logger:

@@ -10,6 +10,7 @@ from framesmith.frontend import api
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.events import BreakRecord
 from framesmith.frontend.session import Session
+from framesmith.guards.words import a_type, counted
 
 
 @final
@@ -38,7 +39,9 @@ class Explanation:
     def text(self) -> str:
         """For people."""
         captured = f"{len(self.graphs)} graphs with {self.operators} operators"
-        lines = [f"{captured}, {len(self.breaks)} graph breaks, {len(self.guards)} guards"]
+        lines = [
+            f"{captured}, {counted(len(self.breaks), 'graph break')}, {counted(len(self.guards), 'guard')}"
+        ]
         for number, record in enumerate(self.breaks, 1):
             lines += [
                 f"break {number} at {record.file}:{record.line} in {record.function}:",
@@ -60,9 +63,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
     For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
     """
     if not callable(model):
-        raise InvalidArgument(
-            f"explain() got {model!r}, a {type(model).__name__}; pass a function or a module"
-        )
+        raise InvalidArgument(f"explain() got {model!r}, {a_type(type(model))}; pass a function or a module")
     if extra_args or extra_kwargs:
         return explain(model)(*extra_args, **extra_kwargs)
 

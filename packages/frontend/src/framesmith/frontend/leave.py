@@ -34,7 +34,9 @@ from framesmith.graph.failures import Replay
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.callables.traced_forms import is_form
 from framesmith.variables.core import Lazy, Null, Tracker
+from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.tracebacks import Passage
+from framesmith.variables.torch_values.tensor_methods import TensorMethod
 
 RAISED = "__fs_e"
 FRAME_READERS: Final = frozenset(
@@ -149,7 +151,10 @@ class Exit:
             frame.stack += operands
             return self.to_the_end()
         self._weakly_held.take(operands, refers)
-        texts = [None if isinstance(value, Null) else self._operand(value) for value in operands]
+        texts = self._unbound(operands) or []
+        texts += [
+            None if isinstance(value, Null) else self._operand(value) for value in operands[len(texts) :]
+        ]
         inlined = self._machine.frames[1:]
         for index, value in enumerate(operands[:2]) if inlined else ():
             if not isinstance(value, Null) and names_its_caller(value):
@@ -164,6 +169,16 @@ class Exit:
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
             lines = caught(lines, self._raised_lines())
         return [*lines, *self._outcome_lines(form)]
+
+    def _unbound(self, operands: Sequence[Tracker]) -> list[str | None] | None:
+        """The first two operands of a call whose callee is a method that was not bound: the descriptor and the receiver."""
+        for callee, other in (operands[:2], operands[1::-1]) if len(operands) > 1 else ():
+            if isinstance(callee, TensorMethod | BoundBuiltin) and isinstance(other, Null):
+                unbound = callee.unbound()
+                if unbound is not None:
+                    descriptor, receiver = unbound
+                    return [self._writer.constant(descriptor, "method"), self._operand(receiver)]
+        return None
 
     def _operand(self, value: Tracker) -> str:
         """An operand as a name or literal, so that it is evaluated once."""

@@ -12,6 +12,7 @@ from framesmith.frontend.ways import Way, landing
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import RECURSION
 from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.literals import literal
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, born_here, end_of
 from framesmith.variables.core import (
@@ -24,6 +25,7 @@ from framesmith.variables.core import (
     PendingStep,
     TraceContext,
     Tracker,
+    from_python,
     new_exception,
     raise_observed,
 )
@@ -57,6 +59,9 @@ class SavedException(Tracker):
     def python_type(self) -> type:
         """The type of the exception being handled."""
         return self.current.python_type
+
+
+_HAVE_COPIES = frozenset({float, complex, tuple, frozenset})
 
 
 @final
@@ -185,11 +190,21 @@ class Machine:
         self.ends = Ends()
         self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `lifetimes`)
         self.outcome: Tracker | Yielded | Returned | None = None
+        self._literals: dict[int, Tracker] = {}
 
     @property
     def frame(self) -> Frame:
         """The innermost frame."""
         return self.frames[-1]
+
+    def literal(self, value: object) -> Tracker:
+        """A constant of the code; a tuple or a NaN is one object wherever the same one is loaded."""
+        if type(value) not in _HAVE_COPIES:
+            return from_python(value)
+        found = self._literals.get(id(value))
+        if found is None:
+            found = self._literals[id(value)] = literal(value)
+        return found
 
     def release(self) -> None:
         """Forget the frames, those of generators as well."""
@@ -202,6 +217,7 @@ class Machine:
         self.generators.clear()
         self.finalised.clear()
         self.ends.release()
+        self._literals.clear()
 
     def deliver(self, result: Tracker | PendingCall, way: Way = Way.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""

@@ -9,6 +9,7 @@ from typing import Final, final
 from framesmith.frontend.torch_settings import changed_settings, is_disabled_by_environment
 from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.graph.options import Backend, GraphOptions
+from framesmith.guards.words import a_type
 
 
 @final
@@ -59,7 +60,7 @@ class Config:
             raise AttributeError(_unknown(name, _TYPES))
         if type(value) is not kind:
             raise TypeError(
-                f"config.{name} was given {value!r}, a {type(value).__name__}; it takes {kind.__name__}"
+                f"config.{name} was given {value!r}, {a_type(type(value))}; it takes {kind.__name__}"
             )
         if isinstance(value, int) and value < 0:
             raise ValueError(f"config.{name} was given {value}; the least is 0")

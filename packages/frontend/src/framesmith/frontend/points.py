@@ -6,6 +6,7 @@ else holds (a list, an attribute, a cell) has to be a real generator, whose fram
 the chain; the slots that refer to it say which.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, final
@@ -62,12 +63,20 @@ class Point:
         return any(reading_of(frame.code).is_in_loop(frame.index) for frame in self.frames)
 
 
+_LOCAL: Final = re.compile(r"\blocal_\d+_(\w+)")
+_ON_STACK: Final = re.compile(r"\b(?:stack|result|default)_\d+(?:_\d+)?\b")
 _NO_VARIABLES: Final = ("stack_", "cell_", "result_", "default_", "raised")
 
 
 def is_variable(name: str) -> bool:
     """Whether a parameter of a continuation carries a variable of the user's; other names mean something at one point."""
     return not name.startswith(_NO_VARIABLES)
+
+
+def in_words_of_the_user(text: str) -> str:
+    """A message about values of a point, under the names that the user's program has for them."""
+    text = _LOCAL.sub(r"\1", text)
+    return _ON_STACK.sub("an intermediate value", text)
 
 
 def local_name(name: str, depth: int) -> str:

@@ -36,7 +36,7 @@ def _of_dict(tracker: DictTracker) -> Iterable[object]:
 
 
 def _of_set(tracker: SetTracker) -> Iterable[object]:
-    adds_only = all(name == "add" for name, _, _ in tracker.log)
+    adds_only = all(change.method == "add" for change in tracker.log)
     return () if tracker.is_complete or not adds_only else (tracker.value or ())
 
 

@@ -1,10 +1,10 @@
 """What the user is told while functions are compiled: log topics about entries, the warning about a bug of ours."""
 
-import warnings
 from types import CodeType
 
 from framesmith.frontend import events
 from framesmith.frontend.errors import TracingBugWarning
+from framesmith.frontend.user_warnings import warn
 
 
 def report_entry(record: events.EntryRecord) -> None:
@@ -19,10 +19,9 @@ def report_entry(record: events.EntryRecord) -> None:
 
 def report_bug(error: Exception, code: CodeType) -> None:
     """Tell the user that framesmith has a bug, once per place, with what is needed to report it."""
-    warnings.warn(
+    warn(
         f"framesmith has a bug: tracing {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) raised "
         f"{type(error).__name__}: {error}. The function runs uncompiled. Set frontend.config.raise_bugs = True "
         "to see the whole traceback, and please report it.",
         TracingBugWarning,
-        stacklevel=4,
     )

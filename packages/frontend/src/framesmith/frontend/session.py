@@ -7,7 +7,6 @@ and to themselves (a loop): the session takes these rings apart when it dies.
 
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,13 +37,14 @@ from framesmith.frontend.limits import limit_text
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.origins import COPIED, Home, PointOrigin, RootOrigin, alive
-from framesmith.frontend.points import Point
+from framesmith.frontend.points import Point, in_words_of_the_user
 from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
 from framesmith.frontend.recovery import Prefix, Recovery
 from framesmith.frontend.reports import report_bug, report_entry
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
 from framesmith.frontend.trampoline import drive
+from framesmith.frontend.user_warnings import warn
 from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
@@ -386,9 +386,7 @@ class Place:
         except BackendFailed as error:
             if not settings.suppress_errors:
                 raise
-            warnings.warn(
-                f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning, stacklevel=4
-            )
+            warn(f"{error}; {self.origin.code.co_qualname} runs uncompiled", TracingBugWarning)
             return self._uncompiled(error)
         except Exception as error:
             if settings.raise_bugs or options.fullgraph:
@@ -404,7 +402,7 @@ class Place:
         return run_natively(self.origin, reason, place, "", time.perf_counter())
 
     def _note_recompile(self, text: str) -> None:
-        name = self.origin.code.co_qualname
+        name, text = self.origin.code.co_qualname, in_words_of_the_user(text)
         self.session.history.recompiles.append(f"{name}: {text}")
         events.counters["stats"]["recompile_reasons"] += 1
         events.log("recompiles", "%s: %s", name, text)
@@ -430,11 +428,11 @@ class Place:
             return
         self._is_reported = True
         code, guards = self.origin.code, [entry.guards for entry in self.dispatcher.entries]
-        text = limit_text(code, guards, scope, settings.recompile_limit)
+        text = in_words_of_the_user(limit_text(code, guards, scope, settings.recompile_limit))
         if settings.fail_on_recompile_limit_hit:
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
         if not self.session.history.notes:
-            warnings.warn(text, RecompileLimitWarning, stacklevel=3)
+            warn(text, RecompileLimitWarning)
         self.session.history.notes.append(text)
         events.log("recompiles", "%s", text)

@@ -18,10 +18,11 @@ from framesmith.frontend.machine import Frame
 from framesmith.frontend.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.callables.traced_forms import is_form
-from framesmith.variables.core import Lazy, TraceContext, Tracker
+from framesmith.variables.core import Lazy, PendingCall, TraceContext, Tracker
 
 _NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log)
 
@@ -66,4 +67,17 @@ def _log_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracke
     raise GraphBreak(NATIVE_CALL, "a message is logged")
 
 
+def _ask_natively(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker | PendingCall:
+    """`Logger.isEnabledFor`: a logger that does not know the answer takes locks, natively and as one call, because frames that
+    go on natively after a break inside of it would have lost those that called them."""
+    if logger.source is not None:
+        known = logger.attribute(tx, "_cache").realize().contains(tx, level)
+        if known.truth(tx) is not True:
+            raise GraphBreak(NATIVE_CALL, "a logger is asked for a level for the first time")
+    function = logging.Logger.isEnabledFor
+    assert isinstance(function, FunctionType)
+    return FunctionTracker(function, Pinned(function, "Logger.isEnabledFor")).bind(tx, (logger, level), {})
+
+
 DIRECTIVES["logging", "Logger._log"] = _log_natively
+DIRECTIVES["logging", "Logger.isEnabledFor"] = _ask_natively

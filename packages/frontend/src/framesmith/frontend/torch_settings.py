@@ -6,12 +6,12 @@ loaded it, nobody has said anything through it.
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Final
 
 from framesmith.frontend.errors import IgnoredSettingWarning
+from framesmith.frontend.user_warnings import warn
 
 SAME: Final = frozenset({
     "recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "specialize_int", "specialize_float",
@@ -78,7 +78,7 @@ def warn_once(key: str, message: str) -> None:
     """One warning a process for each key."""
     if key not in _warned:
         _warned.add(key)
-        warnings.warn(message, IgnoredSettingWarning, stacklevel=3)
+        warn(message, IgnoredSettingWarning)
 
 
 def forget_warnings() -> None:

@@ -3,6 +3,7 @@
 How a trace ends is data: `Finished`, or `Stopped` at an operation that has to run natively.
 """
 
+import sys
 from dataclasses import dataclass
 from itertools import takewhile
 from types import CodeType
@@ -86,13 +87,13 @@ class Restart(Exception):
         self.stop = stop
 
 
-def forgetful(error: Ours) -> Ours:
+def forgetful(error: Ours, outside: BaseException | None) -> Ours:
     """An exception of ours without its traceback, whose frames hold the trace and the user's values, and those it came
-    with: the frames hold the exceptions in turn."""
+    with: the frames hold the exceptions in turn. The chain ends at what the user's program was handling `outside`."""
     todo: list[BaseException | None] = [error]
     while todo:
         one = todo.pop()
-        if one is not None:
+        if one is not None and one is not outside:
             todo += (one.__context__, one.__cause__)
             one.__traceback__ = one.__context__ = one.__cause__ = None
     return error
@@ -108,6 +109,7 @@ class Translator:
         self._nesting = 0
         self._steps = 0
         self.last_error: ObservedException | None = None
+        self._outside = sys.exception()  # what the user's program handles while this trace runs
 
     @property
     def machine(self) -> Machine:
@@ -124,7 +126,7 @@ class Translator:
     def release(self) -> None:
         """The trace has ended: the machine is no more needed."""
         self._machine = None
-        self.last_error = None
+        self.last_error = self._outside = None
 
     # -- nested runs: asked for by trackers --------------------------------------------------------
     def inline(self, pending: PendingCall) -> Tracker:
@@ -180,7 +182,7 @@ class Translator:
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:
         """Unwind in a nested run; what the stacks held is dropped before the exception goes on."""
-        caught, dropped = self._unwind(forgetful(error))
+        caught, dropped = self._unwind(forgetful(error, self._outside))
         drop(self.machine, dropped)
         if not caught:
             try:
@@ -321,10 +323,12 @@ class Translator:
             return None
         except ObservedException as error:
             if self._is_caught(error):
-                return self._go_to_handler(forgetful(error), frame)
-            end, unbound = Stopped(None, True), self._unbound(forgetful(error), frame)
+                return self._go_to_handler(forgetful(error, self._outside), frame)
+            end, unbound = Stopped(None, True), self._unbound(forgetful(error, self._outside), frame)
         except GraphBreak as reason:
-            end = Stopped(forgetful(reason), False, refers=machine.ends.references != references)
+            end = Stopped(
+                forgetful(reason, self._outside), False, refers=machine.ends.references != references
+            )
         except FakeFailure as failure:
             end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
         del machine.frames[depth:]
@@ -359,7 +363,7 @@ class Translator:
             _, dropped = self._unwind(error)
             return self._let_go(dropped)
         except GraphBreak as reason:
-            end = Stopped(forgetful(reason), True)
+            end = Stopped(forgetful(reason, self._outside), True)
             raise Restart(Stop(self._steps, frame.code, frame.current, end)) from None
 
     def _let_go(self, dropped: list[Tracker]) -> Stopped | None:
@@ -369,7 +373,7 @@ class Translator:
             drop(self.machine, dropped)
         except GraphBreak as reason:
             if self._state() == state:
-                return Stopped(forgetful(reason), False, here=True)
+                return Stopped(forgetful(reason, self._outside), False, here=True)
             raise
         reason_here = self.machine.ends.reason
         return None if reason_here is None else Stopped(reason_here, False, here=True)

@@ -1,4 +1,4 @@
-"""`python -m framesmith.frontend.where list.append`: file and line of the code that handles a thing.
+"""`python -m framesmith.frontend.where list.append LOAD_ATTR`: file and line of the code that handles a thing.
 
 Known are: what a user calls (`list.append`, `torch.add`), operations (`BINARY`), native opcodes (`BINARY_OP`), kinds
 of guards and sources, and graph breaks by their id.
@@ -75,6 +75,14 @@ def native_opcodes() -> Iterator[Signpost]:
             )
     for name, rule in operation_tables.RULES.items():
         yield at(name, "opcode, read by", rule)
+        for kind in kinds_of(rule):
+            yield Signpost(name, f"opcode, may be read as {kind.name}", *place(steps()[kind]))
+
+
+def kinds_of(rule: Callable[..., object]) -> list[Kind]:
+    """The operations that a rule of reading can give: those that its code names."""
+    names = inspect.unwrap(rule).__code__.co_names if isinstance(rule, FunctionType) else ()
+    return [Kind[name] for name in names if name in Kind.__members__ and Kind[name] in steps()]
 
 
 def at(name: str, what: str, code: Callable[..., object]) -> Signpost:

@@ -11,6 +11,7 @@ from torch import fx
 
 from framesmith.frontend.generated import PREFIX
 from framesmith.guards import Source
+from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Constant, Lazy, Tracker
 from framesmith.variables.core.constant import has_copies, is_nan
 
@@ -61,6 +62,8 @@ class EntryWriter:
 
     def load(self, source: Source) -> str:
         """The variable that holds the value at `source` as it was when the entry began."""
+        if isinstance(source, Pinned):
+            return self.constant(source.value, source.label)
         found = self.loads.get(source)
         if found is None:
             text = _UNFIT.sub("_", source.text())[:40]

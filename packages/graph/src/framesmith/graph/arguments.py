@@ -99,6 +99,8 @@ def _is_written_exactly(number: complex) -> bool:
 
 
 def _other_constant(argument: object) -> object:
+    if isinstance(argument, enum.Enum) and "_name_" not in vars(argument):
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a member of {type(argument).__qualname__} without a name")
     if isinstance(argument, _ADMITTED):
         return argument
     if inspect.isroutine(argument):

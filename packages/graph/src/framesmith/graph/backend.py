@@ -16,6 +16,7 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
+from framesmith.guards.words import a_type
 
 _GROUP = "torch_dynamo_backends"
 _LOADED_LATER: Final = {
@@ -82,7 +83,7 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     if not callable(compiled):
         raise BackendFailed(
             options.backend_name,
-            f"returned {compiled!r}, which is a {type(compiled).__name__}, instead of a callable",
+            f"returned {compiled!r}, which is {a_type(type(compiled))}, instead of a callable",
         )
     if options.verify_correctness:
         _compare(options.backend_name, module, compiled, examples)

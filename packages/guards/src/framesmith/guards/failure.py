@@ -14,7 +14,7 @@ from framesmith.guards.kinds.tensor import TensorChange, TensorIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import CallResult
+from framesmith.guards.sources.steps import CallResult, InstanceDict
 
 #: What reading a path or checking a claim may raise when the world has changed: a miss, not an error.
 MISSES: tuple[type[Exception], ...] = (
@@ -83,9 +83,15 @@ def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
         failure = _failure_of(guard, scope)
         if failure is not None:
             failures.append(failure)
-            broken.update(guard.sources if failure.is_of_another_kind else ())
+            broken.update(_of_another_kind(guard) if failure.is_of_another_kind else ())
     twice = None if failures else _same_tensor_twice(guard_set, scope)
     return failures if twice is None else [twice]
+
+
+def _of_another_kind(guard: Guard) -> Sequence[Source]:
+    """What must not be read from any more; attributes are read from the dictionary of their holder."""
+    holders = [source.base for source in guard.sources if isinstance(source, InstanceDict)]
+    return [*guard.sources, *holders]
 
 
 def _failure_of(guard: Guard, scope: Scope) -> Failure | None:

@@ -11,6 +11,8 @@ from itertools import islice
 from operator import length_hint
 from typing import cast
 
+from framesmith.guards.words import a_type
+
 _DONE = object()
 
 
@@ -19,7 +21,7 @@ class UnknownIterator(TypeError):
 
     def __init__(self, value: object) -> None:
         super().__init__(
-            f"cannot look ahead in a {type(value).__name__}: only builtin iterators over containers"
+            f"cannot look ahead in {a_type(type(value))}: only builtin iterators over containers"
         )
 
 

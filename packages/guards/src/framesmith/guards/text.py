@@ -2,6 +2,7 @@
 
 from framesmith.guards.guard_set import Guard, GuardSet
 from framesmith.guards.program import Program
+from framesmith.guards.words import a_type
 
 
 def guard_table(guard_set: GuardSet) -> str:
@@ -34,6 +35,6 @@ def _shown(value: object) -> str:
     if isinstance(name, str):
         return name
     if type(value).__repr__ is object.__repr__:
-        return f"a {type(value).__name__}"
+        return a_type(type(value))
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

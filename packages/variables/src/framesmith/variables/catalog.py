@@ -19,6 +19,7 @@ import framesmith.variables.builtin_types.itertools_combining
 import framesmith.variables.builtin_types.itertools_types
 import framesmith.variables.builtin_types.list_methods
 import framesmith.variables.builtin_types.lists
+import framesmith.variables.builtin_types.literals
 import framesmith.variables.builtin_types.namespaces
 import framesmith.variables.builtin_types.ordered_attributes
 import framesmith.variables.builtin_types.ranges
@@ -35,6 +36,7 @@ import framesmith.variables.builtin_types.unread_values
 import framesmith.variables.callables.attribute_functions
 import framesmith.variables.callables.builtin_functions
 import framesmith.variables.callables.builtin_methods
+import framesmith.variables.callables.cached_functions
 import framesmith.variables.callables.compiled
 import framesmith.variables.callables.constructors
 import framesmith.variables.callables.deferred_text
@@ -67,7 +69,6 @@ import framesmith.variables.objects.descriptors
 import framesmith.variables.objects.enums
 import framesmith.variables.objects.environment_rows
 import framesmith.variables.objects.exceptions
-import framesmith.variables.objects.identity
 import framesmith.variables.objects.instance_writing
 import framesmith.variables.objects.instances
 import framesmith.variables.objects.lookup

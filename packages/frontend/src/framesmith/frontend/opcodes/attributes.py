@@ -7,7 +7,9 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.operators import expression, statement
 from framesmith.frontend.opcodes.stack import name_of
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.super_objects import make_super
+from framesmith.variables.torch_values.tensor_methods import TensorMethod
 
 Bind = Callable[[object, str], str]
 
@@ -23,7 +25,10 @@ def load_attribute(machine: Machine, operation: Operation) -> None:
 def load_method(machine: Machine, operation: Operation) -> None:
     """`a.name` about to be called."""
     value = machine.frame.pop().realize()
-    machine.frame.push_callable(value.attribute(machine.tx, name_of(operation)))
+    found = value.attribute(machine.tx, name_of(operation))
+    if isinstance(found, TensorMethod | BoundBuiltin):
+        found.is_called_at_once = True
+    machine.frame.push_callable(found)
 
 
 @opcode(Kind.STORE_ATTRIBUTE)

@@ -6,7 +6,7 @@ from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.lifetimes import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import Native, NativeForm, native, opcode
-from framesmith.variables.core import NULL, from_python
+from framesmith.variables.core import NULL
 
 
 @opcode(Kind.NOP)
@@ -44,7 +44,7 @@ def push_null(machine: Machine, operation: Operation) -> None:
 @opcode(Kind.LOAD_CONST)
 def load_const(machine: Machine, operation: Operation) -> None:
     """Push a constant of the code object."""
-    machine.frame.push(from_python(operation.argument))
+    machine.frame.push(machine.literal(operation.argument))
 
 
 def _drop_form(

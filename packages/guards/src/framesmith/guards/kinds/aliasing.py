@@ -9,6 +9,7 @@ import torch
 from framesmith.guards.kinds.base import Relation
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
+from framesmith.guards.words import a_type
 
 
 @final
@@ -121,7 +122,7 @@ class DistinctStorages(Relation):
 def storage_of(tensor: object) -> int:
     """The identity of the tensor's storage; TypeError (a miss) for anything else."""
     if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"expected a tensor, found a {type(tensor).__name__}")
+        raise TypeError(f"expected a tensor, found {a_type(type(tensor))}")
     identity: int = tensor.untyped_storage()._cdata
     return identity
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, cast
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
+from framesmith.guards.words import a_type
 
 
 class Claim(Comparable):
@@ -81,11 +82,11 @@ def shown(value: object, limit: int = 60) -> str:
     if issubclass(kind, type):
         return type.__repr__(value)  # whatever its metaclass prints
     if not _prints_natively(value, 0):
-        return f"a {type.__getattribute__(kind, '__name__')}"
+        return a_type(kind)
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a torch class may refuse
-        return f"a {kind.__name__}"
+        return a_type(kind)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

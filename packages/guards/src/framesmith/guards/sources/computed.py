@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, final
 from framesmith.guards.names import Names, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+from framesmith.guards.words import a_type
 
 Operand: TypeAlias = "Source | int | float | bool"
 _NUMBERS: Final = frozenset({int, float, bool})
@@ -32,7 +33,7 @@ class Computed(Source):
         ]
         for value in values:
             if type(value) not in _NUMBERS:
-                raise TypeError(f"{self.text()} is computed from numbers, not from a {type(value).__name__}")
+                raise TypeError(f"{self.text()} is computed from numbers, not from {a_type(type(value))}")
         return self.function(*values)
 
     def expression(self, names: Names) -> str:

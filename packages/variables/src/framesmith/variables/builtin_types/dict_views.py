@@ -151,6 +151,7 @@ class ViewTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Views of keys and items have no hash; one of values has that of its identity."""
+        tx.mutations.note_key(self)
         return ("object", self) if self.name == "values" else unhashable(self)
 
     def children(self) -> Iterator[Tracker]:

@@ -39,6 +39,7 @@ class IteratorTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Iterators hash by identity."""
+        tx.mutations.note_key(self)
         return ("object", self)
 
 

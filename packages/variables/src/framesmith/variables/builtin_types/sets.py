@@ -32,7 +32,7 @@ from framesmith.variables.builtin_types.set_recipes import (
     in_turn,
 )
 from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
@@ -149,6 +149,10 @@ class SetTracker(Tracker):
         if len(content) > 1 and not all(is_exact(item) or is_born_here(item) for item in content):
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of a set whose items are hashed by their address")
         return [self.members[name] for name in content]
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity; a constant of the code and an argument may be one object under two trackers."""
+        return same_value(tx, self, self.value, other) or super().is_same(tx, other)
 
     # -- changing ----------------------------------------------------------------------------------
     def change(self, tx: TraceContext) -> set[Hashable]:

@@ -28,7 +28,7 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.builtin_types.unread_values import UnreadValue
-from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
@@ -43,10 +43,17 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 class TupleTracker(Tracker):
     """A tuple. Invariant: `kind` derives from tuple, and its instances hold nothing but the items."""
 
-    def __init__(self, items: Sequence[Tracker], source: Source | None = None, kind: type = tuple) -> None:
+    def __init__(
+        self,
+        items: Sequence[Tracker],
+        source: Source | None = None,
+        kind: type = tuple,
+        value: object = None,
+    ) -> None:
         self.items: tuple[Tracker, ...] = tuple(items)
         self.source = source
         self.kind = kind
+        self.value = value  # the object itself, if it exists
         self._visiting = False
         self._built: tuple[Writer, str] | None = None
 
@@ -202,6 +209,10 @@ class TupleTracker(Tracker):
         """The items."""
         return iter(self.items)
 
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """By identity; a constant of the code and an argument may be one object under two trackers."""
+        return same_value(tx, self, self.value, other) or super().is_same(tx, other)
+
     def reconstruct(self, writer: Writer) -> str:
         """A display; for a derived type `tuple.__new__`, so that no code of the class runs.
 
@@ -315,7 +326,7 @@ def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, k
     tx.guard(source, LengthIs(tuple.__len__(value)))
     items = tuple.__iter__(value)
     return TupleTracker(
-        [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)], source, kind
+        [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)], source, kind, value
     )
 
 

@@ -32,6 +32,7 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
+    tell_apart,
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -238,6 +239,7 @@ class FunctionTracker(PythonCallable):
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """By identity of the function."""
+        tell_apart(tx, self, other)
         return isinstance(other, FunctionTracker) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:

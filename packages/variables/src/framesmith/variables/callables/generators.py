@@ -158,6 +158,7 @@ class GeneratorTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By identity."""
+        tx.mutations.note_key(self)
         return ("object", self)
 
     def truth(self, tx: TraceContext) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator
 from threading import get_ident
 from typing import final
 
+from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.table import CALLABLES
@@ -37,6 +38,7 @@ class IdentityNumber(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By the target's identity."""
+        tx.mutations.note_key(self.target)
         return ("id", self.target)
 
     def children(self) -> Iterator[Tracker]:
@@ -85,6 +87,7 @@ def thread_number(tx: TraceContext) -> Tracker:
 @CALLABLES.row(id)
 def id_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`id(value)`, for values that have an identity of their own in the trace."""
-    if isinstance(value, Constant) or value.is_same(tx, value) is not True:
+    pinned = isinstance(value.source, Pinned) and value.python_type in (tuple, frozenset)
+    if pinned or isinstance(value, Constant) or value.is_same(tx, value) is not True:
         return value.unsupported("id()")
     return IdentityNumber(value)

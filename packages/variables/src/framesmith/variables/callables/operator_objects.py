@@ -66,6 +66,7 @@ class OperatorObject(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By identity."""
+        tx.mutations.note_key(self)
         return ("object", self)
 
     def children(self) -> Iterator[Tracker]:

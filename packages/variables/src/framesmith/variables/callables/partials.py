@@ -84,6 +84,7 @@ class PartialTracker(PythonCallable):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By identity."""
+        tx.mutations.note_key(self)
         return ("object", self)
 
     def truth(self, tx: TraceContext) -> bool:

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import NoReturn, Protocol, final
 
+import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, GuardSet, Reason, Source
 from framesmith.guards.facts import FactLog
-from framesmith.guards.kinds import Claim
+from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
 
 Arguments = Sequence["Tracker"]
@@ -181,6 +182,7 @@ class Tracker:
 
     def is_same(self, tx: "TraceContext", other: "Tracker") -> bool:
         """`self is other`. The default is right for trackers that stand one to one for an object."""
+        tell_apart(tx, self, other)
         return self is other
 
     def hash_key(self, tx: "TraceContext") -> Hashable:
@@ -310,6 +312,7 @@ class MutationLog:
     def __init__(self) -> None:
         self.version = 0
         self._changed: dict[int, Tracker] = {}
+        self._keys: dict[int, Tracker] = {}
         self._watching: list[list[Tracker]] = []
         self.on_change: OnTracker | None = None  # told before it changes
         self.on_reference: OnTracker | None = None  # told to what a weak reference was made
@@ -343,10 +346,20 @@ class MutationLog:
         """Existing objects that the entry must bring up to date, in order of first change."""
         return tuple(self._changed.values())
 
+    def note_key(self, tracker: Tracker) -> None:
+        """Record that an object became a key, or a number, by its identity: it is another one than those before."""
+        if tracker.source is not None:
+            self._keys.setdefault(id(tracker), tracker)
+
+    def told_apart(self) -> tuple[Tracker, ...]:
+        """Existing objects that were told apart by their identity."""
+        return tuple(self._keys.values())
+
     def release(self) -> None:
         """Forget the objects: the trace has ended."""
         self._changed.clear()
         self.on_change = self.on_reference = None
+        self._keys.clear()
 
     def is_changed(self, tracker: Tracker) -> bool:
         """Whether an existing object has a change that is not replayed yet."""
@@ -376,3 +389,26 @@ class TraceContext:
         """Say what was read of the real world, for the check that a guard covers it (`guards.facts`)."""
         if self.facts is not None:
             self.facts.note(what, source, name)
+
+
+def tell_apart(tx: TraceContext, one: Tracker, other: Tracker) -> None:
+    """Guard that two trackers stand for two objects, where their types leave that open: a later call may give one twice.
+
+    The guard on all tensors of an entry says so of them already.
+    """
+    if one is other or one.source is None or other.source is None:
+        return
+    if one.python_type is other.python_type and not issubclass(one.python_type, torch.Tensor):
+        pair = DistinctObjects((one.source, other.source))
+        tx.guards.add(Guard.relation(pair, Reason("the trace told them apart", None)))
+
+
+def same_value(tx: TraceContext, one: Tracker, value: object, other: Tracker) -> bool:
+    """Whether another tracker stands for the existing object `value` of the first one as well; guarded if so."""
+    if one is other or value is None or getattr(other, "value", None) is not value:
+        return one is other
+    if one.source is not None and other.source is not None:
+        tx.guards.add(
+            Guard.relation(SameObject(one.source, other.source), Reason("two names for one object", None))
+        )
+    return True

@@ -222,6 +222,7 @@ class BoundBuiltin(Tracker):
         self.receiver = receiver
         self.descriptor = descriptor
         self.source = source
+        self.is_called_at_once = False
 
     @property
     def python_type(self) -> type:
@@ -257,6 +258,10 @@ class BoundBuiltin(Tracker):
     def truth(self, tx: TraceContext) -> bool:
         """A method is true."""
         return True
+
+    def unbound(self) -> tuple[Callable[..., object], Tracker] | None:
+        """What CPython calls in `items.append()`, where nothing is bound; errors name it (`list.append()`)."""
+        return (self.descriptor, self.receiver) if self.is_called_at_once else None
 
     def children(self) -> Iterator[Tracker]:
         """The receiver."""

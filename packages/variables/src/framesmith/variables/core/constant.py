@@ -10,6 +10,7 @@ import torch
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
+from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 
 LITERAL_TYPES: frozenset[type] = frozenset(
@@ -177,8 +178,10 @@ class Constant(Tracker):
         """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
-        if is_nan(self.value) and self.source is not None:
+        if is_nan(self.value) and not isinstance(self.source, Pinned | None):
             self.unsupported("hashing it (a NaN equals itself alone)")
+        if isinstance(self.value, enum.Enum) and "_name_" not in vars(self.value):
+            self.unsupported("hashing it")
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -192,6 +195,8 @@ class Constant(Tracker):
 
     def describe(self) -> str:
         """The value for people."""
+        if isinstance(self.value, enum.Enum):
+            return f"{type(self.value).__name__} member {vars(self.value).get('_name_', 'without a name')}"
         return f"{type(self.value).__name__} {self.value!r}"
 
 

@@ -10,6 +10,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem, Pinned
+from framesmith.guards.words import a_type
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
 from framesmith.variables.core.raising import raise_observed
@@ -41,7 +42,7 @@ def from_python(value: object) -> Tracker:
         return Constant(value)
     builder = _builders.get(kind)
     if builder is None:
-        raise GraphBreak(UNSUPPORTED_VALUE, f"a {kind.__name__} came out of a folded call")
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(kind)} came out of a folded call")
     return builder(value)
 
 

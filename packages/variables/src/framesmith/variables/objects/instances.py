@@ -14,6 +14,7 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, HasKey, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
@@ -61,6 +62,10 @@ class InstanceTracker(SpecialMethods):
     Invariants: `value` and `source` are given together, for an existing object; `pending`, `deleted` and `slots` hold
     what the trace changed; once `namespace` is there it holds the instance dictionary instead.
     """
+
+    _guards_dict = (
+        True  # a program may assign an instance of a subclass of dict, whose code a guard would run
+    )
 
     def __init__(
         self,
@@ -143,6 +148,8 @@ class InstanceTracker(SpecialMethods):
         if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict()
+        if self._guards_dict and self._is_plain():
+            tx.guard(InstanceDict(self.source), TypeIs(dict), "its attributes are read")
         if name not in real:
             if tx.facts is not None:
                 tx.note("is not there", self._dict_source(tx), name)
@@ -173,6 +180,8 @@ class InstanceTracker(SpecialMethods):
 
     def _real_dict(self) -> dict[str, object]:
         real = self._dict_reader()(self.value)
+        if type(real) is not dict:
+            self.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
         assert isinstance(real, dict)
         return real
 

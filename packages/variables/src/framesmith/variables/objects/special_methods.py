@@ -19,7 +19,6 @@ from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Holder, begin_get
-from framesmith.variables.objects.identity import note_hashed, tell_apart
 from framesmith.variables.objects.lookup import Found, find, peek
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
@@ -105,11 +104,6 @@ class SpecialMethods(Holder):
     def mistake(self, message: str) -> Tracker:
         """Raise TypeError as CPython words it; `{}` is the name of the type."""
         return raise_observed(TypeError, message.format(type_name(self)))
-
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity; two existing objects have to stay two."""
-        tell_apart(tx, self, other)
-        return self is other
 
     # -- calls and iteration -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
@@ -367,7 +361,7 @@ class SpecialMethods(Holder):
             if self.payload is not None:
                 return self.payload.hash_key(tx)
             if hashing.owner is object and comparing.owner is object:
-                note_hashed(tx, self)
+                tx.mutations.note_key(self)
                 return ("object", self)
         return self.structural_key(tx)
 
@@ -415,6 +409,7 @@ class ItemIterator(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By identity."""
+        tx.mutations.note_key(self)
         return ("object", self)
 
     def reconstruct(self, writer: Writer) -> str:

@@ -4,6 +4,8 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
+import torch
+
 from framesmith.guards.sources.steps import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -30,6 +32,9 @@ METHODS: Final[dict[str, str]] = {
     ">=": "__ge__",
 }
 MIRROR: Final[dict[str, str]] = {"<": ">", "<=": ">=", "==": "==", "!=": "!=", ">": "<", ">=": "<="}
+
+
+_COMPARED_BY_ITEMS: Final = frozenset({tuple, list, dict, set, frozenset, torch.Size})
 
 
 def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
@@ -64,12 +69,19 @@ def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
             return True  # so is any other object that is equal
         if left.value != left.value and left.is_same(tx, right):
             return True
-    elif not (left.is_run_time_number or right.is_run_time_number) and left.is_same(tx, right):
+    elif _asks_identity(left, right) and left.is_same(tx, right):
         return True
     answer = truth_of(tx, compare(tx, "==", left, right))
     if answer is False and left.python_type is right.python_type is float:
         _check_numbers(tx, left, right)
     return answer
+
+
+def _asks_identity(left: Tracker, right: Tracker) -> bool:
+    """Whether it matters that the two are one object: not for containers, whose items are asked in turn."""
+    if left.is_run_time_number or right.is_run_time_number:
+        return False
+    return left.python_type not in _COMPARED_BY_ITEMS or right.python_type not in _COMPARED_BY_ITEMS
 
 
 def _check_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> None:

@@ -16,6 +16,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
 from framesmith.guards.sources import InstanceItem, Pinned
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
@@ -61,9 +62,18 @@ module_namespace: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.M
 class NNModuleTracker(InstanceTracker):
     """A module. The invariants are those of `InstanceTracker`."""
 
+    _guards_dict = False  # models have hundreds of modules, each guard would be paid for in each call
+
     def _has_own_code(self, tx: TraceContext, *names: str) -> bool:
         """Whether the class uses `nn.Module`'s own code for these methods; guarded."""
         return all(peek(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names)
+
+    def own_attributes(self) -> dict[str, object]:
+        """What the existing module holds, whatever its class does with `__dict__`."""
+        real = module_namespace(self.value)
+        if type(real) is not dict:
+            self.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
+        return real
 
     def _reads_plainly(self) -> bool:
         """Whether reading an attribute starts without code of the user; who reads one guards it."""
@@ -129,7 +139,7 @@ class NNModuleTracker(InstanceTracker):
         """Whether `compile(module)` replaced the call and nothing else did; guarded if so."""
         if self.source is None or self.namespace is not None or self.value is None:
             return False
-        own = module_namespace(self.value).get(_COMPILED)
+        own = self.own_attributes().get(_COMPILED)
         if not is_compiled_in_place(own) or _COMPILED in self.pending:
             return False
         if not self._has_own_code(tx, "__call__", "_wrapped_call_impl"):
@@ -142,7 +152,7 @@ class NNModuleTracker(InstanceTracker):
         held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
             return False
-        real = module_namespace(self.value)
+        real = self.own_attributes()
         if (
             any(real.get(name, "deleted") for name in _HOOKS)
             or any(_GLOBAL_HOOKS.values())

@@ -9,50 +9,62 @@ from typing import Final
 
 import torch
 
-from framesmith.variables.core import CALLABLES, TraceContext, Tracker
+from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.torch_values.graph_calls import Target, graph_call
 from framesmith.variables.torch_values.tensors import TensorTracker
 
+_EXACT: Final = frozenset({torch.float32, torch.float64})
+"""Where the other operation rounds as the one asked for; narrower types are computed in float32 and rounded once."""
 
-def _fused(target: Target, symbol: str, adds: Target) -> Callable[..., Tracker]:
-    """`self + value * tensor1 <symbol> tensor2`, in place or not, rounded in the order of ATen's CPU kernels."""
+
+def _stays_tensor(number: Tracker | None, *operands: Tracker) -> bool:
+    """Whether a factor can stay a tensor. One that is no scalar or needs a gradient is an error, which eager words."""
+    if not isinstance(number, TensorTracker) or number.fake.dim() or number.fake.requires_grad:
+        return False
+    kinds = {operand.fake.dtype for operand in operands if isinstance(operand, TensorTracker)}
+    tensors = all(isinstance(operand, TensorTracker) for operand in operands)
+    return tensors and len(kinds) == 1 and kinds <= _EXACT and number.fake.dtype in _EXACT
+
+
+def _fused(target: Target) -> Callable[..., Tracker]:
+    """`self + value * tensor1 <symbol> tensor2`: the kernels multiply the first factor by the value."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         value = kwargs.get("value")
-        if len(args) != 3 or not isinstance(value, TensorTracker) or set(kwargs) != {"value"}:
+        if len(args) != 3 or value is None or set(kwargs) != {"value"} or not _stays_tensor(value, *args):
             return graph_call(tx, target, args, kwargs)
-        term = binary(tx, symbol, binary(tx, "*", args[1], value), args[2])
-        return graph_call(tx, adds, (args[0], term), {})
+        return graph_call(tx, target, (args[0], binary(tx, "*", args[1], value), args[2]), {})
 
     return call
 
 
-def _scaled(target: Target) -> Callable[..., Tracker]:
-    """`self + alpha * other`, or with a minus, in place or not."""
+def _scaled(target: Target, fused: Target, sign: int = 1) -> Callable[..., Tracker]:
+    """`self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         alpha = kwargs.get("alpha")
-        if len(args) != 2 or not isinstance(alpha, TensorTracker) or set(kwargs) != {"alpha"}:
+        if len(args) != 2 or alpha is None or set(kwargs) != {"alpha"} or not _stays_tensor(alpha, *args):
             return graph_call(tx, target, args, kwargs)
-        return graph_call(tx, target, (args[0], binary(tx, "*", args[1], alpha)), {})
+        given = {} if sign == 1 else {"value": Constant(sign)}
+        return graph_call(tx, fused, (*args, alpha), given)
 
     return call
 
 
 _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] = (
-    (torch.Tensor.addcdiv, _fused("addcdiv", "/", "add")),
-    (torch.Tensor.addcdiv_, _fused("addcdiv_", "/", "add_")),
-    (torch.addcdiv, _fused(torch.addcdiv, "/", torch.add)),
-    (torch.Tensor.addcmul, _fused("addcmul", "*", "add")),
-    (torch.Tensor.addcmul_, _fused("addcmul_", "*", "add_")),
-    (torch.addcmul, _fused(torch.addcmul, "*", torch.add)),
-    (torch.Tensor.add, _scaled("add")),
-    (torch.Tensor.add_, _scaled("add_")),
-    (torch.add, _scaled(torch.add)),
-    (torch.Tensor.sub, _scaled("sub")),
-    (torch.Tensor.sub_, _scaled("sub_")),
-    (torch.sub, _scaled(torch.sub)),
+    (torch.Tensor.addcdiv, _fused("addcdiv")),
+    (torch.Tensor.addcdiv_, _fused("addcdiv_")),
+    (torch.addcdiv, _fused(torch.addcdiv)),
+    (torch.Tensor.addcmul, _fused("addcmul")),
+    (torch.Tensor.addcmul_, _fused("addcmul_")),
+    (torch.addcmul, _fused(torch.addcmul)),
+    (torch.Tensor.add, _scaled("add", "addcmul")),
+    (torch.Tensor.add_, _scaled("add_", "addcmul_")),
+    (torch.add, _scaled(torch.add, torch.addcmul)),
+    (torch.Tensor.sub, _scaled("sub", "addcmul", -1)),
+    (torch.Tensor.sub_, _scaled("sub_", "addcmul_", -1)),
+    (torch.sub, _scaled(torch.sub, torch.addcmul, -1)),
 )
 for _key, _handler in _ROWS:
     CALLABLES.row(_key)(_handler)

@@ -17,6 +17,7 @@ from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, Re
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
 from framesmith.graph.infer import CallKind, translate
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -170,7 +171,7 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
     if kind is dict:
         assert isinstance(value, dict)
         return new_dict([(Constant(key), _member(tx, node, key, item)) for key, item in value.items()])
-    raise GraphBreak(UNSUPPORTED_VALUE, f"an operation gives a {kind.__name__}")
+    raise GraphBreak(UNSUPPORTED_VALUE, f"an operation gives {a_type(kind)}")
 
 
 def _member(tx: TraceContext, node: fx.Node | None, key: object, value: object) -> Tracker:

@@ -13,6 +13,7 @@ from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_S
 from framesmith.graph.options import is_fixed
 from framesmith.guards import Source
 from framesmith.guards.kinds import TensorIs, WeaklyIdentical
+from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.graph_values import GraphValue
@@ -61,7 +62,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Not modelled: a subclass may override anything."""
     lazy = issubclass(type(value), UninitializedParameter | UninitializedBuffer)
-    what = "a parameter without data" if lazy else f"a {type(value).__name__}"
+    what = "a parameter without data" if lazy else a_type(type(value))
     raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {what}")
 
 

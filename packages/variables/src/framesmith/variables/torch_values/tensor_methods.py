@@ -26,6 +26,7 @@ class TensorMethod(Tracker):
         self.tensor = tensor
         self.name = name
         self.stored = stored
+        self.is_called_at_once = False
 
     @property
     def python_type(self) -> type:
@@ -66,6 +67,10 @@ class TensorMethod(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By tensor and method."""
         return ("tensor method", self.tensor.hash_key(tx), self.name)
+
+    def unbound(self) -> tuple[Callable[..., object], Tracker] | None:
+        """What CPython calls in `x.sin()`, where nothing is bound; errors name it (`TensorBase.sin()`)."""
+        return (self.stored, self.tensor) if self.is_called_at_once else None
 
     def children(self) -> Iterator[Tracker]:
         """The tensor."""

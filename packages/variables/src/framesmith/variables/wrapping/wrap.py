@@ -10,6 +10,7 @@ from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import SameObject
 from framesmith.guards.kinds.attributes import static_lookup
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -70,7 +71,7 @@ class Wrapper:
             )
         rule = WRAP_RULES.find(value)
         if rule is None:
-            raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps a {type(value).__name__} ({source.text()})")
+            raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps {a_type(type(value))} ({source.text()})")
         tracker = rule(self._context, value, source)
         self._by_source[source] = tracker
         if not tracker.is_unread and type(value) is not Globals:

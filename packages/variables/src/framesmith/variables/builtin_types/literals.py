@@ -1,0 +1,31 @@
+"""Constants of the user's code objects. They exist before the call and outlive it: each call sees the very same object.
+
+A number or text is one object wherever it is named, so its constant is enough. A NaN and a tuple are not; they are
+existing objects, pinned: what a code object holds does not change, so nothing of it is guarded.
+"""
+
+from framesmith.guards.sources import Pinned
+from framesmith.variables.builtin_types.sets import SetTracker, build_set
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.constant import Constant, is_nan
+from framesmith.variables.core.folding import from_python
+
+
+def literal(value: object) -> Tracker:
+    """The tracker of a constant of the code."""
+    kind = type(value)
+    if kind is tuple and value:
+        assert isinstance(value, tuple)
+        return TupleTracker([literal(item) for item in value], Pinned(value, "tuple"), value=value)
+    if kind is frozenset:
+        return _literal_set(value)
+    return Constant(value, Pinned(value, "nan")) if is_nan(value) else from_python(value)
+
+
+def _literal_set(value: object) -> SetTracker:
+    assert isinstance(value, frozenset)
+    result = build_set(value)
+    result.source, result.value = Pinned(value, "frozenset"), value
+    result.members = {item: literal(item) for item in value}
+    return result

@@ -1,0 +1,216 @@
+"""Functions under `functools.lru_cache` or `cache`.
+
+The cache is state that outlives the call, and a hit gives the very object that was stored. So the call is not traced. Its
+result is an existing value, read from the cache without a call, so that guards run no code and count nothing; the entry
+makes each call of the program once, in its order, for the counters and for the order in which results are evicted.
+"""
+
+import functools
+import gc
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import FunctionType
+from typing import Final, final
+
+import torch
+
+from framesmith.guards import Source
+from framesmith.guards.kinds import EqualTo, Identical
+from framesmith.guards.kinds.attributes import static_lookup
+from framesmith.guards.sources import Attribute, CallResult, Pinned
+from framesmith.variables.callables.functions import PythonCallable
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.wrap_rules import WRAP_RULES
+
+_CachedFunction = functools._lru_cache_wrapper
+_OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
+_made: Final[list[tuple[object, Hashable]]] = []
+"""Calls that a trace made for real, which the entry that comes of it leaves out the first time."""
+_MOST_MADE: Final = 256  # of traces that came to nothing
+
+
+@final
+class CachedFunctionTracker(PythonCallable):
+    """A cached function. The arguments have to be constants and existing objects, and the cache has to keep the result.
+
+    A call that is stored runs no code. Another one is made for real while tracing, which is right only as long as no
+    changes wait to be replayed that its code could see: with those, a miss breaks the graph. Any other call does as well.
+    """
+
+    def __init__(self, value: Callable[..., object], source: Source) -> None:
+        self.value = value
+        self.source = source
+        self._calls: list[Stored] = []
+
+    @property
+    def python_type(self) -> type:
+        """The wrapper's type."""
+        return _CachedFunction
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """The stored result, or that of the real call."""
+        positional = [self._known(tx, argument.realize()) for argument in args]
+        keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
+        here = Pinned(self.value, self.describe())
+        stored = Stored(self.value, positional, keywords)
+        self._check_room(stored)
+        earlier = Counter(call.key for call in self._calls)[stored.key]
+        is_made = earlier < _made.count((self.value, stored.key)) and stored.is_stored(self.value)
+        if not is_made:
+            self._make(tx, stored, here)
+        self._calls.append(stored)
+        tx.mutations.note(self)
+        return tx.wrap(stored(self.value), CallResult(here, stored))
+
+    def _check_room(self, stored: "Stored") -> None:
+        """The cache has to keep the results of all calls of a trace until its entry has run."""
+        settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
+        maxsize = settings.get("maxsize")
+        if maxsize is not None and len({stored.key, *(call.key for call in self._calls)}) > maxsize:
+            self.unsupported("calling it: its cache does not keep the result")
+
+    def _make(self, tx: TraceContext, stored: "Stored", here: Pinned) -> None:
+        """Make the call for real."""
+        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.mutations.changed())
+        if waiting and not stored.is_stored(self.value):
+            tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
+            self.unsupported("calling it: its code would not see what the trace changed")
+        with tx.graph.paused():
+            try:
+                result = stored.make(self.value)
+            except Exception:
+                self.unsupported("calling it: it raises")
+        if not stored.is_stored(self.value) or stored(self.value) is not result:
+            self.unsupported("calling it: its cache does not keep the result")
+        _made.append((self.value, stored.key))
+        del _made[:-_MOST_MADE]
+
+    def _known(self, tx: TraceContext, argument: Tracker) -> object:
+        """An argument that the cache can compare: a constant, or an existing object, guarded by identity."""
+        value = getattr(argument, "value", None)
+        if argument.is_python_constant():
+            value = argument.as_python_constant()
+        elif (
+            value is None
+            or isinstance(value, _OF_THE_GRAPH)
+            or argument.source is None
+            or tx.mutations.is_changed(argument)
+        ):
+            return self.unsupported(f"calling it with {argument.describe()}")
+        else:
+            tx.guard(argument, Identical(value))
+        if not _hashes_natively(value):
+            return self.unsupported(f"calling it with {argument.describe()}")
+        return value
+
+    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """What `update_wrapper` put there: `__wrapped__`, `__name__` ..."""
+        assert self.source is not None
+        if name in vars(self.value):
+            return tx.wrap(vars(self.value)[name], Attribute(self.source, name))
+        if name in ("cache_info", "cache_clear", "cache_parameters") or name.startswith("__"):
+            return self.unsupported(f"reading attribute {name!r}")
+        return raise_observed(
+            AttributeError, f"'functools._lru_cache_wrapper' object has no attribute '{name}'"
+        )
+
+    def replay(self, writer: Writer) -> None:
+        """Make the calls."""
+        again = writer.constant(repeat, "repeat")
+        function = writer.constant(self.value, "cached")
+        for call in self._calls:
+            writer.statement(f"{again}({function}, {writer.constant(call, 'call')})")
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A function is true."""
+        return True
+
+    def describe(self) -> str:
+        """`cached function f`."""
+        return f"cached function {getattr(self.value, '__qualname__', '?')}"
+
+
+@final
+class Stored:
+    """The result of one call of a cached function with arguments that are known, as the cache holds it."""
+
+    def __init__(
+        self, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> None:
+        self._args = args
+        self._kwargs = kwargs
+        self.key = self._key_of(function)
+
+    def _key_of(self, function: Callable[..., object]) -> Hashable:
+        """How C makes a key of the arguments is its own affair: a twin over an empty function makes an equal one."""
+        settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
+        twin = functools.lru_cache(typed=settings.get("typed", False))(lambda *args, **kwargs: None)
+        self.make(twin)
+        return next(iter(_contents(twin)[0]))
+
+    def make(self, function: Callable[..., object]) -> object:
+        """Make the call."""
+        return function(*self._args, **self._kwargs)
+
+    def is_stored(self, function: object) -> bool:
+        """Whether the cache holds the result, so that no code would run."""
+        return self.key in _contents(function)[0]
+
+    def __call__(self, function: object) -> object:
+        """The result, found without a call; KeyError if it is not stored."""
+        results, linked = _contents(function)
+        found = results[self.key]
+        if type(found) is not _LINK:
+            return found
+        key = next(key for key, link in results.items() if link is found)
+        return next(linked[place + 1] for place in range(0, len(linked), 3) if linked[place] is key)
+
+
+def repeat(function: Callable[..., object], call: Stored) -> None:
+    """A call of the program; one that the trace made already is taken off the list."""
+    if _made and (function, call.key) in _made:
+        _made.remove((function, call.key))
+    else:
+        call.make(function)
+
+
+def _contents(function: object) -> tuple[dict[Hashable, object], list[object]]:
+    """What a cached function holds, found through the garbage collector's eyes: the dictionary from keys to results, or to
+    links where the cache is bounded; and then key, result, type of the link for each of them."""
+    inside = gc.get_referents(function)
+    place = 1  # behind the type
+    while place + 2 < len(inside) and inside[place + 2] is _LINK:
+        place += 3
+    found = inside[place]
+    return (found, inside[1:place]) if type(found) is dict else ({}, [])
+
+
+def _link_type() -> type | None:
+    """The type of the links, which has no name that Python could import."""
+    sample = functools.lru_cache(lambda: None)
+    sample()
+    links = [
+        type(value) for item in gc.get_referents(sample) if type(item) is dict for value in item.values()
+    ]
+    return next((kind for kind in links if kind.__name__ == "_lru_list_elem"), None)
+
+
+_LINK: Final = _link_type()
+
+
+def _hashes_natively(value: object) -> bool:
+    """Whether comparing a key that holds the value runs no code of the user."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(_hashes_natively, value))
+    return static_lookup(type(value), "__hash__") is not None and not any(
+        isinstance(static_lookup(type(value), name), FunctionType) for name in ("__hash__", "__eq__")
+    )
+
+
+@WRAP_RULES.exact(_CachedFunction)
+def wrap_cached_function(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """A cached function is guarded by identity."""
+    assert callable(value)
+    tx.guard(source, Identical(value))
+    return CachedFunctionTracker(value, source)

@@ -1,0 +1,121 @@
+"""Functions under `lru_cache` and `cache`: results, counters and evictions are those of eager after each call."""
+
+import functools
+import weakref
+
+import pytest
+import torch
+from tests.end_to_end.worlds import load
+
+from framesmith import frontend
+
+SHAPES = [(2,), (2,), (3,), (2, 3), (4,)]
+PROGRAMS = {
+    "one call": "return x * k(3)",
+    "two calls": "return x * k(3) + k(3)",
+    "several arguments": "return x * k(3, b=1) + k(3, 1) + k(3.0)",
+    "after a break": "y = x * k(3); frontend.graph_break(); return y * k(3)",
+    "a size": "return x * k(x.shape[0])",
+    "a size and a break": "y = x * k(3); frontend.graph_break(); return y * k(3) * k(x.shape[0])",
+    "evictions": "return x * k(1) * k(2) * k(x.dim()) * k(1)",
+    "a loop": "\\n  for i in range(3): x = x * k(i)\\n  return x",
+    "a loop of breaks": "\\n  for i in range(3):\\n    x = x * k(i); frontend.graph_break()\\n  return x",
+    "a method": "return x * thing.k(2) + thing.k(2)",
+    "cleared": "y = x * k(3); k.cache_clear(); return y * k(3)",
+    "asked": "y = x * k(3); info = k.cache_info(); return y, k(3), info",
+    "stored nowhere": "seen.append(1); return x * k(len(seen))",
+    "in a handler": "\\n  try:\\n    return x * k(3) + k('a')\\n  finally:\\n    k(4)",
+    "results that are dicts": "return x * table(3)['n'], table(3), table(4)",
+    "a tensor": "return x + ones(3).sum(), ones(3)",
+}
+SOURCE = """
+import functools
+import torch
+from framesmith import frontend
+
+seen = []
+
+@functools.lru_cache({settings})
+def k(n, b=0):
+    return 2 if isinstance(n, str) else n * 2 + b
+
+@functools.lru_cache({settings})
+def table(n):
+    return {{"n": n}}
+
+@functools.lru_cache({settings})
+def ones(n):
+    return torch.ones(n)
+
+class Thing:
+    @functools.lru_cache({settings})
+    def k(self, n):
+        return n + 1
+
+thing = Thing()
+
+def infos():
+    return [one.cache_info() for one in (k, table, ones, Thing.k)]
+
+def f(x):
+  {body}
+"""
+
+
+@pytest.mark.parametrize("settings", ["maxsize=128", "maxsize=None", "maxsize=2", "maxsize=0"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_counters_are_those_of_eager_after_each_call(program: str, settings: str) -> None:
+    text = SOURCE.format(body=PROGRAMS[program].replace("\\n", "\n"), settings=settings)
+    eager, ours = load(text, "cached"), load(text, "cached")
+    compiled = frontend.compile(ours["f"], backend="eager")
+    for shape in SHAPES:
+        expected, found = eager["f"](torch.ones(shape)), compiled(torch.ones(shape))
+        assert str(found) == str(expected), shape
+        assert ours["infos"]() == eager["infos"](), shape
+
+
+def test_a_guard_runs_no_code_of_a_cached_function() -> None:
+    calls = []
+
+    @functools.lru_cache(maxsize=1)
+    def k(n: int) -> int:
+        calls.append(n)
+        return n
+
+    compiled = frontend.compile(lambda x: x + k(3), backend="eager")
+    compiled(torch.ones(1))
+    k(4)
+    compiled(torch.ones(1))
+    k.cache_clear()
+    compiled(torch.ones(1))
+    assert calls == [3, 4, 3, 3] and k.cache_info().misses == 1
+
+
+def test_keys_with_python_comparisons_run_natively() -> None:
+    class Key:
+        asked = 0
+
+        def __hash__(self) -> int:
+            Key.asked += 1
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            Key.asked += 1
+            return self is other
+
+    key = Key()
+    k = functools.lru_cache(lambda one: 2)
+    compiled = frontend.compile(lambda x: x + k(key), backend="eager")
+    for number in range(1, 4):
+        compiled(torch.ones(1))
+        assert Key.asked == number
+
+
+def test_what_a_cleared_cache_held_dies_at_once() -> None:
+    k = functools.cache(lambda: torch.ones(1))
+    compiled = frontend.compile(lambda x: x + k(), backend="eager")
+    for _ in range(3):
+        compiled(torch.ones(1))
+    result = weakref.ref(k())
+    k.cache_clear()
+    assert result() is None
