@@ -66,12 +66,17 @@ def warn_of_ignored() -> None:
         return
     _checked[:] = [state]
     for name in module._config:
-        if name not in SAME and name not in ALREADY and not module._is_default(name):
+        if name not in SAME and name not in ALREADY and _is_changed(module, name):
             warn_once(
                 f"torch._dynamo.config.{name}",
                 f"torch._dynamo.config.{name} = {getattr(module, name)!r} has no effect on functions that framesmith compiles; "
                 f"of the fields there it follows {', '.join(sorted(SAME))}",
             )
+
+
+def _is_changed(module: ModuleType, name: str) -> bool:
+    """What was changed and put back is as it was, which torch's own question does not see."""
+    return not module._is_default(name) and getattr(module, name) != module._config[name].default
 
 
 def warn_once(key: str, message: str) -> None:
