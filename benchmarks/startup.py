@@ -24,6 +24,19 @@ print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 
 OURS = PROGRAM.format(imports="from framesmith import frontend", compile="frontend.compile")
 THEIRS = PROGRAM.format(imports="", compile="torch.compile")
 
+FLOOR = """
+import time
+start = time.perf_counter()
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+FakeTensorMode(shape_env=ShapeEnv())
+seconds = time.perf_counter() - start
+import json, resource, sys
+unit = 1 if sys.platform == "darwin" else 1024
+print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20]))
+"""
+
 
 def once(program: str) -> tuple[float, float]:
     """Seconds and mebibytes of one process."""
@@ -47,4 +60,15 @@ def results() -> Iterator[Result]:
     for index, (case, unit) in enumerate((("first result of x + y", "s"), ("peak memory", "MiB"))):
         theirs, theirs_note = attempt(lambda index=index: median(THEIRS, index))
         ours, ours_note = attempt(lambda index=index: median(OURS, index))
+        floor, floor_note = attempt(lambda index=index: median(FLOOR, index))
+        yield Result(
+            "from import torch",
+            f"{case}: torch's fake tensors alone",
+            unit,
+            floor,
+            theirs,
+            None,
+            "",
+            floor_note,
+        )
         yield Result("from import torch", case, unit, ours, theirs, None, "", ours_note, theirs_note)

@@ -1,6 +1,7 @@
 """What a trace read before it went back stays guarded: it is changed afterwards, and the next call has to see that."""
 
 import pytest
+from tests.end_to_end.children import in_child
 from tests.end_to_end.support import check_source
 
 HEAD = """
@@ -122,7 +123,13 @@ def test_what_was_read_before_going_back_is_guarded(name) -> None:
         box.items.append(3)
         box.inner.n += 1
 
-    check_source(HEAD + PROGRAMS[name], calls=4, change=change)
+    def run():
+        check_source(HEAD + PROGRAMS[name], calls=4, change=change)
+
+    if "cond" in name:
+        in_child(run)  # torch leaves a hook in the interpreter when it refuses a branch
+    else:
+        run()
 
 
 MODULE = """

@@ -1,9 +1,11 @@
 """A weak reference gives None as soon as the last other reference is gone: neither earlier nor later."""
 
+import contextlib
 import weakref
 
 import pytest
 import torch
+from tests.end_to_end.children import in_child
 from tests.end_to_end.support import check
 
 X = torch.arange(3.0)
@@ -247,3 +249,15 @@ ENDING = [
 @pytest.mark.parametrize("ending", ENDING, ids=lambda ending: ending.__name__)
 def test_a_reference_is_dead_exactly_when_it_is_in_eager(ending):
     check(ending, X)
+
+
+def with_a_hook_in_the_interpreter():
+    with contextlib.suppress(Exception):  # torch leaves its hook when a branch is refused
+        torch.cond(X.sum() > 0, lambda x: x, lambda x: x - 1, (X,))
+    check(deleted, X)
+    check(rebound_in_a_try, X)
+
+
+def test_something_else_sees_the_frames_of_the_interpreter():
+    """The interpreter holds the arguments of a call until it returns, then."""
+    in_child(with_a_hook_in_the_interpreter)

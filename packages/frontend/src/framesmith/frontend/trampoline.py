@@ -8,9 +8,8 @@ a tuple of arguments dies with the next step, and the frame of `drive` holds non
 """
 
 import os
-from collections.abc import Callable
 from types import CodeType
-from typing import Final, final
+from typing import Any, Final, final
 
 from framesmith.frontend.generated import PREFIX
 from framesmith.frontend.hidden_frames import hidden, is_hidden
@@ -22,10 +21,11 @@ _BETWEEN: Final = frozenset(
 
 
 @final
-class Leave(tuple[Callable[..., object], tuple[object, ...]]):
-    """What an entry returns in order to go on elsewhere: (function, arguments).
+class Leave(list[Any]):
+    """What an entry returns in order to go on elsewhere: `Leave((function, arguments))`.
 
-    A tuple, because making one costs a third of making an object with `__init__`.
+    A list, which `drive` empties: whoever called `drive` may hold what it gave until it returns. (The interpreter does as soon as
+    something in the process asks to see its frames, a debugger or another compiler.)
     """
 
     __slots__ = ()
@@ -37,7 +37,7 @@ def drive(result: object) -> object:
     arguments: tuple[object, ...] | None = None
     try:
         while type(result) is Leave:
-            function, arguments = result
+            arguments, function = result.pop(), result.pop()
             result = None
             result = function(*arguments)
     except BaseException:

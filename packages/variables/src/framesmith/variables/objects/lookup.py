@@ -91,7 +91,9 @@ def is_immutable(kind: type) -> bool:
 
 def peek(kind: type, name: str) -> object:
     """What static lookup finds now, not guarded; MISSING when nothing."""
-    for owner in resolution_order(kind) or (kind,):  # None for a class of CPython's own that was never made ready
+    for owner in resolution_order(kind) or (
+        kind,
+    ):  # None for a class of CPython's own that was never made ready
         attributes = type_dict(owner) or {}
         if name in attributes:
             return attributes[name]
