@@ -70,6 +70,26 @@ def test_a_break_keeps_the_frame(made: str) -> None:
     assert report.graphs >= 2
 
 
+def test_a_break_in_a_loop_over_an_existing_set_of_objects() -> None:
+    body = "out = []\nfor o in kinds:\n    out.append(o.__name__)\n    x = x + 1\n    frontend.graph_break()\nreturn x, out"
+    report = check_source(f"{HEAD}kinds = {{int, str, dict, list, float}}\ndef f(x):\n{indented(body)}\n")
+    assert report.graphs >= 2
+
+
+@pytest.mark.parametrize("room", [5, 40])
+def test_what_is_made_of_an_existing_set_that_has_seen_more(room: int) -> None:
+    kinds = f"import builtins\nkinds = {{v for v in vars(builtins).values() if isinstance(v, type) and len(v.__name__) < {room}}}\n"
+    kinds += "for k in [*kinds][5:]: kinds.discard(k)\n"
+    made = "[k.__name__ for k in kinds | {int, str}] == frontend.disable(lambda: [k.__name__ for k in kinds | {int, str}])()"
+    check_source(f"{HEAD}{kinds}def f(x):\n    return x + 1, {made}\n")
+
+
+def test_a_nan_is_hashed_by_its_address() -> None:
+    nans = "nans = [float('nan') for _ in range(9)]\n"
+    made = "[*map(id, {*nans, 1.0, 2.0})] == frontend.disable(lambda: [*map(id, {*nans, 1.0, 2.0})])()"
+    check_source(f"{HEAD}{nans}def f(x):\n    return x + 1, {made}\n")
+
+
 ADDRESSES = {
     "set": "[objects.index(o) for o in set(objects)]",
     "display": "[objects.index(o) for o in {*objects[:6]}]",

@@ -353,10 +353,10 @@ def graph_lines(
             for name, position in zip(names, graph.positions, strict=True)
         ]
     call = f"{writer.constant(graph.call, 'graph')}({', '.join(inputs)})"
-    results = [f"{PREFIX}r{i}" for i in range(graph.outputs)]
+    first: dict[int, str] = {}
     for name, position in zip(names, graph.positions, strict=True):
-        if results[position].startswith(f"{PREFIX}r"):
-            results[position] = name
+        first.setdefault(position, name)
+    results = [first.get(i, f"{PREFIX}r{i}") for i in range(graph.outputs)]
     called = f"{', '.join(results)}, = {call}" if results else call
     lines = [(called, writer.line)]
     if recovery is not None:

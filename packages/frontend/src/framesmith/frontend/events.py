@@ -1,12 +1,12 @@
 """What happened: counters, logs by topic, and the record of one compiled function."""
 
-import difflib
 import logging
 import os
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final, final
 
+from framesmith.frontend.options import near_miss
 from framesmith.graph import GraphBreak
 
 TOPICS: Final = ("graph_breaks", "recompiles", "guards", "graph", "bytecode")
@@ -69,14 +69,9 @@ def enabled_topics() -> frozenset[str]:
     asked = {topic.strip() for topic in text.split(",") if topic.strip()}
     unknown = asked.difference(TOPICS)
     if unknown:
-        said = ", ".join(f"{topic!r}{_near_miss(topic)}" for topic in sorted(unknown))
+        said = "; ".join(f"{topic!r}{near_miss(topic.lower(), TOPICS)}" for topic in sorted(unknown))
         _logger("setup").warning("FRAMESMITH_LOGS: unknown %s; there are %s", said, ", ".join(TOPICS))
     return frozenset(asked & set(TOPICS))
-
-
-def _near_miss(topic: str) -> str:
-    close = difflib.get_close_matches(topic.lower(), TOPICS, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def _logger(topic: str) -> logging.Logger:

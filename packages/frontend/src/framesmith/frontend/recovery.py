@@ -22,6 +22,7 @@ from framesmith.frontend.machine import Machine
 from framesmith.frontend.policy import Policy
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import FAILURE_INSIDE
+from framesmith.graph.data_errors import may_raise
 from framesmith.graph.failures import STEP, Failures, Replay, changes
 from framesmith.guards import Source
 from framesmith.variables.core import Tracker
@@ -74,7 +75,7 @@ class Observed:
     def after(self, node: fx.Node) -> None:
         """No trace can end inside of a nested run: the step that asked for the run is done natively instead, and that must
         not repeat anything that can be seen."""
-        if not any(frame.barrier for frame in self._machine.frames[1:]):
+        if not self._machine.ends.nested or not may_raise(node):
             return
         step = node.meta[STEP][0]
         nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))

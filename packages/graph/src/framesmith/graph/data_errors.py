@@ -93,14 +93,14 @@ def _name(op: str, target: object) -> str:
 
 
 class FallibleWatch(Protocol):
-    """Is told of operations that may raise on data while something was written or drawn."""
+    """Is told of operations that come after something was written or drawn, when they may raise on data."""
 
     def before(self) -> None:
-        """One is about to be recorded: what the program sees at this point has to be kept."""
+        """One that may raise is about to be recorded: what the program sees at this point has to be kept."""
         ...
 
     def after(self, node: fx.Node) -> None:
-        """It was recorded. Raises GraphBreak where the program could not go on from here if it raised."""
+        """Any one was recorded. Raises GraphBreak where the program could not go on from here if it raised."""
         ...
 
 

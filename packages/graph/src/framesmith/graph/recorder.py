@@ -21,7 +21,7 @@ from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.collection import resting
-from framesmith.graph.data_errors import FallibleWatch, fails_on_data, may_raise
+from framesmith.graph.data_errors import FallibleWatch, fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, check_writes, execute, storage_of
@@ -321,7 +321,7 @@ class Recorder:
             self.has_changes = not is_switch(node)
         elif not self.has_changes:
             self.has_changes = is_random(node)
-        if self.has_changes and self.fallible is not None and may_raise(node):
+        if self.has_changes and self.fallible is not None:
             self.fallible.after(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()

@@ -125,8 +125,11 @@ def is_immutable(cls: type) -> bool:
 
 
 def static_lookup(cls: object, name: str) -> object:
-    """What the class or its bases store under the name; `MISSING` when none does; TypeError if it is no class."""
-    for base in resolution_order(cls):
+    """What the class or its bases store under the name; `MISSING` when none does; TypeError if it is no class.
+
+    A class of CPython's own that was never made ready (that of `code.co_positions()`) has None for an order.
+    """
+    for base in resolution_order(cls) or ():
         attributes = type_dict(base)
         if name in attributes:
             return attributes[name]

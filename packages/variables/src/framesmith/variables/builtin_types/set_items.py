@@ -56,7 +56,7 @@ def is_exact(item: Hashable) -> bool:
         return item.is_exact
     if isinstance(item, tuple | frozenset):
         return all(map(is_exact, item))
-    return True
+    return not isinstance(item, float | complex) or item == item  # each NaN is hashed by its address
 
 
 def is_born_here(item: Hashable) -> bool:

@@ -64,7 +64,8 @@ class SetIterator(IteratorTracker):
             return f"{make}({writer.constant(set, 'set')}())"
         if self.spoiled:
             self.unsupported("building it again after its set changed")
-        if self.index and not (self.layout.order_known and all(map(is_exact, self.layout.content))):
+        is_real = self.owner.source is not None or all(map(is_exact, self.layout.content))
+        if self.index and not (self.layout.order_known and is_real):
             self.unsupported("building it again in mid-course")
         name = writer.define(self, f"{make}({writer.value(self.owner)})", "iterator")
         if self.index:

@@ -6,6 +6,7 @@ was changed in place) iteration breaks the graph.
 """
 
 import operator
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
@@ -84,6 +85,7 @@ class SetTracker(Tracker):
         self.content: Content = set()
         self.is_complete = value is None
         self.order_known = True
+        self.is_mirrored = True  # the content has the layout of the existing set
         self.is_blind = False
         self.start: Recipe = Items(())
         self.log: list[Change] = []
@@ -116,6 +118,9 @@ class SetTracker(Tracker):
             self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
             self.content = set(self.members)
             self.start = Items(tuple(trackers))
+            self.is_mirrored = [*self.content] == [*self.members] and sys.getsizeof(
+                self.content
+            ) == sys.getsizeof(self.value)
         return self.content
 
     def _check_readable(self, tx: TraceContext) -> None:
@@ -198,9 +203,12 @@ class SetTracker(Tracker):
     def operand(self, tx: TraceContext) -> Operand:
         """This set as what another one is combined with."""
         names = self.complete(tx)
-        known = self.order_known or len(names) < 2
-        trackers = {id(name): tracker for name, tracker in self.members.items()}
-        return Operand(names, trackers, as_a_set(self.recipe(), self.kind), known)
+        known = (self.order_known and self.is_mirrored) or len(names) < 2
+        return Operand(names, self._trackers(), as_a_set(self.recipe(), self.kind), known)
+
+    def _trackers(self) -> dict[int, Tracker]:
+        """By the identity of the stand-in."""
+        return {id(name): tracker for name, tracker in self.members.items()}
 
     def combined(
         self,
@@ -213,7 +221,7 @@ class SetTracker(Tracker):
         result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
         result.content = operation(self.content, other.names)
         result.order_known = mine.order_known and other.order_known
-        result.members = _members(result.content, mine, other)
+        result.members = _members(result.content, mine.trackers, other.trackers)
         result.come_about(combined(operation, mine.recipe, other.recipe))
         return result
 
@@ -221,14 +229,15 @@ class SetTracker(Tracker):
         """A new set with the same members."""
         result, mine = SetTracker(None, kind), self.operand(tx)
         result.content = set(self.content) if kind is set else frozenset(self.content)
-        result.members = _members(result.content, mine)
+        result.members = _members(result.content, mine.trackers)
         result.order_known = mine.order_known
         result.come_about(combined(kind, mine.recipe, None))
         return result
 
     def come_about(self, recipe: Recipe | None) -> None:
         """It was made in this way: by its items one after the other, where that gives the same."""
-        simple = in_turn(self.content, self.members, self.kind) if all(map(is_exact, self.content)) else None
+        is_known = self.order_known and all(map(is_exact, self.content))
+        simple = in_turn(self.content, self.members, self.kind) if is_known else None
         self.start = simple or recipe or Items(tuple(self.members.values()))
         self.order_known = self.order_known and (simple is not None or recipe is not None)
 
@@ -242,13 +251,14 @@ class SetTracker(Tracker):
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
-        mine = self.operand(tx)
+        before, known = self.complete(tx), self.order_known or len(self.content) < 2
+        mine = self._trackers()
         content = self.change(tx)
-        names = set(content) if other.names is mine.names else other.names
+        names = set(content) if other.names is before else other.names
         getattr(set, UPDATES[symbol])(content, names)
         self.log.append(Change(UPDATES[symbol], other.recipe))
-        self.members = _members(content, mine, other)
-        self.order_known = mine.order_known and other.order_known and self.source is None
+        self.members = _members(content, mine, other.trackers)
+        self.order_known = known and other.order_known and self.source is None
 
     def clear(self, tx: TraceContext) -> None:
         """Take everything out."""
@@ -389,12 +399,9 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     return stand_in(item.hash_key(tx))
 
 
-def _members(content: Content, *operands: Operand) -> dict[Hashable, Tracker]:
-    """The trackers of a content whose stand-ins come from the operands."""
-    return {
-        name: next(each.trackers[id(name)] for each in operands if id(name) in each.trackers)
-        for name in content
-    }
+def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
+    """The trackers of a content whose stand-ins come from operands."""
+    return {name: next(each[id(name)] for each in trackers if id(name) in each) for name in content}
 
 
 def as_set(tracker: Tracker) -> SetTracker | None:

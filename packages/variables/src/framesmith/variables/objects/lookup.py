@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import ClassAttribute, HasKey, Identical, TypeIs
+from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import ClassDictItem, Pinned
 from framesmith.guards.sources.steps import ClassDict, resolution_order, type_dict
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
@@ -89,15 +90,8 @@ def is_immutable(kind: type) -> bool:
     return bool(flags_of(kind) & _IMMUTABLE_TYPE)
 
 
-def peek(kind: type, name: str) -> object:
-    """What static lookup finds now, not guarded; MISSING when nothing."""
-    for owner in resolution_order(kind) or (
-        kind,
-    ):  # None for a class of CPython's own that was never made ready
-        attributes = type_dict(owner) or {}
-        if name in attributes:
-            return attributes[name]
-    return MISSING
+#: `peek(kind, name)`: what static lookup finds now, not guarded; MISSING when nothing.
+peek: Final = static_lookup
 
 
 def overridden(kind: type, base: type, name: str) -> bool:
