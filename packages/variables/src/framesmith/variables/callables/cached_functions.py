@@ -7,6 +7,7 @@ makes each call of the program once, in its order, for the counters and for the 
 
 import functools
 import gc
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType
@@ -25,8 +26,18 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 _CachedFunction = functools._lru_cache_wrapper
 _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
-_made: Final[list[tuple[object, Hashable]]] = []
-"""Calls that a trace made for real, which the entry that comes of it leaves out the first time."""
+
+
+@final
+class _Made(threading.local):
+    """Calls that a trace made for real, which the entry that comes of it leaves out the first time: the thread that traced
+    runs the entry next."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, Hashable]] = []
+
+
+_made: Final = _Made()
 _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
@@ -56,7 +67,7 @@ class CachedFunctionTracker(PythonCallable):
         stored = Stored(self.value, positional, keywords)
         self._check_room(stored)
         earlier = Counter(call.key for call in self._calls)[stored.key]
-        is_made = earlier < _made.count((self.value, stored.key)) and stored.is_stored(self.value)
+        is_made = earlier < _made.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
         if not is_made:
             self._make(tx, stored, here)
         self._calls.append(stored)
@@ -83,8 +94,8 @@ class CachedFunctionTracker(PythonCallable):
                 self.unsupported("calling it: it raises")
         if not stored.is_stored(self.value) or stored(self.value) is not result:
             self.unsupported("calling it: its cache does not keep the result")
-        _made.append((self.value, stored.key))
-        del _made[:-_MOST_MADE]
+        _made.calls.append((self.value, stored.key))
+        del _made.calls[:-_MOST_MADE]
 
     def _known(self, tx: TraceContext, argument: Tracker) -> object:
         """An argument that the cache can compare: a constant, or an existing object, guarded by identity."""
@@ -169,8 +180,8 @@ class Stored:
 
 def repeat(function: Callable[..., object], call: Stored) -> None:
     """A call of the program; one that the trace made already is taken off the list."""
-    if _made and (function, call.key) in _made:
-        _made.remove((function, call.key))
+    if (function, call.key) in _made.calls:
+        _made.calls.remove((function, call.key))
     else:
         call.make(function)
 
