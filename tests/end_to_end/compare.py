@@ -222,10 +222,10 @@ def traceback_of(error: BaseException) -> list[tuple[str, int]]:
 
 
 def _has_own_hash(item: object) -> bool:
-    """Whether the hash of an item comes from its value, so that both worlds have it."""
+    """Whether the hash of an item comes from its value, so that both worlds have it; a NaN's is its address."""
     if isinstance(item, tuple | frozenset):
         return all(map(_has_own_hash, item))
-    return isinstance(item, str | bytes | int | float | complex | type)
+    return isinstance(item, str | bytes | int | float | complex | type) and item == item
 
 
 def slots_of(kind: type) -> list[str]:
