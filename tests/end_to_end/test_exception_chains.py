@@ -1,5 +1,7 @@
 """`__context__`, `__cause__` and `__suppress_context__` of exceptions are linked as in eager, over breaks and handlers."""
 
+import contextlib
+
 import pytest
 import torch
 from tests.end_to_end.worlds import load
@@ -214,15 +216,99 @@ def raised(function):
     return None
 
 
+def in_a_handler(function):
+    try:
+        try:
+            raise KeyError("caller's first")
+        except KeyError:
+            raise OSError("caller's") from None
+    except OSError:
+        return raised(function)
+
+
+def in_finally(function):
+    found = []
+    with contextlib.suppress(OSError):
+        try:
+            raise OSError("caller's")
+        finally:
+            found.append(raised(function))
+    return found
+
+
+def in_exit(function):
+    class Manager:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.found = raised(function)
+            return True
+
+    with Manager() as manager:
+        raise OSError("caller's")
+    return manager.found
+
+
+def in_a_generator(function):
+    def steps():
+        try:
+            raise OSError("caller's")
+        except OSError:
+            yield raised(function)
+
+    return next(steps())
+
+
+@pytest.mark.parametrize("caller", [raised, in_a_handler, in_finally, in_exit, in_a_generator])
 @pytest.mark.parametrize("broken", BREAKS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_exceptions_are_linked_as_in_eager(program: str, broken: str) -> None:
+def test_exceptions_are_linked_as_in_eager(program: str, broken: str, caller) -> None:
     text = (HEAD + PROGRAMS[program] + "    return y\n").replace("BREAK", broken)
     eager, ours = load(text, "chain")["f"], frontend.compile(load(text, "chain")["f"], backend="eager")
-    expected = raised(eager)
+    expected = caller(eager)
     assert expected is not None
     for _ in range(3):
-        assert raised(ours) == expected
+        assert caller(ours) == expected
+
+
+def test_the_chain_of_what_is_returned() -> None:
+    def f(x):
+        try:
+            {}["missing"]
+        except KeyError as error:
+            return error
+
+    def f_again(x, kept=ValueError("kept")):  # noqa: B008
+        with contextlib.suppress(ValueError):
+            raise kept
+        return kept
+
+    for function in (f, f_again):
+        compiled = frontend.compile(function, backend="eager")
+        found = []
+        for one in (function, compiled, compiled):
+            try:
+                raise OSError("caller's")
+            except OSError:
+                found.append(chain(one(torch.ones(2))))
+        assert found[1:] == found[:1] * 2
+
+
+def test_reading_the_context_sees_what_the_caller_handles() -> None:
+    def f(x):
+        try:
+            {}["missing"]
+        except KeyError as error:
+            return repr(error.__context__), x + 1
+
+    compiled = frontend.compile(f, backend="eager")
+    for _ in range(2):
+        assert compiled(torch.ones(2))[0] == "None"
+        try:
+            raise OSError("caller's")
+        except OSError:
+            assert compiled(torch.ones(2))[0] == f(torch.ones(2))[0]
 
 
 def test_what_the_caller_handles_keeps_its_chain_and_its_traceback() -> None:

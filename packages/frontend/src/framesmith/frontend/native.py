@@ -16,6 +16,7 @@ from framesmith.frontend.points import Point, is_fresh, without
 from framesmith.frontend.verification import verified
 from framesmith.frontend.ways import Way, is_generator, landing
 from framesmith.variables.callables.traced_forms import is_form
+from framesmith.variables.objects.exception_chains import raise_unchained
 from framesmith.variables.objects.tracebacks import Passage
 
 RealGenerator = Generator[object, object, object]
@@ -240,7 +241,7 @@ def raise_from(raised: list[object]) -> NoReturn:
     error = raised.pop()
     assert isinstance(error, BaseException)
     try:
-        raise error
+        raise_unchained(error)
     finally:
         del error
 

@@ -51,6 +51,7 @@ from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
 from framesmith.guards import Scope, first_failure
+from framesmith.variables.objects.exception_chains import raise_unchained
 
 SESSION_ATTRIBUTE: Final = "__framesmith_session__"
 
@@ -282,17 +283,17 @@ class Place:
             with self.session.lock, without_frame_hook():
                 prefix = self._before(recovery, found.step, values)
         if found is None or prefix is None:
-            raise error
+            raise_unchained(error)
         ran = found.began or recovery.failures.writes_between(prefix.step, found.number)
         if ran and not (prefix.replay.asks and prefix.step == found.step):
-            raise error
+            raise_unchained(error)
         try:
             prefix.replay.give(found.known, error if ran else None)
             result = prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
         except Unrecoverable:
             prefix = None
         if prefix is None:
-            raise error
+            raise_unchained(error)
         return drive(result) if self._is_root else result
 
     def _before(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 from framesmith.frontend.generated import PREFIX
 from framesmith.frontend.hidden_frames import hidden, is_hidden
+from framesmith.variables.objects.exception_chains import raise_unchained
 
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
 _BETWEEN: Final = frozenset(
@@ -58,7 +59,7 @@ def raise_again(error: BaseException, kept: tuple[object, ...]) -> None:
     """Raise what a native operation raised. `kept` are variables of the user's frames, alive while the traceback is."""
     empty_our_frames(error)
     try:
-        raise error
+        raise_unchained(error)
     finally:
         del error
 

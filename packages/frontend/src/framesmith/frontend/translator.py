@@ -250,6 +250,8 @@ class Translator:
             error.chained = True
             if machine.handled is not None:
                 machine.chain(error.exception, machine.handled)
+            elif isinstance(exception := error.exception.realize(), ExceptionTracker):
+                exception.follow_caller(machine.tx)
 
     def _is_caught(self, error: ObservedException) -> bool:
         """Whether some frame of the outermost run handles an exception raised now."""

@@ -23,6 +23,7 @@ from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.objects.construction import check_class, register_instance_maker
 from framesmith.variables.objects.descriptors import FieldDescriptor
+from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import is_heap_type, peek
@@ -41,7 +42,11 @@ _UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
 
 class ExceptionTracker(InstanceTracker):
-    """An exception. Invariant: `fields` holds the C-level fields that are known; an existing one reads the others lazily."""
+    """An exception. Invariant: `fields` holds the C-level fields that are known; an existing one reads the others lazily.
+
+    `follows_caller`: it was raised where the trace handled nothing. Its context is what the caller of the compiled function
+    handles at that time, if anything; an entry finds out when it writes the exception.
+    """
 
     def __init__(
         self,
@@ -54,6 +59,7 @@ class ExceptionTracker(InstanceTracker):
         self.fields: dict[str, Tracker] = {}
         self.changed: dict[str, None] = {}
         self.passed: list[Place] = []
+        self.follows_caller = False
         if value is None:
             self.fields["args"] = TupleTracker(args)
 
@@ -62,6 +68,8 @@ class ExceptionTracker(InstanceTracker):
         """`args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`."""
         if name == "__traceback__" and (self.passed or name not in self.fields):
             return TracebackTracker(self, len(self.passed))
+        if name == "__context__" and self.follows_caller:
+            return self.unsupported("reading the context of an exception: the caller may handle one")
         if name in self.fields:
             return self.fields[name].realize()
         if self.source is None:
@@ -78,6 +86,8 @@ class ExceptionTracker(InstanceTracker):
                 del self.passed[value.frames :]
                 return
             self.passed.clear()
+        if name == "__context__":
+            self.follows_caller = False
         self.fields[name] = value
         self.changed[name] = None
         if name == "__cause__":
@@ -87,6 +97,11 @@ class ExceptionTracker(InstanceTracker):
         """The exception comes through a frame that is traced: its traceback will name it."""
         tx.mutations.note(self)
         self.passed.append((code, line))
+
+    def follow_caller(self, tx: TraceContext) -> None:
+        """It is raised while nothing is handled."""
+        tx.mutations.note(self)
+        self.follows_caller = True
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """C-level fields of the builtin exception classes."""
@@ -151,7 +166,7 @@ class ExceptionTracker(InstanceTracker):
             writer.statement(f"{start}({name}{values})")
         self._write_fields(name, writer, [key for key in self.fields if key != "args"])
         write_attributes(self, name, writer)
-        self._write_passage(name, writer)
+        self._write_raised(name, writer)
         return name
 
     def replay(self, writer: Writer) -> None:
@@ -159,9 +174,12 @@ class ExceptionTracker(InstanceTracker):
         assert self.source is not None
         self._write_fields(writer.load(self.source), writer, list(self.changed))
         replay_instance(self, writer)
-        self._write_passage(writer.load(self.source), writer)
+        self._write_raised(writer.load(self.source), writer)
 
-    def _write_passage(self, place: str, writer: Writer) -> None:
+    def _write_raised(self, place: str, writer: Writer) -> None:
+        """What raising it in the trace left: the context, and the frames that it came through."""
+        if self.follows_caller:
+            writer.statement(f"{writer.constant(chain_to_caller, 'chain_to_caller')}({place})")
         if self.passed:
             writer.statement(f"{writer.constant(Passage(tuple(self.passed)), 'passage')}({place})")
 
@@ -267,7 +285,7 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
         return
     link: ExceptionTracker = handled
     seen = {id(link)}
-    while True:
+    while exception.source is not None or not link.follows_caller:
         context = link.field(tx, "__context__")
         if not isinstance(context, ExceptionTracker) or id(context) in seen:
             break

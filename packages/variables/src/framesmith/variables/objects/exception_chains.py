@@ -1,0 +1,44 @@
+"""Implicit chaining, done to real exceptions: `_PyErr_SetObject` in Python/errors.c.
+
+The fields are read and written through the descriptors of `BaseException`: no code of the user's runs.
+"""
+
+import sys
+from typing import NoReturn, cast
+
+_CONTEXT = BaseException.__dict__["__context__"]
+_TRACEBACK = BaseException.__dict__["__traceback__"]
+
+
+def context_of(error: BaseException) -> BaseException | None:
+    """`error.__context__`."""
+    return cast(BaseException | None, _CONTEXT.__get__(error))
+
+
+def chain_to_caller(error: BaseException) -> None:
+    """What the caller handles becomes the context, as it does where `raise` stands outside of any handler. A cycle is cut
+    where it would close."""
+    handled = sys.exception()
+    if handled is None or handled is error:
+        return
+    link, seen = handled, {id(handled)}
+    while (context := context_of(link)) is not None and id(context) not in seen:
+        if context is error:
+            _CONTEXT.__set__(link, None)
+            break
+        link = context
+        seen.add(id(link))
+    _CONTEXT.__set__(error, handled)
+
+
+def raise_unchained(error: BaseException) -> NoReturn:
+    """Raise an exception that was raised before: its context stays, and no frame is added to its traceback here."""
+    context, traceback = context_of(error), error.__traceback__
+    try:
+        raise error
+    except BaseException:
+        _CONTEXT.__set__(error, context)
+        _TRACEBACK.__set__(error, traceback)
+        raise
+    finally:
+        del error, context, traceback
