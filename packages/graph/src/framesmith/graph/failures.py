@@ -27,7 +27,8 @@ from framesmith.graph.data_errors import runs_user_code
 from framesmith.graph.purity import IMPURE, is_random, is_switch
 
 STEP: Final = "framesmith_step"
-"""In `meta` of a node: (the step of the trace at which it was recorded, its number among the recorded operations)."""
+"""In `meta` of a node: (the step of the trace at which it was recorded, its number among the recorded operations). The
+numbers of operations are even; an odd one belongs to arithmetic on numbers, which no other trace has at the same place."""
 
 Known = Mapping[int, object]
 
@@ -134,11 +135,11 @@ class Failures:
 
 
 def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
-    """The values that were not freed."""
+    """The values of operations that were not freed."""
     return {
-        node.meta[STEP][1]: found[node.name]
+        number: found[node.name]
         for node in nodes
-        if STEP in node.meta and found.get(node.name) is not None
+        if found.get(node.name) is not None and (number := node.meta.get(STEP, (0, -1))[1]) % 2 == 0
     }
 
 
@@ -192,6 +193,8 @@ def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> ob
     """The outputs of the module: known values, and what is computed anew from them. Raises Unrecoverable."""
     nodes = list(module.graph.nodes)
     values: dict[fx.Node, object] = dict(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
+    if not any(changes(node) or runs_user_code(node.op, node.target) for node in nodes):
+        known = {}  # some were freed: what is computed anew and what is not would not share their memory as they did
     values.update(
         (node, known[node.meta[STEP][1]]) for node in nodes if node.meta.get(STEP, (0, -1))[1] in known
     )

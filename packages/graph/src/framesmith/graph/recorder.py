@@ -34,7 +34,7 @@ from framesmith.graph.infer import CallKind, operation_name, translate
 from framesmith.graph.inputs import Input, Inputs, for_backend, layout_of, let_go, placeholder_name, written
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
-from framesmith.graph.options import GraphOptions, is_fixed
+from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.shape_env import Place, ShapeWorld
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialised
@@ -315,8 +315,10 @@ class Recorder:
         meta = node.meta
         meta[EXAMPLE] = result
         meta[IMPURE] = impure
-        meta[STEP] = self.step, self._count
-        self._count += 1
+        # Numbers are written when something needs them, in a second trace elsewhere: they are between two operations.
+        is_number = not tensors and not more and (is_symbolic(result) or isinstance(result, int | float))
+        meta[STEP] = self.step, 2 * self._count - is_number
+        self._count += not is_number
         if impure and not self.has_changes:
             self.has_changes = not is_switch(node)
         elif not self.has_changes:
