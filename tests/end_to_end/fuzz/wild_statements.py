@@ -158,7 +158,7 @@ CONTAINERS = (
     "[q for q in $C]", "list($C)", "tuple($C)", "[$N, $V]", "{**table, 'z': $N}", "sorted([$N, $N])", "[*items, $S]", "list(range($N % 4))", "list(zip($C, $C))", "dict.fromkeys($C)", "list(reversed(list($C)))", "{q: 1 for q in ('a', 'b')}", "list(map(str, $C))", "[q for q in $C if q]", "list(enumerate($C))", "items[:$N]", "list(table.values())", "obj.parts", "{$N, 1}", "collections.Counter($S)", "$S.split('a')", "collections.deque($C, maxlen=2)", "frozenset(q for q in ($N, $V) if q == q)", "set(map(str, $C))", "Pair($N, $V)", "[[q, r] for q in $C for r in (1, 2)]", "dict(enumerate($C))", "table.keys() & {'a', 'b'}", "list(filter(None, $C))", "tuple(items) + ($N,)", "dict(zip('ab', $C))", "list(map(max, [[$N, $N]]))",
 )  # fmt: skip
 LOOPS = (
-    "q in range($N % 4)", "q in $C", "i, q in enumerate($C)", "q, r in table.items()", "q in list(table)", "x in [$T, $T]", "row in $T", "n in (0, 1)", "v in ($V, -0.0)", "q, r in zip($C, $C)", "q in obj.parts[:3]", "q in reversed(items)", "i in range(x.shape[0])",
+    "q in range($N % 4)", "q in [*$C]", "i, q in enumerate([*$C])", "q, r in table.items()", "q in list(table)", "x in [$T, $T]", "row in $T", "n in (0, 1)", "v in ($V, -0.0)", "q, r in zip($C, $C)", "q in obj.parts[:3]", "q in reversed(items)", "i in range(x.shape[0])",
 )  # fmt: skip
 MANAGERS = (
     "torch.no_grad()", "torch.enable_grad()", "obj", "obj as o", "scope(log)", "scope(log) as n", "contextlib.suppress(Mine)", "contextlib.suppress(Exception)", "contextlib.nullcontext(2) as m", "scope(log), torch.no_grad()",

@@ -10,7 +10,7 @@ from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
 from framesmith.frontend.ends import Ends
 from framesmith.frontend.ways import Way, landing
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import RECURSION
+from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.literals import literal
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
@@ -239,6 +239,8 @@ class Machine:
 
     def leave(self, value: Tracker) -> None:
         """Return from the innermost frame; behind a barrier the value is the outcome of its run."""
+        if self.frame.replacement is not None and value.realize().python_type is not type(None):
+            raise GraphBreak(UNSUPPORTED_VALUE, "__init__ that returns a value")  # a TypeError in the caller
         frame = self.frames.pop()
         result = value if frame.replacement is None else frame.replacement
         if frame.barrier:

@@ -124,7 +124,11 @@ class NativeContinuation:
             assert isinstance(result, GeneratorType)
             real.keep(depth, result)
             result = next(result)
-        return replacement if layout.replaced else result
+        if not layout.replaced:
+            return result
+        if result is not None:  # slot_tp_init in Objects/typeobject.c
+            raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+        return replacement
 
     @hidden
     def _begin(self, number: int, values: list[object], given: Given, real: "Generators") -> object:

@@ -125,6 +125,8 @@ def class_attributes(
     else:
         positional = []
         match_args = getattr(target, "__match_args__", ())
+        if type(match_args) is not tuple or not all(isinstance(name, str) for name in match_args):
+            raise GraphBreak(UNSUPPORTED_OPCODE, f"{target.__name__}.__match_args__ is no tuple of names")
         if operation.argument > len(match_args):
             raise GraphBreak(
                 UNSUPPORTED_OPCODE, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns"

@@ -123,6 +123,7 @@ def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
     assert isinstance(value, functools.partial)
     tx.guard(source, TypeIs(functools.partial))
     names = Attribute(source, "keywords")
+    tx.guard(names, TypeIs(dict))
     tx.guard(names, KeysAre(tuple(value.keywords)))
     args = tx.wrap(value.args, Attribute(source, "args"))
     assert isinstance(args, TupleTracker)

@@ -4,8 +4,8 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
-from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
-from framesmith.guards.sources import InstanceItem
+from framesmith.guards.kinds import HasInstanceAttribute, Identical, LengthIs, TypeIs
+from framesmith.guards.sources import ClassDictItem, InstanceItem, Item, Pinned
 from framesmith.variables.builtin_types.constants import register_constant_attribute
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
@@ -20,6 +20,7 @@ from framesmith.variables.objects.lookup import MISSING, find, peek
 from framesmith.variables.objects.special_methods import is_native
 
 _STANDARD_MODULE: Final = enum.__name__
+_TABLES: Final = ("_member_map_", "_value2member_map_")
 
 
 def _enumeration(cls: Tracker) -> type[enum.Enum]:
@@ -71,20 +72,36 @@ def _is_standard(entry: object) -> bool:
 register_constant_attribute(enum.Enum, enum_attribute)
 
 
+def _guard_entry(tx: TraceContext, kind: type[enum.Enum], table: str, key: Tracker) -> None:
+    """What a table of the class holds under a key decides which member is found, and that there are members at all."""
+    names: dict[str, dict[object, object]] = {name: getattr(kind, name) for name in _TABLES}
+    for name in _TABLES:
+        source = ClassDictItem(Pinned(kind, kind.__name__), name)
+        tx.guard(source, TypeIs(type(names[name])))
+        if name == table and isinstance(key, Constant) and key.value in names[name]:
+            tx.guard(Item(source, key.value), Identical(names[name][key.value]))
+        else:
+            tx.guard(source, LengthIs(len(names[name])))
+
+
 @CALLABLES.row(EnumMeta.__call__)
 def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
     """`Color(1)`: the member with this value. The functional form makes a class and breaks the graph."""
     kind = _enumeration(cls)
     if not kind._member_map_ or not value.is_python_constant() or not _has_plain_lookup(kind):
         return cls.unsupported("calling it")
-    return fold(tx, kind, (value,))
+    result = fold(tx, kind, (value,))
+    _guard_entry(tx, kind, "_value2member_map_", value)
+    return result
 
 
 @CALLABLES.row(EnumMeta.__getitem__)
 def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
     """`Color["RED"]`."""
     kind = _enumeration(cls)
-    return fold(tx, lambda key: kind._member_map_[key], (name,))
+    result = fold(tx, lambda key: kind._member_map_[key], (name,))
+    _guard_entry(tx, kind, "_member_map_", name)
+    return result
 
 
 @CALLABLES.row(EnumMeta.__iter__)
