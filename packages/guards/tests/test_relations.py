@@ -19,10 +19,12 @@ from framesmith.guards.kinds import (
     GlobalState,
     Relation,
     SameObject,
+    SameOverlap,
     SameStorage,
     ShapeExpression,
     TensorIs,
 )
+from framesmith.guards.kinds.aliasing import overlap_of
 from framesmith.guards.sources import Item, Local, TensorSize
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -46,6 +48,16 @@ CASES: list[tuple[Relation, list[dict[str, object]], list[dict[str, object]]]] =
     (SameObject(a, b), [{"a": X, "b": X}], [{"a": X, "b": Y}]),
     (DistinctObjects((a, b)), [{"a": X, "b": Y}], [{"a": X, "b": X}]),
     (distinct(4), [{"a": [X, Y, 1, 2]}], [{"a": [X, Y, 1, X]}, {"a": [1]}]),
+    (
+        SameOverlap(a, b, None),
+        [{"a": X[:1], "b": X[1:]}, {"a": X[1:], "b": X[:1]}, {"a": X[:0], "b": X}],
+        [{"a": X, "b": X[1:]}, {"a": X, "b": X}, {"a": X, "b": 1}],
+    ),
+    (
+        SameOverlap(a, b, overlap_of(X, X[1:])),
+        [{"a": X, "b": X[1:]}, {"a": Y, "b": Y[1:]}],
+        [{"a": X[:1], "b": X[1:]}, {"a": X, "b": X}],
+    ),
     (SameStorage(a, b), [{"a": X, "b": X[1:]}], [{"a": X, "b": Y}, {"a": X, "b": 1}]),
     (DistinctStorages((a, b)), [{"a": X, "b": Y}], [{"a": X, "b": X[1:]}, {"a": X, "b": 1}]),
     (shape("{0} == {1}"), [{"a": 2, "b": 2}], [{"a": 2, "b": 3}]),

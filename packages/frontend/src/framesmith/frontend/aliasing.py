@@ -4,12 +4,20 @@ Only where it matters: an object is changed, or became a key by its identity. Wh
 are wrapped, and what `is` told apart where it was asked.
 """
 
+from itertools import combinations
+
 import torch
 
 from framesmith.graph import CompiledSubgraph
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.kinds import DistinctObjects, DistinctStorages, SameStorage, TensorProperty
-from framesmith.guards.kinds.aliasing import storage_of
+from framesmith.guards.kinds import (
+    DistinctObjects,
+    DistinctStorages,
+    SameOverlap,
+    SameStorage,
+    TensorProperty,
+)
+from framesmith.guards.kinds.aliasing import overlap_of, storage_of
 from framesmith.variables.core import MutationLog
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -67,6 +75,11 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
         Guard.relation(SameStorage(group[0], other), _WRITTEN)
         for group in groups.values()
         for other in group[1:]
+    ]
+    guards += [
+        Guard.relation(SameOverlap(one, other, overlap_of(values[one], values[other])), _WRITTEN)
+        for group in groups.values()
+        for one, other in combinations(group, 2)
     ]
     if len(groups) > 1:
         leaders = tuple(group[0] for group in groups.values())

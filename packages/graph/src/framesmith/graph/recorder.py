@@ -144,10 +144,11 @@ class Recorder:
     # what can be asked
 
     @property
-    def takes_floats(self) -> bool:
-        """Whether the backend can compile symbolic floats; if not, a float is to be guarded as a constant.
+    def runs_as_captured(self) -> bool:
+        """Whether the backend runs the captured operations themselves, or is somebody's own.
 
-        AOTAutograd cannot: it converts them to float32 or asks for another trace with their values.
+        AOTAutograd runs others in their place. It converts symbolic floats to float32, takes no generator, no default dtype
+        that changes midway, and no history of its own results.
         """
         return self.options.backend == "eager" or not isinstance(self.options.backend, str)
 
@@ -225,7 +226,7 @@ class Recorder:
         known = self._inputs.find(source)
         if known is not None:
             return known.node
-        if isinstance(value, float) and not self.takes_floats:
+        if isinstance(value, float) and not self.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"the float {source.text()} as a number that may change")
         symbol = self._inputs.remembered(source)
         if symbol is None:
@@ -240,7 +241,9 @@ class Recorder:
         return source_of(self._world, value)
 
     def object_input(self, source: Source, value: object) -> fx.Node:
-        """The node of an opaque object, such as a torch.Generator; its example is the object itself."""
+        """The node of a torch.Generator; its example is the object itself."""
+        if not self.runs_as_captured:
+            raise GraphBreak(BACKEND_LIMIT, f"the generator {source.text()} in a graph")
         known = self._inputs.find(source)
         return known.node if known is not None else self._add_input(source, value, value, None)
 

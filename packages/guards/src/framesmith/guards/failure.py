@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final, final
+
+from torch._C import DisableTorchFunction
 
 from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
 from framesmith.guards.kinds.aliasing import first_pair
@@ -73,14 +76,16 @@ def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
 
 
 def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
-    """Every guard that does not hold, for reports and for the dynamic-shapes policy."""
+    """Every guard that does not hold, for reports and for the dynamic-shapes policy. What is asked of the call's values is
+    asked without the modes that the user has entered meanwhile, which would see it."""
     scope = scope.remembering()
     failures: list[Failure] = []
     broken: set[Source] = set()  # of another type now: what is read from them would ask a wrong question
     for guard in guard_set:
         if broken and any(broken.intersection((one, *one.ancestors())) for one in guard.sources):
             continue
-        failure = _failure_of(guard, scope)
+        with DisableTorchFunction() if guard.sources else nullcontext():
+            failure = _failure_of(guard, scope)
         if failure is not None:
             failures.append(failure)
             broken.update(_of_another_kind(guard) if failure.is_of_another_kind else ())

@@ -68,6 +68,7 @@ import framesmith.variables.objects.dataclasses
 import framesmith.variables.objects.descriptors
 import framesmith.variables.objects.enums
 import framesmith.variables.objects.environment_rows
+import framesmith.variables.objects.exception_chains
 import framesmith.variables.objects.exceptions
 import framesmith.variables.objects.instance_writing
 import framesmith.variables.objects.instances

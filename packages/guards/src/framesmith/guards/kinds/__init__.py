@@ -1,6 +1,12 @@
 """What must still hold. The public names of this folder."""
 
-from framesmith.guards.kinds.aliasing import DistinctObjects, DistinctStorages, SameObject, SameStorage
+from framesmith.guards.kinds.aliasing import (
+    DistinctObjects,
+    DistinctStorages,
+    SameObject,
+    SameOverlap,
+    SameStorage,
+)
 from framesmith.guards.kinds.ambient import AmbientValue, GlobalState
 from framesmith.guards.kinds.attributes import MISSING, ClassAttribute, HasInstanceAttribute
 from framesmith.guards.kinds.base import Claim, Relation
@@ -54,6 +60,7 @@ __all__ = [
     "Present",
     "Relation",
     "SameObject",
+    "SameOverlap",
     "SameStorage",
     "SequenceTypes",
     "ShapeExpression",

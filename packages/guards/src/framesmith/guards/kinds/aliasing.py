@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 import torch
 
@@ -10,6 +10,8 @@ from framesmith.guards.kinds.base import Relation
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 from framesmith.guards.words import a_type
+
+Layout: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 @final
@@ -117,6 +119,58 @@ class DistinctStorages(Relation):
 
     def text(self) -> str:
         return f"{', '.join(source.text() for source in self.sources)} share no memory"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SameOverlap(Relation):
+    """Two tensors of one storage lie in it as they did: apart (`layout` is None), or shifted and shaped as they were."""
+
+    left: Source
+    right: Source
+    layout: Layout | None
+
+    @property
+    def over(self) -> tuple[Source, ...]:
+        return (self.left, self.right)
+
+    def compared(self) -> tuple[object, ...]:
+        return (self.left, self.right, self.layout)
+
+    def holds(self, values: Sequence[object]) -> bool:
+        return overlap_of(values[0], values[1]) == self.layout
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        call = f"{names.constant(overlap_of, 'overlap_of')}({expressions[0]}, {expressions[1]})"
+        return (
+            f"{call} is None" if self.layout is None else f"{call} == {names.constant(self.layout, 'layout')}"
+        )
+
+    def explain(self, values: Sequence[object]) -> str:
+        return f"{self.left.text()} and {self.right.text()} overlap otherwise than before"
+
+    def text(self) -> str:
+        how = "lie apart in" if self.layout is None else "lie in the same way in"
+        return f"{self.left.text()} and {self.right.text()} {how} their memory"
+
+
+def overlap_of(left: object, right: object) -> Layout | None:
+    """None where the bytes from the first to the last element of one come before those of the other; else how far the
+    right one is from the left one in bytes, and the sizes and strides of both."""
+    if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
+        raise TypeError(f"expected tensors, found {a_type(type(left))} and {a_type(type(right))}")
+    first, second = _extent(left), _extent(right)
+    if first[1] <= second[0] or second[1] <= first[0]:
+        return None
+    return (second[0] - first[0], tuple(left.shape), left.stride(), tuple(right.shape), right.stride())
+
+
+def _extent(tensor: torch.Tensor) -> tuple[int, int]:
+    start = int(tensor.storage_offset())
+    if not tensor.numel():
+        return start * tensor.itemsize, start * tensor.itemsize
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return start * tensor.itemsize, (start + last + 1) * tensor.itemsize
 
 
 def storage_of(tensor: object) -> int:

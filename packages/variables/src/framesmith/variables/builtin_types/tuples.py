@@ -140,6 +140,8 @@ class TupleTracker(Tracker):
             return found
         place = position(tx, key, "tuple")
         if isinstance(place, slice):
+            if self.kind is tuple and place.indices(len(self.items)) == (0, len(self.items), 1):
+                return self  # `tuplesubscript` in Objects/tupleobject.c
             return TupleTracker(self.items[place], None, self._result_kind())
         with user_errors():
             return self.items[place]
@@ -156,6 +158,8 @@ class TupleTracker(Tracker):
             right = as_tuple(other)
             if right is None:
                 return None
+            if self.kind is tuple and right.kind is tuple and not (self.items and right.items):
+                return self if self.items else right
             either_size = torch.Size in (self.kind, right.kind)
             return TupleTracker((*self.items, *right.items), None, torch.Size if either_size else tuple)
         return self._repeat(tx, other) if symbol == "*" else None
@@ -181,6 +185,8 @@ class TupleTracker(Tracker):
         times = repeat_count(tx, other)
         if times is None:
             return None
+        if self.kind is tuple and (times == 1 or not self.items):
+            return self
         with user_errors():
             return TupleTracker(self.items * times, None, self._result_kind())
 
@@ -210,7 +216,9 @@ class TupleTracker(Tracker):
         return iter(self.items)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity; a constant of the code and an argument may be one object under two trackers."""
+        """By identity; a constant of the code and an argument may be one object under two trackers. There is one empty tuple."""
+        if not self.items and self.kind is tuple and isinstance(other := other.realize(), TupleTracker):
+            return not other.items and other.kind is tuple
         return same_value(tx, self, self.value, other) or super().is_same(tx, other)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -223,7 +231,10 @@ class TupleTracker(Tracker):
         values = [writer.value(item) for item in self.items]
         if cyclic and self._built is not None and self._built[0] is writer:
             return self._built[1]
-        text = self._text(writer, f"({''.join([f'{value}, ' for value in values])})")
+        listed = "".join([f"{value}, " for value in values])
+        if listed and all(isinstance(item.realize(), Constant) for item in self.items):
+            listed = f"*[{listed}],"  # CPython makes one object of all displays that hold the same constants
+        text = self._text(writer, f"({listed})")
         if cyclic:
             text = writer.define(self, text, "tuple")
             self._built = (writer, text)

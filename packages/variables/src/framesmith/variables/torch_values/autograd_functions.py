@@ -12,8 +12,10 @@ from typing import Final, Protocol, final
 
 import torch
 from torch.autograd.function import Function
+from torch.nn.modules._functions import BackwardHookFunction
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.traced_forms import traced_form
@@ -100,6 +102,10 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     kind = function.as_python_constant()
     if not isinstance(kind, type) or not issubclass(kind, Function):
         return function.unsupported("apply()")
+    if kind is BackwardHookFunction and not tx.graph.runs_as_captured:
+        raise GraphBreak(
+            BACKEND_LIMIT, "a backward hook of a module, which looks for its own node in the history"
+        )
     if kwargs:
         raise GraphBreak(FUNCTION_KIND, f"{kind.__name__}.apply() with keywords")
     operands = [argument.realize() for argument in args]

@@ -249,7 +249,7 @@ def computed(tx: TraceContext, function: Callable[..., object], *operands: Track
 
 
 def _fits_graph(tx: TraceContext, value: float) -> bool:
-    return tx.graph.takes_floats and not tx.graph.fixes_floats and math.isfinite(value) and value != 0.0
+    return tx.graph.runs_as_captured and not tx.graph.fixes_floats and math.isfinite(value) and value != 0.0
 
 
 def _number(operand: Tracker) -> object:

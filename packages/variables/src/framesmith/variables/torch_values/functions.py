@@ -66,6 +66,7 @@ _BUILTIN_HOMES: Final = (
 )
 _PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
 
+_RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 # Functions of those homes that no node can hold.
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     INTROSPECTION: (
@@ -98,8 +99,23 @@ def _break_row(function: object, kind: BreakKind, name: str) -> None:
     CALLABLES.row(function)(refuse)
 
 
+def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
+    """AOTAutograd fails on the history of a recurrent layer."""
+
+    def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        if torch.is_grad_enabled() and not tx.graph.runs_as_captured:
+            raise GraphBreak(BACKEND_LIMIT, f"torch.{name}() with gradients")
+        return graph_call(tx, function, args, kwargs)
+
+    CALLABLES.row(function)(record_call)
+
+
 def _install() -> None:
     builtins = _homes()
+    for name in _RECURRENT:
+        for function in builtins[name]:
+            assert isinstance(function, BuiltinFunctionType)
+            _recurrent_row(function, name)
     for kind, names in _BREAKS.items():
         for name in names:
             for function in builtins.get(name, ()):

@@ -76,6 +76,8 @@ DEFAULT_DTYPE: Final = Setting("get_default_dtype", torch.get_default_dtype, _se
 @CALLABLES.row(torch._C._set_default_dtype)
 def set_default_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     """What `torch.set_default_dtype` calls."""
+    if not tx.graph.runs_as_captured:
+        raise GraphBreak(BACKEND_LIMIT, "a default dtype that is set midway")
     return _turn(tx, DEFAULT_DTYPE, torch._C._set_default_dtype, (dtype,))
 
 

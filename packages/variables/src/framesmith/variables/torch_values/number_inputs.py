@@ -29,7 +29,7 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
 def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
     """A symbol for an int, a formula for a float; None where the backend or the value does not allow one."""
     if isinstance(value, float):
-        if not tx.graph.takes_floats:
+        if not tx.graph.runs_as_captured:
             return None
         tx.guard(source, TypeIs(float))
         return ComputedNumber(tx, value, source)

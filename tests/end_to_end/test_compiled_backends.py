@@ -1,0 +1,111 @@
+"""What ahead-of-time compilers take differently from the captured operations: guarded, or kept out of their graphs."""
+
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+from framesmith import frontend
+
+OVERLAPS = [
+    (slice(0, 3), slice(3, 6)),
+    (slice(0, 3), slice(1, 4)),
+    (slice(0, 3), slice(0, 3)),
+    (slice(3, 6), slice(2, 5)),
+]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 3, 2), (2, 3, 1, 0), (0, 3, 0, 1)])
+def test_views_of_one_storage_that_overlap_otherwise(order: tuple[int, ...]) -> None:
+    def f(a, b):
+        a.add_(1)
+        b.mul_(2)
+        return a * b
+
+    compiled = frontend.compile(f, backend="aot_eager")
+    for one in order:
+        left, right = OVERLAPS[one]
+        bases = [torch.arange(6.0) for _ in range(2)]
+        results = [g(z[left], z[right]) for g, z in zip((f, compiled), bases, strict=True)]
+        assert torch.equal(*results) and torch.equal(*bases)
+
+
+def test_a_default_dtype_that_is_set_midway() -> None:
+    def f(x):
+        torch.set_default_dtype(torch.float64)
+        return torch.zeros(1), x + 1
+
+    compiled = frontend.compile(f, backend="aot_eager")
+    try:
+        for _ in range(2):
+            torch.set_default_dtype(torch.float32)
+            assert compiled(torch.ones(2))[0].dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_generators(given: bool) -> None:
+    generator = torch.Generator()
+
+    def f(x, g):
+        return torch.rand(2, generator=g) + x, torch.randn(1, generator=generator)
+
+    compiled = frontend.compile(f, backend="aot_eager")
+    for seed in range(3):
+        found = []
+        for function in (f, compiled):
+            generator.manual_seed(seed)
+            own = torch.Generator().manual_seed(seed) if given else None
+            torch.manual_seed(seed)
+            found.append(torch.cat(function(torch.ones(2), own)))
+        assert torch.equal(*found)
+
+
+@pytest.mark.parametrize("added", ["before", "between"])
+def test_backward_hooks_of_modules(added: str) -> None:
+    def run(compiled: bool) -> list[object]:
+        torch.manual_seed(0)
+        layer, seen = torch.nn.Linear(2, 2), []
+
+        def f(x):
+            return layer(x) * 2
+
+        function = frontend.compile(f, backend="aot_eager") if compiled else f
+        for number in range(3):
+            if number == (0 if added == "before" else 1):
+                layer.register_full_backward_hook(lambda module, gi, go: seen.append(go[0].sum().item()))
+            function(torch.ones(1, 2)).sum().backward()
+        return [*seen, layer.weight.grad.tolist()]
+
+    assert run(True) == run(False)
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_recurrent_layers_train(kind: type) -> None:
+    layer = kind(2, 3)
+    compiled = frontend.compile(lambda x: layer(x)[0] * 2, backend="aot_eager")
+    for size in (2, 3, 1):
+        x = torch.randn(size, 2, 2)
+        found = []
+        for function in (compiled, lambda x: layer(x)[0] * 2):
+            layer.zero_grad()
+            result = function(x)
+            result.sum().backward()
+            found.append([result, *(one.grad for one in layer.parameters())])
+        assert all(torch.allclose(one, other) for one, other in zip(*found, strict=True))
+
+
+def test_no_mode_sees_the_search_for_what_changed() -> None:
+    seen: list[str] = []
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function.__name__)
+            return function(*args, **(kwargs or {}))
+
+    compiled = frontend.compile(lambda x: torch.sin(x), backend="eager", dynamic=True)
+    for x in (torch.ones(2), torch.ones(3)):
+        compiled(x)
+        with Mode():
+            compiled(x)
+    assert seen == ["sin", "sin"]
