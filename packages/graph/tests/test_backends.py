@@ -120,12 +120,12 @@ def test_floats_change_without_a_new_graph():
 
 @pytest.mark.parametrize("name", ["aot_eager", "inductor"])
 def test_a_backend_that_traces_again_takes_no_symbolic_floats(name):
-    assert not Recorder(GraphOptions(backend=name)).takes_floats
+    assert not Recorder(GraphOptions(backend=name)).runs_as_captured
 
 
 def test_inductor_takes_no_symbolic_floats_and_says_so():
     recorder = Recorder(GraphOptions(backend="inductor"))
-    assert not recorder.takes_floats
+    assert not recorder.runs_as_captured
     with recorder, pytest.raises(GraphBreak, match="the float n as a number that may change"):
         recorder.number_input(N, 0.5)
 
