@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from framesmith import frontend
-from framesmith.frontend import dispatch, generated, native
+from framesmith.frontend import dispatcher, generated_functions, native
 
 
 def cut(code: CodeType) -> CodeType:
@@ -40,7 +40,7 @@ def test_each_generated_function_is_verified(monkeypatch, spoil, ruined, name) -
         made.append(code)
         return spoil(code) if len(made) == ruined + 1 else code
 
-    monkeypatch.setattr(generated, "relocate_lines", relocate)
+    monkeypatch.setattr(generated_functions, "relocate_lines", relocate)
     with frontend.config.patch(verify_code=True), pytest.raises(frontend.UnsoundCode, match="code of twice"):
         frontend.compile(twice, backend="eager")(torch.ones(2))
 
@@ -56,13 +56,13 @@ def test_a_native_continuation_is_verified(monkeypatch) -> None:
 
 
 def test_guards_are_verified(monkeypatch) -> None:
-    whole = dispatch.compile_guards
+    whole = dispatcher.compile_guards
 
     def spoilt(*args: object, **kwargs: object) -> object:
         program = whole(*args, **kwargs)
         return dataclasses.replace(program, condition=f"{program.condition} and nobody")
 
-    monkeypatch.setattr(dispatch, "compile_guards", spoilt)
+    monkeypatch.setattr(dispatcher, "compile_guards", spoilt)
     with frontend.config.patch(verify_code=True), pytest.raises(frontend.UnsoundCode, match="nobody"):
         frontend.compile(twice, backend="eager")(torch.ones(2))
 

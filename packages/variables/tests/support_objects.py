@@ -445,7 +445,7 @@ class NoGraph:
     def is_dynamic_number(self, source):
         return False
 
-    def is_restless(self, source):
+    def is_unspecialized(self, source):
         return False
 
     def paused(self):

@@ -29,7 +29,7 @@ class AllDynamic:
     def is_dynamic_number(self, source: object) -> bool:
         return True
 
-    def is_restless(self, source: object) -> bool:
+    def is_unspecialized(self, source: object) -> bool:
         return False
 
 

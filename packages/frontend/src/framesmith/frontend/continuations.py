@@ -1,18 +1,18 @@
 """Continuations: from the values that were handed over, the frames of a point from which the translator starts.
 
-The same point has a native form, in `native`. What is handed over is one flat list of values, in the order of `Point.names`.
+The same point has a native form, in `native`. What is handed over is one flat list of values, in the order of `ResumePoint.names`.
 """
 
 from collections.abc import Iterator, Sequence
 from types import CellType
 
 from framesmith.bytecode.resume import Slot
+from framesmith.frontend.frame_layout import FrameLayout
 from framesmith.frontend.generators import SymbolicGenerator
-from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
-from framesmith.frontend.points import Point, is_fresh
-from framesmith.frontend.visible_ends import own
-from framesmith.frontend.ways import Way, is_generator
+from framesmith.frontend.resume_points import ResumePoint, is_fresh
+from framesmith.frontend.stop_iteration import FrameRole, is_generator
+from framesmith.frontend.value_ends import own
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
@@ -25,34 +25,34 @@ from framesmith.variables.core.wrap_rules import lazy
 def rebuild_frames(
     tx: TraceContext,
     machine: Machine,
-    point: Point,
+    point: ResumePoint,
     namespaces: list[dict[str, object]],
     values: list[object],
 ) -> Tracker | None:
     """Put the frames of a point into the machine; returns the tracker of the exception to raise, if any."""
     layouts = (*point.frames, *point.generators)
-    standing = [
-        new_standing(machine, layout, namespace_of(tx, namespace))
+    frames = [
+        new_frame_at(machine, layout, namespace_of(tx, namespace))
         for layout, namespace in zip(layouts, namespaces, strict=True)
     ]
-    machine.frames += standing[: len(point.frames)]
+    machine.frames += frames[: len(point.frames)]
     handed = [lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)]
     own(machine, handed, point)
     given = iter(handed)
-    for layout, frame in zip(layouts, standing, strict=True):
+    for layout, frame in zip(layouts, frames, strict=True):
         if frame.generator is not None and frame in machine.frames:
             frame.generator.running = True
             assert isinstance(frame.generator.frame, SymbolicGenerator)
             frame.generator.frame.begin()
-        refill(tx, machine, layout, frame, [one.generator for one in standing], given)
+        refill(tx, machine, layout, frame, [one.generator for one in frames], given)
     machine.frames[0].barrier = True
     return next(given) if point.raises else None
 
 
-def new_standing(machine: Machine, layout: FrameLayout, namespace: NamespaceTracker) -> Frame:
+def new_frame_at(machine: Machine, layout: FrameLayout, namespace: NamespaceTracker) -> Frame:
     """An empty frame that stands where the layout says, with the generator to which it belongs."""
     frame = Frame(layout.code, reading_of(layout.code), namespace, {}, {})
-    frame.index, frame.current, frame.way = layout.index, layout.current, layout.way
+    frame.index, frame.current, frame.role = layout.index, layout.current, layout.role
     if is_generator(layout.code):
         frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame, started=not is_fresh(layout)))
         machine.generators.append(frame.generator)
@@ -93,4 +93,4 @@ def refill(
         assert isinstance(cell.peek, CellType) and cell.source is not None
         frame.cells[name] = wrap_cell(tx, cell.peek, cell.source)
     frame.replacement = next(given) if layout.replaced else None
-    frame.otherwise = next(given) if layout.way is Way.DEFAULT else None
+    frame.otherwise = next(given) if layout.role is FrameRole.DEFAULT else None

@@ -2,8 +2,8 @@
 
 from typing import final
 
-from framesmith.frontend.dispatch import Entry
-from framesmith.frontend.translator import Translator
+from framesmith.frontend.dispatcher import Entry
+from framesmith.frontend.interpreter import Interpreter
 from framesmith.frontend.user_stack import location
 from framesmith.guards.facts import FactLog, uncovered
 
@@ -13,11 +13,11 @@ class UnguardedRead(AssertionError):
     """A trace rests on something that may change without a new trace: a bug of ours."""
 
 
-def new_log(translator: Translator) -> FactLog:
+def new_log(interpreter: Interpreter) -> FactLog:
     """A log that knows the user's line."""
 
     def where() -> str:
-        machine = translator.machine
+        machine = interpreter.machine
         if not machine.frames:
             return ""
         file, line, name = location(machine.frames[-1])

@@ -6,8 +6,8 @@ from typing import final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
-from framesmith.frontend.layout import carrying, layout_of
-from framesmith.frontend.lifetimes import held_by, is_loose
+from framesmith.frontend.finalizers import held_by, runs_finalizer
+from framesmith.frontend.frame_layout import carrying, layout_of
 from framesmith.frontend.machine import Frame, Machine, is_end
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
@@ -44,7 +44,7 @@ class SymbolicGenerator:
         frame = self.frame
         if not self._started:
             return False
-        return cleans_up(frame) or any(is_loose(value) for value in frame.stack)
+        return cleans_up(frame) or any(runs_finalizer(value) for value in frame.stack)
 
     def release(self) -> None:
         """Hold nothing any more."""

@@ -7,8 +7,8 @@ from typing import Protocol, final
 from weakref import WeakKeyDictionary
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
-from framesmith.frontend.ends import Ends
-from framesmith.frontend.ways import Way, landing
+from framesmith.frontend.stop_iteration import FrameRole, end_of_iteration
+from framesmith.frontend.value_end_state import Ends
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -70,7 +70,7 @@ class Frame:
     """One symbolic frame.
 
     Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
-    next and `current` the one that runs. `way` says how what it gives reaches the frame below, `entered` at which step of
+    next and `current` the one that runs. `role` says how what it gives reaches the frame below, `entered` at which step of
     the trace it was pushed (0: it was there from the start), `closing` that nobody keeps the exception that leaves it.
     """
 
@@ -87,7 +87,7 @@ class Frame:
     generator: GeneratorTracker | None = None
     barrier: bool = False
     names: dict[str, Tracker] = field(default_factory=dict)
-    way: Way = Way.CALL
+    role: FrameRole = FrameRole.CALL
     otherwise: Tracker | None = None
     entered: int = 0
     closing: bool = False
@@ -188,7 +188,7 @@ class Machine:
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
         self.ends = Ends()
-        self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `lifetimes`)
+        self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
         self.outcome: Tracker | Yielded | Returned | None = None
         self._literals: dict[int, Tracker] = {}
 
@@ -219,7 +219,7 @@ class Machine:
         self.ends.release()
         self._literals.clear()
 
-    def deliver(self, result: Tracker | PendingCall, way: Way = Way.CALL) -> None:
+    def deliver(self, result: Tracker | PendingCall, role: FrameRole = FrameRole.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""
         if not isinstance(result, PendingCall):
             self.frame.push(result)
@@ -228,7 +228,7 @@ class Machine:
             born_here(result.generator).enter(self.tx, result.value)
         else:
             self.enter(frame_of(result))
-        self.frame.way = way if result.otherwise is None else Way.DEFAULT
+        self.frame.role = role if result.otherwise is None else FrameRole.DEFAULT
         self.frame.otherwise = result.otherwise
 
     def enter(self, frame: Frame) -> None:
@@ -259,14 +259,14 @@ class Machine:
         generator.left(self.tx, ended=isinstance(outcome, Returned))
         if isinstance(outcome, Returned):
             return self.end(frame, outcome.value)
-        frame.way, frame.otherwise = Way.CALL, None
+        frame.role, frame.otherwise = FrameRole.CALL, None
         self.frame.push(outcome.value)
         return [generator]
 
     def end(self, inner: Frame, value: Tracker) -> list[Tracker]:
         """What the inner frame iterates over has come to its end; returns what the frame around it lets go of."""
         frame = self.frame
-        found = landing(inner.way, frame.operation)
+        found = end_of_iteration(inner.role, frame.operation)
         if found is None:
             raise end_of(value)
         dropped = frame.pop_many(found.drops)

@@ -9,13 +9,13 @@ from typing import NoReturn, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.frontend.frame_layout import FrameLayout
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
-from framesmith.frontend.layout import FrameLayout
 from framesmith.frontend.machine import reading_of
-from framesmith.frontend.points import Point, is_fresh, without
+from framesmith.frontend.resume_points import ResumePoint, is_fresh, without
+from framesmith.frontend.stop_iteration import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.verification import verified
-from framesmith.frontend.ways import Way, is_generator, landing
-from framesmith.variables.callables.traced_forms import is_form
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.objects.exception_chains import raise_unchained
 from framesmith.variables.objects.tracebacks import Passage
 
@@ -24,12 +24,12 @@ RealGenerator = Generator[object, object, object]
 
 @final
 @dataclass(slots=True)
-class Given:
+class InnerResult:
     """What the frame inside gave: nothing (there is none), a value, an exception, or the end of an iterator."""
 
     returned: list[object]
     raised: list[object]
-    ended_by: Way | None = None
+    ended_by: FrameRole | None = None
 
 
 @final
@@ -40,7 +40,7 @@ class NativeContinuation:
     `finally` and tracebacks are those of the user's functions. A generator is asked for its next value.
     """
 
-    def __init__(self, point: Point, namespaces: list[dict[str, object]]) -> None:
+    def __init__(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
         self._point = point
         self._layouts = (*point.frames, *map(as_suspended, point.generators))
         self._namespaces = namespaces
@@ -52,11 +52,11 @@ class NativeContinuation:
     def __call__(self, values: list[object]) -> object:
         """Run to the end of the outermost frame. The list is emptied: the frames alone hold what was in it."""
         point = self._point
-        given = Given([], take_last(values, int(point.raises)))
+        given = InnerResult([], pop_last(values, int(point.raises)))
         real = Generators(Counter(self._uses), dict(self._pieces(values)), self._suspended)
         for depth in range(len(point.frames) - 1, -1, -1):
-            own = take_last(values, share(point.frames[depth]))
-            otherwise = take_last(own, point.frames[depth].way is Way.DEFAULT)
+            own = pop_last(values, value_count(point.frames[depth]))
+            otherwise = pop_last(own, point.frames[depth].role is FrameRole.DEFAULT)
             handled = self._handled(depth, values)
             try:
                 if handled is None:
@@ -72,28 +72,28 @@ class NativeContinuation:
     def _pieces(self, values: list[object]) -> Iterator[tuple[int, list[object]]]:
         count = len(self._point.frames)
         for number in range(len(self._layouts) - 1, count - 1, -1):
-            yield number, take_last(values, share(self._layouts[number]))
+            yield number, pop_last(values, value_count(self._layouts[number]))
 
-    def _pass_on(self, depth: int, error: BaseException, otherwise: list[object], given: Given) -> None:
+    def _pass_on(self, depth: int, error: BaseException, otherwise: list[object], given: InnerResult) -> None:
         """An exception has left a frame: it ends the iteration outside, or is raised there."""
-        way = self._point.frames[depth].way
-        if way is not Way.CALL and isinstance(error, StopIteration):
-            given.ended_by = way
+        role = self._point.frames[depth].role
+        if role is not FrameRole.CALL and isinstance(error, StopIteration):
+            given.ended_by = role
             given.returned[:] = otherwise or [error.value]
             return
         given.raised.append(error)
-        if depth and not is_form(self._point.frames[depth - 1].code):
+        if depth and not is_polyfill_code(self._point.frames[depth - 1].code):
             self._passage(depth - 1)(error)
 
     def _handled(self, depth: int, values: list[object]) -> BaseException | None:
         """What the frames around one are handling: it is the context of what is raised inside. `values` are theirs."""
         end = len(values)
         for layout in reversed(self._point.frames[:depth]):
-            end -= share(layout)
-            carried = without([slot for slot in layout.stack if slot is not Slot.NULL], layout)
-            for index in range(len(carried) - 1, -1, -1):
+            end -= value_count(layout)
+            decomposed = without([slot for slot in layout.stack if slot is not Slot.NULL], layout)
+            for index in range(len(decomposed) - 1, -1, -1):
                 value = values[end + index]
-                if carried[index] is Slot.HANDLED and isinstance(value, BaseException):
+                if decomposed[index] is Slot.HANDLED and isinstance(value, BaseException):
                     return value
         return None
 
@@ -103,7 +103,7 @@ class NativeContinuation:
         handled: BaseException,
         depth: int,
         values: list[object],
-        given: Given,
+        given: InnerResult,
         real: "Generators",
     ) -> None:
         """Run a frame inside a handler."""
@@ -115,7 +115,7 @@ class NativeContinuation:
             given.returned.append(self._run(depth, values, given, real))
 
     @hidden
-    def _run(self, depth: int, values: list[object], given: Given, real: "Generators") -> object:
+    def _run(self, depth: int, values: list[object], given: InnerResult, real: "Generators") -> object:
         """Run one frame; what the one inside gave is used up."""
         layout = self._layouts[depth]
         replacement = values.pop() if layout.replaced else None
@@ -131,13 +131,13 @@ class NativeContinuation:
         return replacement
 
     @hidden
-    def _begin(self, number: int, values: list[object], given: Given, real: "Generators") -> object:
+    def _begin(self, number: int, values: list[object], given: InnerResult, real: "Generators") -> object:
         """Call the resume function of a frame: it runs, or gives a generator."""
         layout = self._layouts[number]
-        cells = dict(zip(layout.cells, take_last(values, len(layout.cells)), strict=True))
+        cells = dict(zip(layout.cells, pop_last(values, len(layout.cells)), strict=True))
         for position, referred in layout.references:
             values.insert(position, real.take(referred))
-        bound = take_last(values, len(layout.locals))
+        bound = pop_last(values, len(layout.locals))
         index, slots = self._landed(layout, values, given)
         code = self._code(number, index, slots, bool(given.raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
@@ -146,10 +146,10 @@ class NativeContinuation:
         given.raised.clear()
         del bound, cells, closure
         values.reverse()
-        return mover(len(values))(function, values)
+        return call_consuming(len(values))(function, values)
 
     def _landed(
-        self, layout: FrameLayout, values: list[object], given: Given
+        self, layout: FrameLayout, values: list[object], given: InnerResult
     ) -> tuple[int, tuple[Slot, ...]]:
         """Where a frame goes on with what the one inside gave, whose value is put on its stack."""
         index, slots = layout.index, layout.stack
@@ -158,10 +158,10 @@ class NativeContinuation:
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)
         if given.ended_by is not None:
-            found = landing(given.ended_by, reading_of(layout.code).operations[layout.current])
+            found = end_of_iteration(given.ended_by, reading_of(layout.code).operations[layout.current])
             assert found is not None
             given.ended_by = None
-            take_last(values, found.drops)
+            pop_last(values, found.drops)
             slots = slots[: len(slots) - found.drops]
             index = index if found.target is None else found.target
             if not found.pushes:
@@ -175,7 +175,7 @@ class NativeContinuation:
     def _suspended(self, number: int, values: list[object], real: "Generators") -> RealGenerator:
         """A real generator that stands at its `yield`, or before its first instruction."""
         fresh = is_fresh(self._layouts[number])
-        generator = self._begin(number, values, Given([] if fresh else [None], []), real)
+        generator = self._begin(number, values, InnerResult([] if fresh else [None], []), real)
         assert isinstance(generator, GeneratorType)
         if not fresh:
             next(generator)
@@ -250,7 +250,7 @@ def raise_from(raised: list[object]) -> NoReturn:
         del error
 
 
-def take_last(values: list[object], count: int) -> list[object]:
+def pop_last(values: list[object], count: int) -> list[object]:
     """The last values, taken out of the list."""
     start = len(values) - count
     taken = values[start:]
@@ -259,17 +259,17 @@ def take_last(values: list[object], count: int) -> list[object]:
 
 
 @cache
-def mover(count: int) -> Callable[[FunctionType, list[object]], object]:
+def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]:
     """Calls a function with the values of a list, last one first, and empties the list: only the callee holds them."""
     arguments = ", ".join(["values.pop()"] * count)
     code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
     return FunctionType(code.co_consts[0], {})
 
 
-def share(layout: FrameLayout) -> int:
+def value_count(layout: FrameLayout) -> int:
     """How many values one frame takes."""
     slots = sum(slot is not Slot.NULL for slot in layout.stack) + len(layout.locals) - len(layout.references)
-    return slots + len(layout.cells) + layout.replaced + (layout.way is Way.DEFAULT)
+    return slots + len(layout.cells) + layout.replaced + (layout.role is FrameRole.DEFAULT)
 
 
 def missing_slots(layout: FrameLayout) -> int:
@@ -284,7 +284,7 @@ def without_our_frames(error: BaseException) -> BaseException:
     while traceback is not None and (
         traceback.tb_frame.f_code.co_filename == __file__
         or is_hidden(traceback.tb_frame.f_code)
-        or is_form(traceback.tb_frame.f_code)
+        or is_polyfill_code(traceback.tb_frame.f_code)
     ):
         traceback = traceback.tb_next
     return error.with_traceback(traceback)

@@ -8,11 +8,11 @@ from types import CellType, CodeType, FunctionType
 from typing import Final, TypeVar, final
 
 from framesmith.frontend.continuations import rebuild_frames
-from framesmith.frontend.dispatch import Signature
-from framesmith.frontend.leave import Ways
+from framesmith.frontend.dispatcher import Signature
+from framesmith.frontend.exits import Ways
 from framesmith.frontend.machine import Machine, new_frame
-from framesmith.frontend.points import Point
-from framesmith.frontend.writer import EntryWriter
+from framesmith.frontend.resume_points import ResumePoint
+from framesmith.frontend.source_writer import EntryWriter
 from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, Identical, TypeIs
 from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
@@ -155,10 +155,10 @@ class RootOrigin:
 
 
 @final
-class PointOrigin:
+class ContinuationOrigin:
     """A continuation: frames in mid-course."""
 
-    def __init__(self, session: Ways, point: Point, namespaces: list[dict[str, object]]) -> None:
+    def __init__(self, session: Ways, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
         self._session = weakref.ref(session)
         self._point = point
         self._namespaces = namespaces

@@ -14,14 +14,14 @@ from types import CodeType, FunctionType
 from typing import Final, final
 
 from framesmith.frontend import events
-from framesmith.frontend.convert import (
-    Converted,
-    convert,
-    convert_before,
-    passage,
+from framesmith.frontend.build_entry import (
+    BuiltEntry,
+    build_entry,
+    build_prefix_entry,
+    forwarding_entry,
     run_natively,
 )
-from framesmith.frontend.dispatch import Dispatcher, Entry, Signature
+from framesmith.frontend.dispatcher import Dispatcher, Entry, Signature
 from framesmith.frontend.errors import (
     BackendFailed,
     FramesmithError,
@@ -30,22 +30,22 @@ from framesmith.frontend.errors import (
     RecompileLimitWarning,
     TracingBugWarning,
 )
+from framesmith.frontend.exits import tail_call_text
 from framesmith.frontend.frame_hooks import without_frame_hook
 from framesmith.frontend.hidden_frames import hidden
-from framesmith.frontend.leave import leaving
-from framesmith.frontend.limits import limit_text
 from framesmith.frontend.native import NativeContinuation
 from framesmith.frontend.options import CompileOptions, Config, in_force
-from framesmith.frontend.origins import COPIED, Home, PointOrigin, RootOrigin, alive
-from framesmith.frontend.points import Point, in_words_of_the_user
-from framesmith.frontend.policy import Known, Policy, Sizes, sizes_of
+from framesmith.frontend.origins import COPIED, ContinuationOrigin, Home, RootOrigin, alive
+from framesmith.frontend.recompile_limit import limit_text
 from framesmith.frontend.recovery import Prefix, Recovery
 from framesmith.frontend.reports import report_bug, report_entry
+from framesmith.frontend.resume_points import ResumePoint, with_user_names
+from framesmith.frontend.source_writer import EntryWriter
+from framesmith.frontend.specialization import Learned, Policy, Sizes, sizes_of
 from framesmith.frontend.stances import LISTENER, Stance, current
+from framesmith.frontend.tail_calls import run_tail_calls
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
-from framesmith.frontend.trampoline import drive
 from framesmith.frontend.user_warnings import warn
-from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
@@ -78,17 +78,17 @@ class Session:
         self.options = options
         self.history = events.History()
         self.lock = threading.RLock()
-        self._known: dict[tuple[CodeType, ...], Known] = {}
-        self._root: weakref.ReferenceType[Place] | None = None
-        self._continuations: dict[tuple[Point, tuple[int, ...]], tuple[Place, FunctionType]] = {}
-        self._natives: dict[tuple[Point, tuple[int, ...]], NativeContinuation] = {}
+        self._known: dict[tuple[CodeType, ...], Learned] = {}
+        self._root: weakref.ReferenceType[CompiledUnit] | None = None
+        self._continuations: dict[tuple[ResumePoint, tuple[int, ...]], tuple[CompiledUnit, FunctionType]] = {}
+        self._natives: dict[tuple[ResumePoint, tuple[int, ...]], NativeContinuation] = {}
         self._others: dict[str | int, FunctionType] = {}  # by backend
 
     def make_function(self, *, is_owned: bool = False) -> FunctionType:
         """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
         signature = Signature.of_function(self.function.__code__)
         origin = RootOrigin(self.function, self.home)
-        root = Place(self, origin, signature.owned() if is_owned else signature)
+        root = CompiledUnit(self, origin, signature.owned() if is_owned else signature)
         self._root = weakref.ref(root)
         return root.dispatcher.make_function(root.missed, origin.closure, recover=root.recover)
 
@@ -110,28 +110,28 @@ class Session:
         for place, _ in self.__dict__.get("_continuations", {}).values():
             place.dispatcher.clear()  # no call is running: it would hold the compiled function, and with it this session
 
-    def policy(self, origin: "RootOrigin | PointOrigin") -> Policy:
+    def policy(self, origin: "RootOrigin | ContinuationOrigin") -> Policy:
         """What is symbolic at a place, and what is not looked at. Continuations of the same frames share what they know."""
         is_root = isinstance(origin, RootOrigin)
         patience = 2 if origin.is_in_loop else max(in_force().recompile_limit // 2, 1)
-        known = self._known.setdefault(origin.codes, Known())
+        known = self._known.setdefault(origin.codes, Learned())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
-    def continuation(self, point: Point, namespaces: list[dict[str, object]]) -> FunctionType:
+    def continuation(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> FunctionType:
         """The function that goes on at a point, made once."""
         key = (point, tuple(map(id, namespaces)))
         with self.lock:
             found = self._continuations.get(key)
             if found is None:
-                origin = PointOrigin(self, point, namespaces)
-                place = Place(self, origin, Signature.of_names(origin.code, point.names))
+                origin = ContinuationOrigin(self, point, namespaces)
+                place = CompiledUnit(self, origin, Signature.of_names(origin.code, point.names))
                 found = self._continuations[key] = (
                     place,
                     place.dispatcher.make_function(place.missed, recover=place.recover),
                 )
             return found[1]
 
-    def native(self, point: Point, namespaces: list[dict[str, object]]) -> NativeContinuation:
+    def native(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> NativeContinuation:
         """The native form of a continuation, made once."""
         key = (point, tuple(map(id, namespaces)))
         with self.lock:
@@ -140,18 +140,26 @@ class Session:
             return self._natives[key]
 
     def go_on(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+        self,
+        writer: EntryWriter,
+        point: ResumePoint,
+        namespaces: list[dict[str, object]],
+        values: Sequence[str],
     ) -> str:
         """What an entry returns that goes on at a continuation."""
         function = writer.constant(self.continuation(point, namespaces), "continuation")
-        return leaving(writer, function, values)
+        return tail_call_text(writer, function, values)
 
     def go_natively(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+        self,
+        writer: EntryWriter,
+        point: ResumePoint,
+        namespaces: list[dict[str, object]],
+        values: Sequence[str],
     ) -> str:
         """What an entry returns whose frames go on natively."""
         native = writer.constant(self.native(point, namespaces), "natively")
-        return leaving(writer, native, [f"[{', '.join(values)}]"])
+        return tail_call_text(writer, native, [f"[{', '.join(values)}]"])
 
     def renew_locks(self) -> None:
         """In a forked child: the threads that held the locks are not there. Entries and tables change in single steps,
@@ -169,7 +177,7 @@ class Session:
                 self._others[key] = session.make_function()
             return self._others[key]
 
-    def places(self) -> "list[Place]":
+    def places(self) -> "list[CompiledUnit]":
         """The root and all continuations."""
         root = None if self._root is None else self._root()
         own = [] if root is None else [root]
@@ -191,17 +199,17 @@ class Session:
         if self.options.fullgraph or strict:
             raise FullGraphError(reason, stack)
 
-    def record(self, converted: Converted, place: "Place") -> None:
+    def record(self, built: BuiltEntry, place: "CompiledUnit") -> None:
         """Keep and report what one conversion brought."""
-        file, line, function = converted.place
-        module = converted.graph.graph_module if converted.graph is not None else None
+        file, line, function = built.place
+        module = built.graph.graph_module if built.graph is not None else None
         operators = 0
         if module is not None:
             operators = sum(node.op in ("call_function", "call_method") for node in module.graph.nodes)
             events.counters["stats"]["graphs"] += 1
             events.counters["stats"]["operators"] += operators
         events.counters["stats"]["entries"] += 1
-        guards = tuple(guard.text() for guard in converted.entry.guards)
+        guards = tuple(guard.text() for guard in built.entry.guards)
         self.history.entries.append(
             events.EntryRecord(
                 place.origin.code.co_qualname,
@@ -209,13 +217,13 @@ class Session:
                 operators,
                 guards,
                 module,
-                converted.entry.source,
-                converted.seconds,
+                built.entry.source,
+                built.seconds,
             )
         )
         report_entry(self.history.entries[-1])
-        if converted.reason is not None:
-            self._record_break(converted.reason, (file, line, function), converted.stack)
+        if built.reason is not None:
+            self._record_break(built.reason, (file, line, function), built.stack)
 
     def _record_break(self, reason: GraphBreak, place: tuple[str, int, str], stack: str) -> None:
         file, line, function = place
@@ -226,10 +234,12 @@ class Session:
 
 
 @final
-class Place:
+class CompiledUnit:
     """A function or continuation with its dispatcher: where entries are looked up, and made when none fits."""
 
-    def __init__(self, session: Session, origin: "RootOrigin | PointOrigin", signature: Signature) -> None:
+    def __init__(
+        self, session: Session, origin: "RootOrigin | ContinuationOrigin", signature: Signature
+    ) -> None:
         self._is_root = isinstance(origin, RootOrigin)
         self._session = weakref.ref(session)
         self._owned = session if self._is_root else None
@@ -265,8 +275,8 @@ class Place:
             entry = self._entry_for(values, scope)
         if not self._is_root:
             return entry.function(*[source.read(scope) for source in entry.loads])
-        # no name for what was read: this frame is there while `drive` runs, and must not hold what the entry drops
-        return drive(entry.function(*[source.read(scope) for source in entry.loads]))
+        # no name for what was read: this frame is there while `run_tail_calls` runs, and must not hold what the entry drops
+        return run_tail_calls(entry.function(*[source.read(scope) for source in entry.loads]))
 
     @hidden
     def recover(self, failure: GraphFailed, *values: object) -> object:
@@ -294,12 +304,12 @@ class Place:
             prefix = None
         if prefix is None:
             raise_unchained(error)
-        return drive(result) if self._is_root else result
+        return run_tail_calls(result) if self._is_root else result
 
     def _before(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:
         if step not in recovery.prefixes:
             options = replace(self.session.options, fullgraph=False)
-            recovery.prefixes[step] = convert_before(
+            recovery.prefixes[step] = build_prefix_entry(
                 self.origin, values, options, recovery, self.session, step
             )
         return recovery.prefixes[step]
@@ -364,24 +374,24 @@ class Place:
         origin = self.origin
         assert isinstance(origin, RootOrigin)
         writer = EntryWriter(origin.code.co_firstlineno)
-        return passage(origin, writer, origin.found_lines(writer))
+        return forwarding_entry(origin, writer, origin.found_lines(writer))
 
     def _made(self, values: Sequence[object]) -> Entry:
         """Make an entry and keep it."""
         if self._first is not None:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
         warn_of_ignored()
-        converted = self._convert(values)
-        self.session.record(converted, self)
-        self.dispatcher.add(converted.entry)
+        built = self._build(values)
+        self.session.record(built, self)
+        self.dispatcher.add(built.entry)
         LISTENER.listen()
-        return converted.entry
+        return built.entry
 
-    def _convert(self, values: Sequence[object]) -> Converted:
+    def _build(self, values: Sequence[object]) -> BuiltEntry:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
         options, on_break, settings = self.session.options, self.session.on_break, in_force()
         try:
-            return convert(self.origin, values, options, self.policy, self.session, on_break=on_break)
+            return build_entry(self.origin, values, options, self.policy, self.session, on_break=on_break)
         except FramesmithError:
             raise
         except BackendFailed as error:
@@ -395,7 +405,7 @@ class Place:
             report_bug(error, self.origin.code)
             return self._uncompiled(error)
 
-    def _uncompiled(self, error: Exception) -> Converted:
+    def _uncompiled(self, error: Exception) -> BuiltEntry:
         """An entry that runs the function as it is, with the error as its reason."""
         code = self.origin.code
         reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
@@ -403,7 +413,7 @@ class Place:
         return run_natively(self.origin, reason, place, "", time.perf_counter())
 
     def _note_recompile(self, text: str) -> None:
-        name, text = self.origin.code.co_qualname, in_words_of_the_user(text)
+        name, text = self.origin.code.co_qualname, with_user_names(text)
         self.session.history.recompiles.append(f"{name}: {text}")
         events.counters["stats"]["recompile_reasons"] += 1
         events.log("recompiles", "%s: %s", name, text)
@@ -412,7 +422,7 @@ class Place:
         """Run as it is; entries that exist keep serving."""
         if self._native is None:
             writer = EntryWriter(self.origin.code.co_firstlineno)
-            self._native = passage(self.origin, writer, self.origin.native_lines(writer))
+            self._native = forwarding_entry(self.origin, writer, self.origin.native_lines(writer))
         return self._native
 
     def _with_backend(self, backend: str | Backend) -> Entry:
@@ -421,7 +431,7 @@ class Place:
         assert isinstance(origin, RootOrigin)
         function = self.session.with_backend(backend)
         writer = EntryWriter(origin.code.co_firstlineno)
-        return passage(origin, writer, origin.call_lines(writer, function))
+        return forwarding_entry(origin, writer, origin.call_lines(writer, function))
 
     def _report_limit(self, scope: Scope, settings: Config) -> None:
         """Say once, for the user to see, that the limit is reached; in the notes of the session for each place."""
@@ -429,7 +439,7 @@ class Place:
             return
         self._is_reported = True
         code, guards = self.origin.code, [entry.guards for entry in self.dispatcher.entries]
-        text = in_words_of_the_user(limit_text(code, guards, scope, settings.recompile_limit))
+        text = with_user_names(limit_text(code, guards, scope, settings.recompile_limit))
         if settings.fail_on_recompile_limit_hit:
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")

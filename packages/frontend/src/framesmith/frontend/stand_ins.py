@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated import PREFIX, Identity, generated_function
+from framesmith.frontend.generated_functions import PREFIX, Identity, generated_function
 from framesmith.frontend.machine import Frame
 from framesmith.frontend.user_stack import location
 from framesmith.graph import GraphBreak
@@ -21,7 +21,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.callables.traced_forms import is_form
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Lazy, PendingCall, TraceContext, Tracker
 
 _NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log)
@@ -45,7 +45,7 @@ def names_its_caller(value: Tracker) -> bool:
 def standing_for(frames: Sequence[Frame]) -> Callable[..., object]:
     """A function that calls its first argument with the others, as if these frames, the outermost first, led there."""
     function: FunctionType | None = None
-    for frame in reversed([frame for frame in frames if not is_form(frame.code)]):
+    for frame in reversed([frame for frame in frames if not is_polyfill_code(frame.code)]):
         _, line, _ = location(frame)
         inner = f"{PREFIX}inner"
         call = f"{PREFIX}f(*args, **kwargs)" if function is None else f"{inner}({PREFIX}f, *args, **kwargs)"

@@ -11,9 +11,9 @@ from typing import Final, final
 
 import torch
 
-from framesmith.frontend.lifetimes import guard_kind, is_kept, may_be_referenced, real_object, variables_of
+from framesmith.frontend.finalizers import guard_kind, is_kept, may_be_referenced, real_object, variables_of
 from framesmith.frontend.machine import Machine
-from framesmith.frontend.writer import EntryWriter
+from framesmith.frontend.source_writer import EntryWriter
 from framesmith.variables.core import Constant, Lazy, Null, Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.lookup import is_heap_type

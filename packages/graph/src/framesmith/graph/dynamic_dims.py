@@ -80,7 +80,7 @@ class DynamicPolicy(Protocol):
         """Whether the int or float at this source differs from call to call."""
         ...
 
-    def is_restless(self, source: Source) -> bool:
+    def is_unspecialized(self, source: Source) -> bool:
         """Whether the value or content at this source differs so often that it must not be looked at: an
         operation that needs it runs natively."""
         ...

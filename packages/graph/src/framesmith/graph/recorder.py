@@ -20,7 +20,7 @@ from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
-from framesmith.graph.collection import resting
+from framesmith.graph.collector_pause import collector_paused
 from framesmith.graph.data_errors import FallibleWatch, fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
@@ -78,7 +78,7 @@ class Recorder:
         self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._offsets = StorageOffsets()
         self._takes_float = self.fixes_floats = False
-        self._restless: list[tuple[Source, object]] = []
+        self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._open = ExitStack()
         self._active = False
@@ -105,7 +105,7 @@ class Recorder:
         self._start.restore()
 
     def _resume(self) -> None:
-        self._open.enter_context(resting())
+        self._open.enter_context(collector_paused())
         self._open.enter_context(torch._guards.tracing(self._world.context))
         self._open.enter_context(self._world.mode)
         self._active = True
@@ -177,10 +177,10 @@ class Recorder:
         policy = self.options.policy
         return policy is not None and policy.is_dynamic_number(source)
 
-    def is_restless(self, source: Source) -> bool:
+    def is_unspecialized(self, source: Source) -> bool:
         """Whether the policy forbids to look at the value or content at this source."""
         policy = self.options.policy
-        return policy is not None and policy.is_restless(source)
+        return policy is not None and policy.is_unspecialized(source)
 
     @property
     def fake_mode(self) -> torch._subclasses.FakeTensorMode:
@@ -232,8 +232,8 @@ class Recorder:
         if symbol is None:
             symbol = self._world.symbolic(source, value)
             self._takes_float |= isinstance(value, float)
-        if any(self.is_restless(leaf) for leaf in source.leaves()):
-            self._restless.append((source, symbol))
+        if any(self.is_unspecialized(leaf) for leaf in source.leaves()):
+            self._unspecialized.append((source, symbol))
         return self._add_input(source, value, symbol, None)
 
     def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
@@ -289,7 +289,7 @@ class Recorder:
         before = len(body.order)
         decided = self.decisions
         keywords = kwargs or {}
-        restless = [pair for pair in self._restless if not is_fixed(pair[1])]
+        unspecialized = [pair for pair in self._unspecialized if not is_fixed(pair[1])]
         try:
             own, values, tensors = prepare(args, body.graph, body.local, self._symbolic)
             own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
@@ -307,7 +307,7 @@ class Recorder:
                 if self._offsets.are_read_by(target):
                     self._offsets.read(tensors, self._inputs)
                 self._undo.extend(done.undo)
-                self._check_unfixed(restless)
+                self._check_unfixed(unspecialized)
                 if self._takes_float:
                     check_floats(operation_name(op, target), result, self._world.decisions(decided))
         except BaseException:

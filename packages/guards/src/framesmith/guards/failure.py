@@ -52,12 +52,12 @@ class Failure:
     tensor_change: TensorChange | None = None
     value_change: ValueChange | None = None
     #: Sources of immutable values, containers and iterators that are of the same type and were known too well.
-    known_too_well: tuple[Source, ...] = ()
+    overspecialized: tuple[Source, ...] = ()
 
     @property
     def is_of_another_kind(self) -> bool:
         """Whether it may be any other object now, not just another value or content."""
-        return not (self.known_too_well or self.tensor_change or self.value_change)
+        return not (self.overspecialized or self.tensor_change or self.value_change)
 
     @property
     def source(self) -> Source | None:
@@ -121,7 +121,7 @@ def _holds(guard: Guard, values: Sequence[object]) -> bool:
 def _explained(guard: Guard, values: Sequence[object]) -> Failure:
     claim = guard.claim
     if isinstance(claim, Relation):
-        return Failure(guard, claim.explain(values), known_too_well=_fixed_numbers(claim))
+        return Failure(guard, claim.explain(values), overspecialized=_fixed_numbers(claim))
     assert guard.source is not None
     text = claim.explain(values[0], guard.source)
     if isinstance(claim, TensorIs):
@@ -129,14 +129,14 @@ def _explained(guard: Guard, values: Sequence[object]) -> Failure:
     if isinstance(claim, EqualTo):
         change = _value_change(claim.value, values[0])
         return Failure(
-            guard, text, value_change=change, known_too_well=_other_value(guard.source, claim, values[0])
+            guard, text, value_change=change, overspecialized=_other_value(guard.source, claim, values[0])
         )
     if (
         isinstance(claim, LengthIs | KeysAre)
         or (isinstance(claim, IteratorHasAtLeast) and claim.count > 1)
         or (isinstance(claim, IteratorExhaustedAfter) and claim.count)
     ):
-        return Failure(guard, text, known_too_well=(guard.source,))
+        return Failure(guard, text, overspecialized=(guard.source,))
     return Failure(guard, text)
 
 

@@ -27,8 +27,8 @@ from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
-from framesmith.guards.standing import standing
-from framesmith.guards.writer import Writer
+from framesmith.guards.versioned import versioned_guards
+from framesmith.guards.writer import ConditionWriter
 
 _PLAIN_DICT = TypeIs(dict)
 
@@ -66,7 +66,7 @@ def compile_guards(
     `dispatcher_locals`: all local names of the dispatcher; with it a global none of them hides is read by its bare
     name, which is the fastest (the dispatcher's globals are the user's), otherwise through a call.
     """
-    writer = Writer(prefix, local_names or {}, dispatcher_locals)
+    writer = ConditionWriter(prefix, local_names or {}, dispatcher_locals)
     for guard in _ambient(guard_set):
         _add_ambient(guard, guard_set, writer)
     early, late = _phases(guard_set)
@@ -86,9 +86,9 @@ def compile_guards(
     return Program(condition, written.loads, written.constants, written.terms, written.temporaries)
 
 
-def _add_standing(guards: Sequence[Guard], writer: Writer) -> set[Guard]:
+def _add_standing(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guard]:
     """Together: what rests on classes, modules and functions alone."""
-    facts = standing(guards)
+    facts = versioned_guards(guards)
     if facts is None:
         return set()
     writer.add(facts.render(writer))
@@ -167,7 +167,7 @@ def _rests_on(source: Source, tensors: set[Source], known: dict[Source, bool]) -
     return found
 
 
-def _add_ambient(guard: Guard, guard_set: GuardSet, writer: Writer) -> None:
+def _add_ambient(guard: Guard, guard_set: GuardSet, writer: ConditionWriter) -> None:
     claim = guard.claim
     assert isinstance(claim, Relation)
     if isinstance(claim, GlobalState):
@@ -177,7 +177,7 @@ def _add_ambient(guard: Guard, guard_set: GuardSet, writer: Writer) -> None:
         writer.add(claim.render((), writer))
 
 
-def _add(guard: Guard, writer: Writer) -> None:
+def _add(guard: Guard, writer: ConditionWriter) -> None:
     claim = guard.claim
     if isinstance(claim, Relation):
         expressions = [writer.source(source) for source in claim.over]
@@ -190,7 +190,7 @@ def _add(guard: Guard, writer: Writer) -> None:
     _add_claim(guard.source, claim, writer)
 
 
-def _add_claim(source: Source, claim: Claim, writer: Writer) -> None:
+def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
     lowered = claim.lowered(source)
     if lowered is None:
         if writer.is_new(source, claim):
@@ -200,7 +200,7 @@ def _add_claim(source: Source, claim: Claim, writer: Writer) -> None:
         _add_claim(inner_source, inner_claim, writer)
 
 
-def _add_tensors(guard_set: GuardSet, writer: Writer) -> None:
+def _add_tensors(guard_set: GuardSet, writer: ConditionWriter) -> None:
     """One native call for all tensors it can tell; a Python check each for the rest."""
     tensors = split_tensors(guard_set)
     native, examples = [], []
@@ -225,7 +225,7 @@ def _add_tensors(guard_set: GuardSet, writer: Writer) -> None:
         writer.add(f"{writer.constant(check, 'tensors')}({arguments})")
 
 
-def _not_nested(cls: type, tensor: str, writer: Writer) -> str:
+def _not_nested(cls: type, tensor: str, writer: ConditionWriter) -> str:
     """The native check aborts the process on a nested tensor without strides, which has the plain class or is a parameter.
     The parameters of a module are not asked, as there are many and modules do not get nested ones."""
     is_plain = f"{writer.constant(type, 'type')}({tensor}) is {writer.constant(cls, cls.__name__)}"

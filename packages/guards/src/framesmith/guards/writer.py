@@ -31,7 +31,7 @@ class Written:
 
 
 @final
-class Writer:
+class ConditionWriter:
     """Collects terms, then writes them. It is the `Names` of a whole program."""
 
     def __init__(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.lifetimes import drop
+from framesmith.frontend.finalizers import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.building import mapping_items
 from framesmith.frontend.opcodes.stack import count

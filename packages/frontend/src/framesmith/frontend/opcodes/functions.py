@@ -3,12 +3,12 @@
 from types import CodeType
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.finalizers import drop, variables_of
 from framesmith.frontend.generators import SymbolicGenerator
-from framesmith.frontend.lifetimes import drop, variables_of
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import count
 from framesmith.frontend.opcodes.table import opcode
-from framesmith.frontend.ways import Way
+from framesmith.frontend.stop_iteration import FrameRole
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -112,7 +112,7 @@ def send(machine: Machine, operation: Operation) -> None:
     receiver = frame.stack[-1].realize()
     keeps_receiver = bool(operation.argument)
     if isinstance(receiver, GeneratorTracker) and (step := receiver.begin_step(value)) is not None:
-        machine.deliver(step, Way.DELEGATE)
+        machine.deliver(step, FrameRole.DELEGATE)
         return
     outcome = delegate(machine, receiver, value)
     if isinstance(outcome, Returned):

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.lifetimes import drop
+from framesmith.frontend.finalizers import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import Native, NativeForm, Outcome, native, opcode
-from framesmith.frontend.ways import Way
+from framesmith.frontend.stop_iteration import FrameRole
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
 from framesmith.variables.core import Constant, Tracker
@@ -21,7 +21,7 @@ def jump(machine: Machine, operation: Operation) -> None:
     machine.frame.jump(operation.target)
 
 
-def decided(machine: Machine, value: Tracker) -> bool:
+def decisions(machine: Machine, value: Tracker) -> bool:
     """The truth of a condition; one that depends on tensor data breaks the graph."""
     truth = truth_of(machine.tx, value)
     if isinstance(truth, bool):
@@ -32,7 +32,7 @@ def decided(machine: Machine, value: Tracker) -> bool:
 @opcode(Kind.POP_JUMP_IF)
 def pop_jump_if(machine: Machine, operation: Operation) -> None:
     """Jump when the truth of the top is the argument."""
-    if decided(machine, machine.frame.pop()) == operation.argument:
+    if decisions(machine, machine.frame.pop()) == operation.argument:
         machine.frame.jump(operation.target)
 
 
@@ -40,7 +40,7 @@ def pop_jump_if(machine: Machine, operation: Operation) -> None:
 def jump_if_or_pop(machine: Machine, operation: Operation) -> None:
     """`a or b` as a value (3.11)."""
     frame = machine.frame
-    if decided(machine, frame.stack[-1]) == operation.argument:
+    if decisions(machine, frame.stack[-1]) == operation.argument:
         frame.jump(operation.target)
     else:
         frame.pop()
@@ -71,7 +71,7 @@ def for_iter(machine: Machine, operation: Operation) -> None:
         frame.jump(operation.target)
         drop(machine, [iterator])
     else:
-        machine.deliver(value, Way.LOOP)
+        machine.deliver(value, FrameRole.LOOP)
 
 
 def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:

@@ -1,7 +1,7 @@
 """Locals, cells, globals and the names of class bodies."""
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.lifetimes import drop
+from framesmith.frontend.finalizers import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.stack import name_of
 from framesmith.frontend.opcodes.table import opcode

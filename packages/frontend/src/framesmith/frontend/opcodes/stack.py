@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.lifetimes import drop
+from framesmith.frontend.finalizers import drop
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import Native, NativeForm, native, opcode
 from framesmith.variables.core import NULL

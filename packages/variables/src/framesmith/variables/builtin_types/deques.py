@@ -24,8 +24,8 @@ from framesmith.variables.core.builtin_methods import builtin_attribute, registe
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.restless import check_settled
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import index_of, known_equal
 
@@ -256,7 +256,7 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.wrap(value.maxlen, Attribute(source, "maxlen")).realize()
 
     def read() -> list[Tracker]:
-        check_settled(tx, source)
+        require_specializable(tx, source)
         tx.guard(source, LengthIs(len(value)))
         return [lazy(tx, item, Item(source, index)) for index, item in enumerate(value)]
 

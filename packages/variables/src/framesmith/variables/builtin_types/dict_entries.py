@@ -12,7 +12,7 @@ from framesmith.variables.core.raising import raise_observed
 
 @final
 @dataclass(slots=True)
-class Entry:
+class DictEntry:
     """One item. `original`: it stands where the existing dict has it; `changed`: its value is another one; `rank`:
     when it was stored, among the original or among the new ones."""
 
@@ -25,26 +25,26 @@ class Entry:
 
 @final
 @dataclass(slots=True)
-class Entries:
+class DictEntries:
     """What is known of a dict: by hash key, in order. `structure` grows when keys come or go, `moves` when they
     change places."""
 
-    by_name: dict[Hashable, Entry] = field(default_factory=dict)
+    by_name: dict[Hashable, DictEntry] = field(default_factory=dict)
     structure: int = 0
     moves: int = 0
 
     def add(self, name: Hashable, key: Tracker, value: Tracker) -> None:
         """Put a new item at the end."""
         self.structure += 1
-        self.by_name[name] = Entry(key, value, rank=self.structure)
+        self.by_name[name] = DictEntry(key, value, rank=self.structure)
 
-    def as_stored(self) -> list[Entry]:
+    def as_stored(self) -> list[DictEntry]:
         """In the order in which they were stored, which `move_to_end` leaves alone: a plain dict has no other."""
         if not self.moves:
             return list(self.by_name.values())
         return sorted(self.by_name.values(), key=lambda entry: (not entry.original, entry.rank))
 
-    def moved(self) -> list[Entry]:
+    def moved(self) -> list[DictEntry]:
         """What has to be moved to the end, one after the other, after all was stored: what follows the longest start
         that has its order already."""
         stored, order = iter(self.as_stored()), list(self.by_name.values())

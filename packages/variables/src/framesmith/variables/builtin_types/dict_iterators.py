@@ -5,7 +5,7 @@ from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
-from framesmith.variables.builtin_types.dict_entries import Entries, Entry
+from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
@@ -22,8 +22,8 @@ class DictIterator(IteratorTracker):
     def __init__(
         self,
         owner: Tracker,
-        state: Entries,
-        pick: Callable[[Entry], Tracker],
+        state: DictEntries,
+        pick: Callable[[DictEntry], Tracker],
         kind: type,
         text: str,
         backwards: bool = False,
@@ -33,7 +33,7 @@ class DictIterator(IteratorTracker):
         self.pick = pick
         self.kind = kind
         self.text = text
-        entries: Sequence[Entry] = list(state.by_name.values())
+        entries: Sequence[DictEntry] = list(state.by_name.values())
         self.entries = entries[::-1] if backwards else entries
         self.index = 0
         self.stamp = (state.structure, state.moves)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from framesmith.guards import Source
 from framesmith.guards.sources import CallResult, Item
 from framesmith.guards.sources.steps import resolution_order, type_dict
-from framesmith.variables.builtin_types.dict_entries import Entry
+from framesmith.variables.builtin_types.dict_entries import DictEntry
 from framesmith.variables.core.base import Writer
 
 
@@ -34,7 +34,7 @@ def place_of(source: Source, index: int, key: object, exact: bool) -> Source:
     return Item(source, key) if exact else Item(CallResult(source, list_values), index)
 
 
-def write_moves(place: str, moved: Iterable[Entry], writer: Writer) -> None:
+def write_moves(place: str, moved: Iterable[DictEntry], writer: Writer) -> None:
     """Emit what gives an OrderedDict its own order; that of its dict part stays, which `dict.keys` shows."""
     for entry in moved:
         move = writer.constant(OrderedDict.move_to_end, "move_to_end")

@@ -9,7 +9,7 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import CallResult
-from framesmith.variables.builtin_types.dict_entries import Entry
+from framesmith.variables.builtin_types.dict_entries import DictEntry
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
@@ -25,7 +25,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.operations.compare import FUNCTIONS
 from framesmith.variables.operations.index import known_equal
 
-PICK: Final[dict[str, Callable[[Entry], Tracker]]] = {
+PICK: Final[dict[str, Callable[[DictEntry], Tracker]]] = {
     "keys": lambda entry: entry.key,
     "values": lambda entry: entry.value,
     "items": lambda entry: TupleTracker([entry.key, entry.value]),

@@ -16,19 +16,19 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, DictKeyAt, Item
 from framesmith.guards.sources.steps import resolution_order, type_dict
-from framesmith.variables.builtin_types.dict_entries import Entries, Entry, update_pair
+from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
-from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
+from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.restless import check_settled, unsettled
+from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.index import known_equal
 
@@ -38,7 +38,7 @@ _NATIVE_MODULES = ("builtins", "collections")
 @final
 class DictTracker(Tracker):
     """A dict. Invariant: `entries` holds what is known in the trace, in order once `is_complete`; `dropped`
-    holds the keys of the existing dict that were deleted at some time. `blind` is what was stored last, from the
+    holds the keys of the existing dict that were deleted at some time. `deferred_stores` is what was stored last, from the
     first key on that must not be looked at: what is found behind it is decided key by key."""
 
     def __init__(
@@ -53,9 +53,9 @@ class DictTracker(Tracker):
         self.value = value
         self.factory = factory
         self._owner: weakref.ReferenceType[Tracker] | None = None
-        self.state = Entries()
+        self.state = DictEntries()
         self.dropped: dict[Hashable, Tracker] = {}
-        self.blind: list[tuple[Tracker, Tracker]] = []
+        self.deferred_stores: list[tuple[Tracker, Tracker]] = []
         self.attributes: Attributes = {}
         self.is_complete = value is None
         self._visiting = False
@@ -79,12 +79,12 @@ class DictTracker(Tracker):
         self._owner = weakref.ref(owner)
 
     @property
-    def entries(self) -> dict[Hashable, Entry]:
+    def entries(self) -> dict[Hashable, DictEntry]:
         """What is known, by hash key."""
         return self.state.by_name
 
     # -- reading -----------------------------------------------------------------------------------
-    def complete(self, tx: TraceContext) -> dict[Hashable, Entry]:
+    def complete(self, tx: TraceContext) -> dict[Hashable, DictEntry]:
         """All entries in order; guards the keys of an existing dict."""
         if self.is_complete:
             return self.entries
@@ -106,21 +106,21 @@ class DictTracker(Tracker):
             elif name not in self.dropped:
                 place = place_of(self.source, index, key, exact)
                 value = lazy(tx, dict.__getitem__(self.value, key), place)
-                self.entries[name] = Entry(tracker, value, True, rank=index)
+                self.entries[name] = DictEntry(tracker, value, True, rank=index)
         self.entries.update({name: entry for name, entry in known.items() if not entry.original})
         return self.entries
 
     def _check_readable(self, tx: TraceContext) -> None:
-        check_settled(tx, self)
-        if self.blind:
-            unsettled(self.describe())
+        require_specializable(tx, self)
+        if self.deferred_stores:
+            cannot_specialize(self.describe())
 
-    def find(self, tx: TraceContext, key: Tracker) -> Entry | None:
+    def find(self, tx: TraceContext, key: Tracker) -> DictEntry | None:
         """The entry of a key, or None; the answer is guarded."""
         key = key.realize()
-        for stored, given in reversed(self.blind):
+        for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
-                return Entry(key, given)
+                return DictEntry(key, given)
         name = key.hash_key(tx)
         entry = self.entries.get(name)
         if entry is not None or self.is_complete or name in self.dropped:
@@ -138,7 +138,7 @@ class DictTracker(Tracker):
             return None
         tx.guard(self, HasKey(key.value, True))
         value = dict.__getitem__(self.value, key.value)
-        entry = Entry(key, lazy(tx, value, Item(self.source, key.value)), True)
+        entry = DictEntry(key, lazy(tx, value, Item(self.source, key.value)), True)
         self.entries[name] = entry
         return entry
 
@@ -168,7 +168,7 @@ class DictTracker(Tracker):
     # -- changing ----------------------------------------------------------------------------------
     def store(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`dict.__setitem__`: a key that is there keeps its place and its first form."""
-        if self.blind or is_unread_key(key.realize()):
+        if self.deferred_stores or is_unspecialized_key(key.realize()):
             self._store_blindly(tx, key.realize(), value)
             return
         entry = self.find(tx, key)
@@ -183,11 +183,11 @@ class DictTracker(Tracker):
         check_storable(key, dict.keys(self.value or {}) if native else None)
         tx.mutations.note(self)
         self.state.structure += 1
-        self.blind.append((key, value))
+        self.deferred_stores.append((key, value))
 
     def remove(self, tx: TraceContext, key: Tracker) -> Tracker | None:
         """Take a key out and give its value; None when it is not there."""
-        if self.blind:
+        if self.deferred_stores:
             self._check_readable(tx)
         entry = self.find(tx, key)
         if entry is None:
@@ -383,7 +383,7 @@ class DictTracker(Tracker):
 
     def children(self) -> Iterator[Tracker]:
         """Keys and values that are known, and the default factory."""
-        for pair in self.blind:
+        for pair in self.deferred_stores:
             yield from pair
         for entry in self.entries.values():
             yield entry.key
@@ -438,7 +438,7 @@ class DictTracker(Tracker):
         for entry in new:
             writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
         write_moves(place, self.state.moved(), writer)
-        for key, value in self.blind:
+        for key, value in self.deferred_stores:
             writer.statement(text.format(place, writer.value(key), writer.value(value)))
         write_attributes(place, self.attributes, writer)
 

@@ -26,7 +26,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.restless import check_settled, unsettled
+from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
@@ -53,9 +53,9 @@ class ExistingIterator(IteratorTracker):
         """The next item, read ahead; guarded that it is there, or that nothing is."""
         if self.exhausted:
             return None
-        check_settled(tx, self)
+        require_specializable(tx, self)
         if is_long_to_look_into(self.value):
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         self._check_untouched(tx)
         if not has_at_least(self.value, self.taken + 1):
             tx.guard(self, IteratorExhaustedAfter(self.taken))

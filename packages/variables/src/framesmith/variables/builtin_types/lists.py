@@ -23,7 +23,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
-from framesmith.variables.core.restless import check_settled
+from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 STORE: Final[Callable[..., None]] = operator.setitem
@@ -252,7 +252,7 @@ def list_storage(tx: TraceContext, value: list[object], source: Source, kind: ty
     """The list part of an existing list or instance of a subclass, whose type is guarded already."""
 
     def read() -> list[Tracker]:
-        check_settled(tx, source)
+        require_specializable(tx, source)
         tx.guard(source, LengthIs(list.__len__(value)))
         return [lazy(tx, item, Item(source, index)) for index, item in enumerate(list.__iter__(value))]
 

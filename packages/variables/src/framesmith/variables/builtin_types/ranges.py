@@ -14,8 +14,8 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import register_builder
-from framesmith.variables.core.restless import UnreadTracker, unsettled
 from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.operations.index import index_of
 
@@ -121,7 +121,7 @@ class RangeIterator(IteratorTracker):
 
 
 @final
-class UnknownRange(UnreadTracker):
+class UnknownRange(UnspecializedTracker):
     """A range born in the trace with a bound that is another one in each round or call: made when the entry has run."""
 
     def __init__(self, bounds: Sequence[Tracker]) -> None:
@@ -134,7 +134,7 @@ class UnknownRange(UnreadTracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """How many rounds there are is not known: the iterator is a real one."""
-        return unsettled("the number of rounds of a loop")
+        return cannot_specialize("the number of rounds of a loop")
 
     def children(self) -> Iterator[Tracker]:
         """The bounds."""

@@ -32,12 +32,12 @@ from framesmith.variables.builtin_types.set_recipes import (
     fresh,
     in_turn,
 )
-from framesmith.variables.builtin_types.unread_keys import check_storable, is_unread_key
+from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
-from framesmith.variables.core.restless import check_settled, unsettled
+from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.operations.compare import FUNCTIONS
 
@@ -125,9 +125,9 @@ class SetTracker(Tracker):
 
     def _check_readable(self, tx: TraceContext) -> None:
         """Nothing is read any more once an item was added that must not be looked at."""
-        check_settled(tx, self)
+        require_specializable(tx, self)
         if self.is_blind:
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
 
     def has(self, tx: TraceContext, item: Tracker) -> bool:
         """Membership; for an existing set that was not read whole, only the answer is guarded."""
@@ -172,7 +172,7 @@ class SetTracker(Tracker):
 
     def add(self, tx: TraceContext, item: Tracker) -> None:
         """Add an item; one that is there already stays."""
-        if self.is_blind or is_unread_key(item.realize()):
+        if self.is_blind or is_unspecialized_key(item.realize()):
             self._add_blindly(tx, item.realize())
             return
         name = stand_in(item.realize().hash_key(tx))

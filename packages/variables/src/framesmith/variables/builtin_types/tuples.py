@@ -27,7 +27,7 @@ from framesmith.variables.builtin_types.sequences import (
     repeat_count,
     user_errors,
 )
-from framesmith.variables.builtin_types.unread_values import UnreadValue
+from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
 from framesmith.variables.core.constant import Constant
@@ -312,8 +312,8 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing tuple, its items not looked at yet."""
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(type(value)))
-    if tx.graph.is_restless(source):
-        return UnreadValue(value, source)
+    if tx.graph.is_unspecialized(source):
+        return UnspecializedValue(value, source)
     return tuple_storage(tx, value, source, type(value))
 
 

@@ -8,7 +8,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
-from framesmith.variables.callables.sentinels import CallIterator, SubscriptReversed
+from framesmith.variables.callables.call_iterators import CallIterator, SubscriptReversed
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant

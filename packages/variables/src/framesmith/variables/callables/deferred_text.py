@@ -12,13 +12,13 @@ from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.lazy import Lazy
-from framesmith.variables.core.restless import UnreadTracker, unsettled
+from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
 
 _PLAIN: Final = frozenset({int, float, bool, str})
 
 
 @final
-class DeferredText(UnreadTracker):
+class DeferredText(UnspecializedTracker):
     """A text. `write` gives the expression for it; `now` reads the parts and gives the text as known."""
 
     def __init__(
@@ -59,7 +59,7 @@ class DeferredText(UnreadTracker):
     def as_python_constant(self) -> object:
         """The known text."""
         if self.is_unread:
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         return self.realize().as_python_constant()
 
     def children(self) -> Iterator[Tracker]:

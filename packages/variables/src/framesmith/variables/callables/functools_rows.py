@@ -9,7 +9,7 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.polyfills import functools as polyfills
@@ -21,13 +21,13 @@ def reduce(
 ) -> Tracker | PendingCall:
     """`functools.reduce`."""
     operands = (function, iterable) if initial is None else (function, iterable, initial)
-    return traced_form(polyfills.reduce).bind(tx, operands, {})
+    return polyfill_function(polyfills.reduce).bind(tx, operands, {})
 
 
 @CALLABLES.row(functools.cmp_to_key)
 def cmp_to_key(tx: TraceContext, mycmp: Tracker) -> Tracker | PendingCall:
     """`functools.cmp_to_key`."""
-    return traced_form(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
+    return polyfill_function(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
 
 
 @CALLABLES.row(functools.update_wrapper)
@@ -42,7 +42,7 @@ def update_wrapper(
     names = _names(assigned, functools.WRAPPER_ASSIGNMENTS)
     if not isinstance(wrapper, NestedFunction) or names is None:
         given = [operand for operand in (assigned, updated) if operand is not None]
-        return traced_form(functools.update_wrapper).bind(tx, (wrapper, wrapped, *given), {})
+        return polyfill_function(functools.update_wrapper).bind(tx, (wrapper, wrapped, *given), {})
     if _names(updated, functools.WRAPPER_UPDATES) != functools.WRAPPER_UPDATES:
         return wrapper.unsupported("functools.update_wrapper with `updated`")
     for name in names:

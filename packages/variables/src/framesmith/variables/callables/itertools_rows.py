@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable, Sequence
 
-from framesmith.variables.builtin_types.grouping import GroupByIterator, TeeIterator, TeeSource
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.itertools_combining import (
@@ -14,6 +13,7 @@ from framesmith.variables.builtin_types.itertools_combining import (
     PoolIterator,
     StarMapIterator,
 )
+from framesmith.variables.builtin_types.itertools_sharing import GroupByIterator, TeeIterator, TeeSource
 from framesmith.variables.builtin_types.itertools_types import (
     ChainIterator,
     CountIterator,

@@ -6,7 +6,7 @@ A graph break inside `__add__` then leaves a frame to go on in, as one inside an
 from typing import Final
 
 from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
@@ -22,7 +22,7 @@ from framesmith.variables.operations.binary import (
 )
 from framesmith.variables.polyfills import operators
 
-_OPERATE: Final = traced_form(operators.operate)
+_OPERATE: Final = polyfill_function(operators.operate)
 _REFLECTED: Final = {symbol: operators.reflected(symbol, f"__r{name}__") for symbol, name in METHODS.items()}
 _DECLINED: Final = {symbol: operators.declined(symbol, function) for symbol, function in FUNCTIONS.items()}
 

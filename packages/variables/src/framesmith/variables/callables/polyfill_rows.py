@@ -6,15 +6,15 @@ import dataclasses as py_dataclasses
 import heapq as c_heapq
 from collections.abc import Callable
 
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq
 
 
-def polyfill(original: Callable[..., object], form: Callable[..., object]) -> None:
-    """Trace `form` wherever the program calls `original`."""
-    tracker = traced_form(form)
+def polyfill(original: Callable[..., object], function: Callable[..., object]) -> None:
+    """Trace `function` wherever the program calls `original`."""
+    tracker = polyfill_function(function)
 
     @CALLABLES.row(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:

@@ -13,7 +13,7 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import sort_items
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.generators import GeneratorTracker
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant
@@ -24,13 +24,13 @@ from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare, known_truth
 from framesmith.variables.polyfills import reductions as polyfills
 
-_ALL_OF: Final = traced_form(polyfills.all_of)
-_ANY_OF: Final = traced_form(polyfills.any_of)
-_EXTREME: Final = traced_form(polyfills.extreme)
+_ALL_OF: Final = polyfill_function(polyfills.all_of)
+_ANY_OF: Final = polyfill_function(polyfills.any_of)
+_EXTREME: Final = polyfill_function(polyfills.extreme)
 _IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
-_SORT_BY: Final = traced_form(polyfills.sort_by)
-_GATHERED: Final = traced_form(polyfills.gathered)
+_SORT_BY: Final = polyfill_function(polyfills.sort_by)
+_GATHERED: Final = polyfill_function(polyfills.gathered)
 SUM: Final[Callable[..., object]] = sum
 
 

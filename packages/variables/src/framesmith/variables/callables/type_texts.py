@@ -26,7 +26,7 @@ from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.restless import unsettled
+from framesmith.variables.core.unspecialized import cannot_specialize
 
 
 def text_of(tracker: Tracker) -> str:
@@ -46,7 +46,7 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`repr(value)`."""
     value = value.realize()
     if value.is_unread:
-        unsettled(value.describe())
+        cannot_specialize(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__repr__"):
         return fold(tx, repr, [value])
     writer = _WRITERS.get(type(value))
@@ -66,7 +66,7 @@ def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`str(value)`."""
     value = value.realize()
     if value.is_unread:
-        unsettled(value.describe())
+        cannot_specialize(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__str__") and not _own_code(value, "__repr__"):
         return fold(tx, str, [value])
     if static_lookup(value.python_type, "__str__") is object.__str__:
@@ -82,7 +82,7 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     value = value.realize()
     spec = Constant("") if spec is None else spec.realize()
     if value.is_unread:
-        unsettled(value.describe())
+        cannot_specialize(value.describe())
     own = any(_own_code(value, name) for name in ("__format__", "__str__", "__repr__"))
     if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
         return fold(tx, format, [value, spec])

@@ -13,7 +13,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
@@ -28,7 +28,7 @@ _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
 def _copying(function: FunctionType) -> None:
-    form = traced_form(function)
+    form = polyfill_function(function)
 
     @CALLABLES.row(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:

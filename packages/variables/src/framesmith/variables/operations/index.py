@@ -27,12 +27,12 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
 
 def known_truth(tx: TraceContext, value: Tracker) -> bool:
     """`bool(value)` where the answer is needed now; breaks the graph when only the running program knows."""
-    return decided(truth_of(tx, value), value)
+    return require_known_truth(truth_of(tx, value), value)
 
 
 def known_equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
     """Whether a container would hold the two for equal: identity, then `==`. Breaks when not known."""
-    return decided(equal(tx, left, right), left)
+    return require_known_truth(equal(tx, left, right), left)
 
 
 def known_compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
@@ -40,7 +40,7 @@ def known_compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) 
     return known_truth(tx, compare(tx, symbol, left, right))
 
 
-def decided(answer: bool | Tracker, about: Tracker) -> bool:
+def require_known_truth(answer: bool | Tracker, about: Tracker) -> bool:
     """The answer, or a graph break when it is the run-time value of a tensor or number."""
     if isinstance(answer, bool):
         return answer

@@ -18,7 +18,7 @@ from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
@@ -89,7 +89,7 @@ def rehearse(
             function.backward(context, *gradients)
 
 
-_REHEARSAL: Final = traced_form(rehearse)
+_REHEARSAL: Final = polyfill_function(rehearse)
 _STORED: Final = inspect.getattr_static(Function, "apply")
 _APPLY: Final = getattr(
     _STORED, "__func__", _STORED

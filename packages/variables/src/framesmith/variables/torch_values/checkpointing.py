@@ -8,7 +8,7 @@ import torch.utils.checkpoint
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
-from framesmith.graph.repeatable import draws_random_numbers
+from framesmith.graph.random_draws import draws_random_numbers
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.torch_values.bodies import rebuild, trace_body

@@ -17,7 +17,7 @@ from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
-from framesmith.variables.core.restless import unsettled
+from framesmith.variables.core.unspecialized import cannot_specialize
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.graph_values import (
@@ -100,7 +100,7 @@ class ComputedNumber(GraphValue):
         self.source: Source = source
         self.size = size
         self.recipe = recipe
-        self._is_restless = any(tx.graph.is_restless(leaf) for leaf in source.leaves())
+        self._is_unspecialized = any(tx.graph.is_unspecialized(leaf) for leaf in source.leaves())
 
     @property
     def formula(self) -> Source:
@@ -125,12 +125,12 @@ class ComputedNumber(GraphValue):
     # -- decisions ---------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
         """Whether it may be specialised."""
-        return not self._is_restless
+        return not self._is_unspecialized
 
     def as_python_constant(self) -> Number:
         """The value in this call; a guard holds it from now on, sign of zero and NaN included."""
-        if self._is_restless:
-            unsettled(self.describe())
+        if self._is_unspecialized:
+            cannot_specialize(self.describe())
         if isinstance(self.source, Computed):
             self._decide(f"same({{0}}, {self.value!r})", "a computed number that has to be known")
         else:

@@ -6,7 +6,7 @@ import torch
 from torch import _compile
 
 from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES
-from framesmith.variables.callables.traced_forms import traced_form
+from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
 
 # Every use of torch's decorator makes a closure over this one code object.
@@ -30,7 +30,7 @@ def _tagged(name: str, original: str) -> None:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         wrapper = getattr(torch.nn.Module, name)
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
-        return traced_form(held[original].cell_contents).bind(tx, args, kwargs)
+        return polyfill_function(held[original].cell_contents).bind(tx, args, kwargs)
 
     DIRECTIVES[
         "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"

@@ -20,7 +20,7 @@ from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, from_python
-from framesmith.variables.torch_values.results import asked
+from framesmith.variables.torch_values.results import evaluate
 
 Question = Callable[..., object]
 
@@ -109,7 +109,7 @@ def is_compiling(tx: TraceContext) -> Tracker:
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
     """The answer now, outside of the trace's own modes."""
     with tx.graph.paused():
-        return asked(getattr(question, "__name__", "a question"), question, *operands)
+        return evaluate(getattr(question, "__name__", "a question"), question, *operands)
 
 
 def _settled_row(question: Question) -> None:

@@ -4,7 +4,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
-from framesmith.variables.builtin_types.unread_values import UnreadValue, may_stay_unread
+from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue, may_stay_unspecialized
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.computed_numbers import ComputedNumber
@@ -19,9 +19,9 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
         symbolic = _symbolic(tx, value, source)
         if symbolic is not None:
             return symbolic
-    if may_stay_unread(value) and tx.graph.is_restless(source):
+    if may_stay_unspecialized(value) and tx.graph.is_unspecialized(source):
         tx.guard(source, TypeIs(type(value)))
-        return UnreadValue(value, source)
+        return UnspecializedValue(value, source)
     tx.guard(source, EqualTo(value))
     return Constant(value, source)
 

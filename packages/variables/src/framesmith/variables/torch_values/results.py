@@ -120,7 +120,7 @@ def _call(
         raise GraphBreak(OPERATION_RAISES, str(failure)) from failure
 
 
-def asked(what: str, question: Callable[..., object], *arguments: object, **keywords: object) -> object:
+def evaluate(what: str, question: Callable[..., object], *arguments: object, **keywords: object) -> object:
     """The answer to a question about a fake or a symbolic number, asked without a node.
 
     A decision on a number that only the running program knows breaks the graph.

@@ -26,12 +26,12 @@ from framesmith.variables.core import (
     Writer,
     fold,
 )
-from framesmith.variables.core.restless import unsettled
+from framesmith.variables.core.unspecialized import cannot_specialize
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.computed_numbers import ComputedNumber, computed, declines_order
 from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber, is_converted
-from framesmith.variables.torch_values.results import asked, register_result
+from framesmith.variables.torch_values.results import evaluate, register_result
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
 _PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -59,7 +59,7 @@ class SymbolicNumber(GraphValue):
         self.source = source
         self._recipe = recipe
         self._formula: Source | None = source
-        self._is_restless = self._depends_on_restless()
+        self._is_unspecialized = self._depends_on_unspecialized()
         self._size: int = 1 + sum(item._size for item in self._operands())
         self._node: fx.Node | None = None
 
@@ -113,11 +113,11 @@ class SymbolicNumber(GraphValue):
         arguments = [item.output_node() if isinstance(item, SymbolicNumber) else item for item in operands]
         return self._graph.call("call_function", function, arguments)
 
-    def _depends_on_restless(self) -> bool:
+    def _depends_on_unspecialized(self) -> bool:
         """Whether its value must not be asked for: it is another one in each round of a loop."""
         if self.source is not None:
-            return self._graph.is_restless(self.source)
-        return any(item._is_restless for item in self._operands())
+            return self._graph.is_unspecialized(self.source)
+        return any(item._is_unspecialized for item in self._operands())
 
     def _operands(self) -> Iterator["SymbolicNumber"]:
         operands = () if self._recipe is None else self._recipe[1]
@@ -131,17 +131,17 @@ class SymbolicNumber(GraphValue):
 
     def is_python_constant(self) -> bool:
         """Whether it may be specialised: the value in this call is known."""
-        return bool(self.value.node.has_hint()) and not self._is_restless
+        return bool(self.value.node.has_hint()) and not self._is_unspecialized
 
     def as_python_constant(self) -> object:
         """The value in this call; a guard holds it from now on."""
-        if self._is_restless and not is_fixed(self.value):
-            unsettled(self.describe())
-        return asked("a number that has to be known", self.python_type, self.value)
+        if self._is_unspecialized and not is_fixed(self.value):
+            cannot_specialize(self.describe())
+        return evaluate("a number that has to be known", self.python_type, self.value)
 
     def truth(self, tx: TraceContext) -> bool:
         """Decided by the value in this call; the decision is guarded."""
-        return bool(asked("the truth of a number", bool, self.value))
+        return bool(evaluate("the truth of a number", bool, self.value))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Symbolic arithmetic; None for operands that are no real numbers."""
@@ -236,7 +236,7 @@ class SymbolicNumber(GraphValue):
 def is_zero(divisor: Tracker) -> bool:
     """Whether dividing raises ZeroDivisionError, which an expression never does; guarded."""
     value = divisor.value if isinstance(divisor, SymbolicNumber) else divisor.as_python_constant()
-    return bool(asked("whether a divisor is zero", bool, value == 0))
+    return bool(evaluate("whether a divisor is zero", bool, value == 0))
 
 
 def _is_of_ints(symbol: str, left: Tracker, right: Tracker) -> bool:
@@ -313,7 +313,7 @@ def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracke
     held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)
     values = [item.value if isinstance(item, SymbolicNumber) else item for item in held]
     name = getattr(function, "__name__", "arithmetic")
-    result = asked(name, function, *values)
+    result = evaluate(name, function, *values)
     if any(type(value) is torch.SymFloat for value in values) and is_fixed(result):
         raise GraphBreak(UNSUPPORTED_VALUE, f"{name}() of a float that only the running program knows")
     return number(tx, result, None, (function, held))

@@ -67,7 +67,7 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
 
 
 @final
-class GeneratorTracker(GraphValue):
+class TorchGeneratorTracker(GraphValue):
     """A `torch.Generator`: handed to operations as an input of the graph; its state is not looked at."""
 
     def __init__(self, graph: Recorder, value: torch.Generator, source: Source) -> None:
@@ -107,4 +107,4 @@ def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """By identity: a fake operation may read the generator's device."""
     assert isinstance(value, torch.Generator)
     tx.guard(source, WeaklyIdentical.capture(value))
-    return GeneratorTracker(tx.graph, value, source)
+    return TorchGeneratorTracker(tx.graph, value, source)

@@ -29,7 +29,7 @@ from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
 from framesmith.variables.torch_values.graph_values import GraphValue, is_converted
 from framesmith.variables.torch_values.results import (
-    asked,
+    evaluate,
     known_objects,
     record,
     record_node,
@@ -258,7 +258,7 @@ class TensorTracker(GraphValue):
         """The result of a method that looks at sizes, strides or types only; it needs no node."""
         if method == "storage_offset":
             tx.graph.offset_is_read(self.fake)
-        return wrap_value(tx, None, asked(method, getattr(self.fake, method), *arguments, **keywords))
+        return wrap_value(tx, None, evaluate(method, getattr(self.fake, method), *arguments, **keywords))
 
     # -- after the graph ---------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:

@@ -18,7 +18,7 @@ from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.core.pure import register_pure
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.torch_values.computed_numbers import ComputedNumber
-from framesmith.variables.torch_values.results import asked
+from framesmith.variables.torch_values.results import evaluate
 from framesmith.variables.torch_values.symbolic import SymbolicNumber
 from framesmith.variables.torch_values.tensors import TensorTracker
 
@@ -188,7 +188,7 @@ def _dtype_of(info: torch.finfo | torch.iinfo) -> object:
 def _info_row(kind: Callable[..., object]) -> None:
     def make(tx: TraceContext, type: Tracker | None = None) -> Tracker:
         dtype = torch.get_default_dtype() if type is None else type.as_python_constant()
-        info = asked("finfo", kind, dtype)
+        info = evaluate("finfo", kind, dtype)
         assert isinstance(info, torch.finfo | torch.iinfo)
         return TypeInfo(info)
 
@@ -212,7 +212,7 @@ for _kind in (torch.finfo, torch.iinfo):
 )
 def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:
     """What holds is taken for granted from here on; a symbolic condition is asserted when the graph runs."""
-    if isinstance(cond, SymbolicNumber) and asked("torch._check", expect_true, cond.value):
+    if isinstance(cond, SymbolicNumber) and evaluate("torch._check", expect_true, cond.value):
         return Constant(None)
     if isinstance(cond, ComputedNumber) and cond.python_type is bool and cond.truth(tx):
         return Constant(None)

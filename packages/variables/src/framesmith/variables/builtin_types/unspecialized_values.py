@@ -12,14 +12,14 @@ from framesmith.guards.kinds import EqualTo, Identical, NotEqualTo, NotIdentical
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import LITERAL_TYPES, Constant
-from framesmith.variables.core.restless import UnreadTracker, unsettled
+from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
 
 _SINGLETONS: Final = frozenset({bool, type(None), type(...), type(NotImplemented)})
 _TEXTS: Final = frozenset({str, bytes})
 
 
 @final
-class UnreadValue(UnreadTracker):
+class UnspecializedValue(UnspecializedTracker):
     """An immutable existing value of which only the type is known, and guarded."""
 
     def __init__(self, value: object, source: Source) -> None:
@@ -39,26 +39,26 @@ class UnreadValue(UnreadTracker):
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of builtin types; what a call of one gives depends on the value."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         return builtin_attribute(tx, self, name)
 
     def truth(self, tx: TraceContext) -> bool:
         """A decision."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         tx.guard(self, Truthy(bool(self.value)))
         return bool(self.value)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Whether it equals a known value of its own type is a decision; no other type equals a text."""
         if symbol not in ("==", "!=") or not isinstance(other, Constant):
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         if isinstance(self.value, enum.Enum):
             if type(self.value).__eq__ is not object.__eq__:
-                unsettled(self.describe())
+                cannot_specialize(self.describe())
             return Constant(self._is(tx, other) == (symbol == "=="))
         if type(self.value) not in _TEXTS or type(other.value) not in LITERAL_TYPES:
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         return Constant(self._equals(tx, other.value) == (symbol == "=="))
 
     def _equals(self, tx: TraceContext, other: object) -> bool:
@@ -79,7 +79,7 @@ class UnreadValue(UnreadTracker):
     def _is_one(self, tx: TraceContext, other: Constant) -> bool:
         """Whether two equal texts are one object, as in this call."""
         if other.source is not None:
-            unsettled(self.describe())
+            cannot_specialize(self.describe())
         same = self.value is other.value
         tx.guard(self, Identical(other.value) if same else NotIdentical(other.value))
         return same
@@ -98,6 +98,6 @@ class UnreadValue(UnreadTracker):
         return super().is_same(tx, other)
 
 
-def may_stay_unread(value: object) -> bool:
+def may_stay_unspecialized(value: object) -> bool:
     """Whether a value of this type has more than a few forms."""
     return type(value) not in _SINGLETONS

@@ -13,23 +13,23 @@ from typing import Final, TypeVar, final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import Slot
+from framesmith.frontend.finalizers import has_pending_cleanup
+from framesmith.frontend.frame_layout import FrameLayout, Keeps, carrying, layout_of
 from framesmith.frontend.generators import SymbolicGenerator
-from framesmith.frontend.layout import FrameLayout, Keeps, carrying, layout_of
-from framesmith.frontend.lifetimes import is_abandoned
 from framesmith.frontend.machine import Frame, Machine, SavedException, reading_of
-from framesmith.frontend.ways import Way
+from framesmith.frontend.stop_iteration import FrameRole
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
 
 T = TypeVar("T")
-Carried = dict[int, Frame]
+Decomposed = dict[int, Frame]
 """The generators that are handed over in pieces: their frames by the identity of their trackers."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Point:
+class ResumePoint:
     """Where a continuation goes on: frames from the outermost in, suspended generators, and whether it begins by raising.
 
     `watched`: a weak reference was made on the way, so that the end of what is handed over may be seen. `borrowed`: the
@@ -53,7 +53,7 @@ class Point:
             found += [f"cell_{depth}_{name}" for name in frame.cells]
             if frame.replaced:
                 found.append(f"result_{depth}")
-            if frame.way is Way.DEFAULT:
+            if frame.role is FrameRole.DEFAULT:
                 found.append(f"default_{depth}")
         return [*found, "raised"] if self.raises else found
 
@@ -73,7 +73,7 @@ def is_variable(name: str) -> bool:
     return not name.startswith(_NO_VARIABLES)
 
 
-def in_words_of_the_user(text: str) -> str:
+def with_user_names(text: str) -> str:
     """A message about values of a point, under the names that the user's program has for them."""
     text = _LOCAL.sub(r"\1", text)
     return _ON_STACK.sub("an intermediate value", text)
@@ -96,41 +96,41 @@ def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Placed:
+class FrameSnapshot:
     """A point and the frames that stand there, those of suspended generators last."""
 
-    point: Point
+    point: ResumePoint
     frames: tuple[Frame, ...]
 
 
-def placed(
+def take_snapshot(
     layouts: Sequence[FrameLayout],
     frames: Sequence[Frame],
-    carried: Carried,
+    decomposed: Decomposed,
     keeps: Keeps,
     *,
     raises: bool = False,
-) -> Placed:
+) -> FrameSnapshot:
     """A point of these layouts: slots that hold a carried generator refer to it. The last layout may have slots more
     than its frame, on top of the stack."""
-    standing, found = list(frames), list(layouts)
-    numbers = {id(frame): number for number, frame in enumerate(standing)}
+    chain, found = list(frames), list(layouts)
+    numbers = {id(frame): number for number, frame in enumerate(chain)}
     index = 0
-    while index < len(standing):
+    while index < len(chain):
         layout, references = found[index], list[tuple[int, int]]()
-        for position, value in enumerate(slot_values(layout, standing[index])):
-            frame = carried.get(id(value))
+        for position, value in enumerate(slot_values(layout, chain[index])):
+            frame = decomposed.get(id(value))
             if frame is None:
                 continue
             if id(frame) not in numbers:
-                numbers[id(frame)] = len(standing)
-                standing.append(frame)
+                numbers[id(frame)] = len(chain)
+                chain.append(frame)
                 found.append(suspended_layout(frame, keeps))
             references.append((position, numbers[id(frame)]))
         found[index] = replace(layout, references=tuple(references))
         index += 1
     count = len(frames)
-    return Placed(Point(tuple(found[:count]), raises, tuple(found[count:])), tuple(standing))
+    return FrameSnapshot(ResumePoint(tuple(found[:count]), raises, tuple(found[count:])), tuple(chain))
 
 
 def suspended_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
@@ -159,15 +159,17 @@ def beside_slots(layout: FrameLayout, frame: Frame) -> list[Tracker]:
     return found
 
 
-def handed_over(place: Placed) -> Iterator[Tracker | None]:
+def handed_over(snapshot: FrameSnapshot) -> Iterator[Tracker | None]:
     """The values of a point in the order of its names; None for a slot that its frame does not have yet."""
-    for layout, frame in zip((*place.point.frames, *place.point.generators), place.frames, strict=True):
+    for layout, frame in zip(
+        (*snapshot.point.frames, *snapshot.point.generators), snapshot.frames, strict=True
+    ):
         yield from without(slot_values(layout, frame), layout)
         yield from beside_slots(layout, frame)
 
 
 # -- which generators go in pieces --------------------------------------------------------------------
-def carried_generators(machine: Machine, others: Sequence[Tracker]) -> Carried:
+def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
     """The generators that only slots of frames hold, be it slots of other such generators. `others`: values that are
     needed as objects."""
     if not machine.generators:
@@ -176,8 +178,8 @@ def carried_generators(machine: Machine, others: Sequence[Tracker]) -> Carried:
     roots = [*others, *machine.tx.mutations.changed()]
     if machine.handled is not None:
         roots.append(machine.handled)
-    standing = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]
-    for frame in standing:
+    chain = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]
+    for frame in chain:
         slots = [*frame.stack, *frame.locals.values()]
         roots += [
             slot.current if isinstance(slot, SavedException) else slot
@@ -187,15 +189,15 @@ def carried_generators(machine: Machine, others: Sequence[Tracker]) -> Carried:
         roots += [*frame.cells.values(), *frame.names.values()]
         roots += [value for value in (frame.replacement, frame.otherwise) if value is not None]
     seen = reachable(roots)
-    carried = {key: frame for key, frame in frames.items() if key not in seen}
-    carried = without_rings(machine, carried)
-    standing_in = held_in_pieces(machine.frames, carried)
-    return {key: frame for key, frame in carried.items() if key in standing_in or frame in machine.frames}
+    decomposed = {key: frame for key, frame in frames.items() if key not in seen}
+    decomposed = without_rings(machine, decomposed)
+    in_slots = decomposed_in(machine.frames, decomposed)
+    return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
 
 
-def frames_of_generators(machine: Machine) -> Carried:
+def frames_of_generators(machine: Machine) -> Decomposed:
     """The frames of all generators that have not ended and can be put together again where they stand."""
-    found: Carried = {}
+    found: Decomposed = {}
     for generator in machine.generators:
         inside = generator.frame
         if generator.finished or not isinstance(inside, SymbolicGenerator):
@@ -205,48 +207,50 @@ def frames_of_generators(machine: Machine) -> Carried:
     return found
 
 
-def without_rings(machine: Machine, carried: Carried) -> Carried:
+def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
     """Leave out generators that hold each other, and those which what runs inside them holds."""
     depths = {id(frame): depth for depth, frame in enumerate(machine.frames)}
-    kept = dict(carried)
+    kept = dict(decomposed)
     changed = True
     while changed:
         changed = False
         for key, frame in list(kept.items()):
             inside = machine.frames[depths[id(frame)] :] if id(frame) in depths else [frame]
-            if key in held_in_pieces(inside, kept):
+            if key in decomposed_in(inside, kept):
                 del kept[key]
-                for lost in held_in_pieces([frame], kept):
+                for lost in decomposed_in([frame], kept):
                     kept.pop(lost, None)
                 changed = True
     return kept
 
 
-def held_in_pieces(frames: Sequence[Frame], carried: Carried) -> set[int]:
+def decomposed_in(frames: Sequence[Frame], decomposed: Decomposed) -> set[int]:
     """The carried generators that slots of frames lead to through carried generators."""
     found, todo = set[int](), list(frames)
     while todo:
         frame = todo.pop()
         for slot in (*frame.stack, *frame.locals.values()):
-            if id(slot) in carried and id(slot) not in found:
+            if id(slot) in decomposed and id(slot) not in found:
                 found.add(id(slot))
-                todo.append(carried[id(slot)])
+                todo.append(decomposed[id(slot)])
     return found
 
 
-def holds_abandoned(frame: Frame, carried: Carried, generators: Sequence[GeneratorTracker]) -> bool:
+def holds_pending_cleanup(
+    frame: Frame, decomposed: Decomposed, generators: Sequence[GeneratorTracker]
+) -> bool:
     """Whether a frame holds a carried generator with code of the user that runs when it is dropped."""
-    held = held_in_pieces([frame], carried)
-    return any(id(generator) in held and is_abandoned(generator) for generator in generators)
+    held = decomposed_in([frame], decomposed)
+    return any(id(generator) in held and has_pending_cleanup(generator) for generator in generators)
 
 
-def stranded(machine: Machine) -> int | None:
+def depth_of_real_generator(machine: Machine) -> int | None:
     """The depth of the outermost generator's frame that runs although its generator has to be a real one."""
     running = [depth for depth, frame in enumerate(machine.frames) if depth and frame.generator is not None]
     if not running:
         return None
-    carried = carried_generators(machine, ())
+    decomposed = decomposed_generators(machine, ())
     for depth in running:
-        if id(machine.frames[depth].generator) not in carried:
+        if id(machine.frames[depth].generator) not in decomposed:
             return depth
     return None

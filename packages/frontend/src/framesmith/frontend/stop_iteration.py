@@ -16,7 +16,7 @@ _GENERATOR: Final = 0x20
 
 
 @final
-class Way(Enum):
+class FrameRole(Enum):
     """What a frame was entered for."""
 
     CALL = auto()  # an end is raised as StopIteration
@@ -27,7 +27,7 @@ class Way(Enum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Landing:
+class IterationEnd:
     """Where the outer frame goes on at an end: a jump or not, slots dropped, and what is pushed."""
 
     target: int | None
@@ -35,13 +35,13 @@ class Landing:
     pushes: bool
 
 
-def landing(way: Way, operation: Operation) -> Landing | None:
+def end_of_iteration(role: FrameRole, operation: Operation) -> IterationEnd | None:
     """What an end does to the frame that runs `operation`; None where it is raised."""
-    if way is Way.LOOP:
-        return Landing(operation.target, 1, False)
-    if way is Way.DELEGATE:
-        return Landing(operation.target, 0 if operation.argument else 1, True)
-    return Landing(None, 0, True) if way is Way.DEFAULT else None
+    if role is FrameRole.LOOP:
+        return IterationEnd(operation.target, 1, False)
+    if role is FrameRole.DELEGATE:
+        return IterationEnd(operation.target, 0 if operation.argument else 1, True)
+    return IterationEnd(None, 0, True) if role is FrameRole.DEFAULT else None
 
 
 def is_generator(code: CodeType) -> bool:

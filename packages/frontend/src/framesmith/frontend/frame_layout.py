@@ -8,9 +8,9 @@ from typing import Final, TypeAlias, final
 
 from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
-from framesmith.frontend.lifetimes import is_kept
+from framesmith.frontend.finalizers import is_kept
 from framesmith.frontend.machine import Frame, SavedException
-from framesmith.frontend.ways import Way
+from framesmith.frontend.stop_iteration import FrameRole
 from framesmith.variables.core import Null, Tracker
 
 _LOOKS_AT_LOCALS: Final = frozenset(
@@ -35,7 +35,7 @@ class FrameLayout:
     cells: tuple[str, ...]
     replaced: bool
     current: int
-    way: Way = Way.CALL
+    role: FrameRole = FrameRole.CALL
     references: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -47,7 +47,7 @@ class FrameLayout:
 def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[FrameLayout]:
     """The layouts of frames that wait for the one inside them. What a loop asks may end it: live is what was before it."""
     return [
-        layout_of(frame, frame.index, frame.index if inner.way is Way.CALL else frame.current, keeps)
+        layout_of(frame, frame.index, frame.index if inner.role is FrameRole.CALL else frame.current, keeps)
         for frame, inner in pairwise(frames)
     ]
 
@@ -68,7 +68,7 @@ def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps
         tuple(frame.cells),
         frame.replacement is not None,
         frame.current,
-        frame.way,
+        frame.role,
     )
 
 

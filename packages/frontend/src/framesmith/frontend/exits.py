@@ -9,30 +9,30 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.frontend.layout import FrameLayout, Keeps, chain_layouts, layout_of
-from framesmith.frontend.lifetimes import is_borrowed, loose_ends, variables_of
+from framesmith.frontend.finalizers import finalizable_with, is_borrowed, variables_of
+from framesmith.frontend.frame_layout import FrameLayout, Keeps, chain_layouts, layout_of
 from framesmith.frontend.machine import Frame, Machine
 from framesmith.frontend.native import restored
 from framesmith.frontend.opcodes.table import NativeForm, Outcome, native_of
-from framesmith.frontend.points import (
-    Placed,
-    Point,
-    carried_generators,
+from framesmith.frontend.resume_points import (
+    FrameSnapshot,
+    ResumePoint,
+    decomposed_generators,
     handed_over,
-    holds_abandoned,
-    placed,
+    holds_pending_cleanup,
+    take_snapshot,
 )
+from framesmith.frontend.source_writer import EntryWriter
 from framesmith.frontend.stand_ins import names_its_caller, standing_for
-from framesmith.frontend.trampoline import Leave, after_raising, raise_again
+from framesmith.frontend.stop_iteration import FrameRole
+from framesmith.frontend.tail_calls import TailCall, after_raising, raise_again
 from framesmith.frontend.user_stack import location
-from framesmith.frontend.ways import Way
 from framesmith.frontend.weakly_held import WeaklyHeld
-from framesmith.frontend.writer import EntryWriter
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, INTROSPECTION
 from framesmith.graph.failures import Replay
 from framesmith.variables.callables.generators import GeneratorTracker
-from framesmith.variables.callables.traced_forms import is_form
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.tracebacks import Passage
@@ -60,22 +60,30 @@ class Ways(Protocol):
     """Gives what to return in order to go on at a point; the values are expressions in the order of `point.names`."""
 
     def go_on(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+        self,
+        writer: EntryWriter,
+        point: ResumePoint,
+        namespaces: list[dict[str, object]],
+        values: Sequence[str],
     ) -> str:
         """Go on at the continuation, which is compiled."""
         ...
 
     def go_natively(
-        self, writer: EntryWriter, point: Point, namespaces: list[dict[str, object]], values: Sequence[str]
+        self,
+        writer: EntryWriter,
+        point: ResumePoint,
+        namespaces: list[dict[str, object]],
+        values: Sequence[str],
     ) -> str:
         """Go on natively to the end of all frames."""
         ...
 
 
-def leaving(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str:
+def tail_call_text(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str:
     """A step of the trampoline."""
     listed = "".join(f"{argument}, " for argument in arguments)
-    return f"{writer.constant(Leave, 'Leave')}(({function}, ({listed})))"
+    return f"{writer.constant(TailCall, 'TailCall')}(({function}, ({listed})))"
 
 
 @final
@@ -94,12 +102,12 @@ class Exit:
         self._replay = replay
         self._machine = machine
         self._ways = ways
-        self._carried = carried_generators(machine, others)
+        self._decomposed = decomposed_generators(machine, others)
         self._weakly_held = WeaklyHeld(machine, writer)
 
     def carries(self, generator: GeneratorTracker) -> bool:
         """Whether a generator is handed over in pieces."""
-        return id(generator) in self._carried
+        return id(generator) in self._decomposed
 
     def check(self) -> None:
         """What is handed over in pieces must not have been made as an object as well."""
@@ -119,18 +127,20 @@ class Exit:
             *chain_layouts(frames, keeps),
             layout_of(frames[-1], frames[-1].current, keeps=keeps),
         ]
-        place = self._placed(layouts, frames, raises=raised is not None)
-        values = self._state(place)
+        snapshot = self._take_snapshot(layouts, frames, raises=raised is not None)
+        values = self._state(snapshot)
         values += [] if raised is None else [self._writer.value(raised)]
-        return [f"return {self._ways.go_natively(self._writer, place.point, namespaces(place), values)}"]
+        return [
+            f"return {self._ways.go_natively(self._writer, snapshot.point, namespaces(snapshot), values)}"
+        ]
 
     def here(self) -> list[str]:
         """Go on where the frames stand, without an operation: what they hold no more is gone by then."""
         frames = self._machine.frames
         keeps = self._weakly_held.keeps
         layouts = [*chain_layouts(frames, keeps), layout_of(frames[-1], frames[-1].index, keeps=keeps)]
-        place = self._placed(layouts, frames)
-        return [f"return {self._go_on(place, self._state(place))}"]
+        snapshot = self._take_snapshot(layouts, frames)
+        return [f"return {self._go_on(snapshot, self._state(snapshot))}"]
 
     def natively(self, *, refers: bool = False) -> list[str]:
         """Run the operation at which the innermost frame stands, then go on behind it. `refers`: it makes weak references."""
@@ -147,7 +157,7 @@ class Exit:
                 INTROSPECTION,
                 f"{frame.code.co_qualname} looks at the frames that called it, which have to be real",
             )
-        if looks or self._is_precious():
+        if looks or self._has_observable_variables():
             frame.stack += operands
             return self.to_the_end()
         self._weakly_held.take(operands, refers)
@@ -167,7 +177,7 @@ class Exit:
             statements.insert(0, f"{writer.constant(self._replay.raise_given, 'raise_given')}()")
         lines = self._inside_handler(statements)
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
-            lines = caught(lines, self._raised_lines())
+            lines = wrap_in_try(lines, self._raised_lines())
         return [*lines, *self._outcome_lines(form)]
 
     def _unbound(self, operands: Sequence[Tracker]) -> list[str | None] | None:
@@ -191,14 +201,14 @@ class Exit:
         """Whether an exception that leaves a frame drops something, which may be seen: a generator is closed then."""
         return any(frame.stack for frame in self._machine.frames)
 
-    def _is_precious(self) -> bool:
+    def _has_observable_variables(self) -> bool:
         """Whether an exception would leave frames, to a handler outside, whose variables live as long as it does."""
         frames = self._machine.frames
-        caught = [
+        wrap_in_try = [
             depth for depth, frame in enumerate(frames) if frame.reading.handlers[frame.current] is not None
         ]
-        left = frames[caught[-1] + 1 :] if caught else []
-        return any(loose_ends(self._machine, variables_of(frame)) for frame in left)
+        left = frames[wrap_in_try[-1] + 1 :] if wrap_in_try else []
+        return any(finalizable_with(self._machine, variables_of(frame)) for frame in left)
 
     def _kept(self) -> str:
         """The variables of the frames, as far as they were made: a traceback keeps them alive."""
@@ -225,30 +235,30 @@ class Exit:
         layout = layout_of(frame, index, keeps=keeps)
         slots = tuple(Slot.NULL if text == "" else Slot.VALUE for text in outcome.pushes)
         layout = replace(layout, stack=(*layout.stack, *slots))
-        place = self._placed([*chain_layouts(frames, keeps), layout], frames)
-        return f"return {self._go_on(place, self._state(place, [text for text in outcome.pushes if text]))}"
+        snapshot = self._take_snapshot([*chain_layouts(frames, keeps), layout], frames)
+        return f"return {self._go_on(snapshot, self._state(snapshot, [text for text in outcome.pushes if text]))}"
 
-    def _placed(
+    def _take_snapshot(
         self, layouts: Sequence[FrameLayout], frames: Sequence[Frame], *, raises: bool = False
-    ) -> Placed:
+    ) -> FrameSnapshot:
         """The point of these layouts, in which it is known whether a weak reference was made before."""
-        place = placed(layouts, frames, self._carried, self._weakly_held.keeps, raises=raises)
+        snapshot = take_snapshot(layouts, frames, self._decomposed, self._weakly_held.keeps, raises=raises)
         borrowed = [
             position
-            for position, value in enumerate(handed_over(place))
+            for position, value in enumerate(handed_over(snapshot))
             if value is not None and is_borrowed(self._machine, value)
         ]
         watched = self._machine.ends.watched
-        return replace(place, point=replace(place.point, watched=watched, borrowed=tuple(borrowed)))
+        return replace(snapshot, point=replace(snapshot.point, watched=watched, borrowed=tuple(borrowed)))
 
-    def _go_on(self, place: Placed, values: list[str]) -> str:
-        return self._ways.go_on(self._writer, place.point, namespaces(place), values)
+    def _go_on(self, snapshot: FrameSnapshot, values: list[str]) -> str:
+        return self._ways.go_on(self._writer, snapshot.point, namespaces(snapshot), values)
 
-    def _state(self, place: Placed, pushed: Sequence[str] = ()) -> list[str]:
+    def _state(self, snapshot: FrameSnapshot, pushed: Sequence[str] = ()) -> list[str]:
         """Expressions for all frames, with `pushed` after the stack of the innermost."""
         text: Callable[[Tracker], str] = self._writer.value
         new = iter(pushed)
-        return [next(new) if value is None else text(value) for value in handed_over(place)]
+        return [next(new) if value is None else text(value) for value in handed_over(snapshot)]
 
     def _raised_lines(self) -> list[str]:
         """Go on where the operation stands, with the exception that it raised; outwards from the first handler."""
@@ -256,17 +266,21 @@ class Exit:
         depth = len(frames)
         while depth and not self._sees_exception(frames[depth - 1]):
             depth -= 1
-        passed = [frame for frame in reversed(frames[max(depth - 1, 0) :]) if not is_form(frame.code)]
+        passed = [
+            frame for frame in reversed(frames[max(depth - 1, 0) :]) if not is_polyfill_code(frame.code)
+        ]
         places = tuple((frame.code, location(frame)[1]) for frame in passed)
         note = f"{self._writer.constant(Passage(places, native=True), 'passage')}({RAISED})"
         if not depth:
-            again = leaving(self._writer, self._writer.constant(raise_again, "raise"), [RAISED, self._kept()])
+            again = tail_call_text(
+                self._writer, self._writer.constant(raise_again, "raise"), [RAISED, self._kept()]
+            )
             return [note, f"return {again}"]
         keeps = self._weakly_held.keeps
         layouts = [*chain_layouts(frames[:depth], keeps), raising_layout(frames[depth - 1], keeps)]
-        place = self._placed(layouts, frames[:depth], raises=True)
-        onward = self._go_on(place, [*self._state(place), RAISED])
-        settled = leaving(
+        snapshot = self._take_snapshot(layouts, frames[:depth], raises=True)
+        onward = self._go_on(snapshot, [*self._state(snapshot), RAISED])
+        settled = tail_call_text(
             self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]
         )
         return [note, f"return {settled}"]
@@ -274,9 +288,11 @@ class Exit:
     def _sees_exception(self, frame: Frame) -> bool:
         """Whether an exception that leaves the frame inside is more than passed on by this one: it may be caught, end an
         iterator, or drop a generator that is handed over in pieces."""
-        if frame.reading.handlers[frame.current] is not None or frame.way is not Way.CALL:
+        if frame.reading.handlers[frame.current] is not None or frame.role is not FrameRole.CALL:
             return True
-        return frame.generator is not None or holds_abandoned(frame, self._carried, self._machine.generators)
+        return frame.generator is not None or holds_pending_cleanup(
+            frame, self._decomposed, self._machine.generators
+        )
 
     def _inside_handler(self, lines: list[str]) -> list[str]:
         """Put back the interpreter's handled exception around the native operation."""
@@ -313,12 +329,12 @@ def raising_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
     return layout_of(frame, frame.current, index, keeps)
 
 
-def namespaces(place: Placed) -> list[dict[str, object]]:
+def namespaces(snapshot: FrameSnapshot) -> list[dict[str, object]]:
     """The globals of the frames."""
-    return [frame.namespace.value for frame in place.frames]
+    return [frame.namespace.value for frame in snapshot.frames]
 
 
-def caught(lines: list[str], handler: list[str]) -> list[str]:
+def wrap_in_try(lines: list[str], handler: list[str]) -> list[str]:
     """The lines, and what to do when one raises: outside of any `except`, where nothing counts as being handled."""
     return [
         f"{RAISED} = None",

@@ -18,7 +18,7 @@ _own = threading.local()  # how many of them are this thread's
 
 
 @contextlib.contextmanager
-def resting() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """No collection starts by itself inside."""
     global _resting, _was_enabled  # one collector for the process
     with _lock:

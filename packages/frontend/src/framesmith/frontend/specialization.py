@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, final
 import torch
 
 from framesmith.frontend.options import in_force
-from framesmith.frontend.points import is_variable
+from framesmith.frontend.resume_points import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
 from framesmith.guards.sources import Local
@@ -29,11 +29,11 @@ def sizes_of(values: Iterable[object]) -> Sizes:
 
 @final
 @dataclass(slots=True)
-class Known:
+class Learned:
     """What was seen to change: numbers that become symbolic, and what is not looked at any more."""
 
     numbers: set[Source] = field(default_factory=set)
-    restless: set[Source] = field(default_factory=set)
+    unspecialized: set[Source] = field(default_factory=set)
 
 
 @final
@@ -50,15 +50,15 @@ class Policy:
     dynamic: bool | None
     patience: int | None = None
     alone: bool = True
-    shared: Known = field(default_factory=Known)
-    own: Known = field(default_factory=Known)
+    shared: Learned = field(default_factory=Learned)
+    own: Learned = field(default_factory=Learned)
     sizes: dict[Source, set[int]] = field(default_factory=dict)
     misses: Counter[Source] = field(default_factory=Counter)
     promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
 
     def frozen(self) -> "Policy":
         """The decisions as they are now; what is learnt later does not change them."""
-        copies = [Known(set(known.numbers), set(known.restless)) for known in (self.shared, self.own)]
+        copies = [Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.own)]
         sizes = {source: set(dims) for source, dims in self.sizes.items()}
         return replace(self, shared=copies[0], own=copies[1], sizes=sizes, misses=Counter())
 
@@ -82,23 +82,23 @@ class Policy:
         """Whether a number was seen to change."""
         return self.dynamic is not False and any(source in known.numbers for known in self._asked())
 
-    def is_restless(self, source: Source) -> bool:
+    def is_unspecialized(self, source: Source) -> bool:
         """Whether a value or content was seen to change too often."""
-        return any(source in known.restless for known in self._asked())
+        return any(source in known.unspecialized for known in self._asked())
 
-    def _asked(self) -> tuple[Known, ...]:
+    def _asked(self) -> tuple[Learned, ...]:
         return (self.own,) if self.alone else (self.own, self.shared)
 
     def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:
         """Look at why no entry fits: sizes and numbers that changed become symbolic, others are left alone."""
-        known_too_well: set[Source] = set()
+        overspecialized: set[Source] = set()
         for failure in [failure for guards in entries for failure in all_failures(guards, scope)]:
-            known_too_well.update(failure.known_too_well)
+            overspecialized.update(failure.overspecialized)
             self._learn_dynamic(failure)
-        self.misses.update(known_too_well)
-        for source in known_too_well:
+        self.misses.update(overspecialized)
+        for source in overspecialized:
             if self.patience is not None and self.misses[source] >= self.patience:
-                self._add("restless", source)
+                self._add("unspecialized", source)
 
     def compare(self, names: Iterable[str], before: Sizes, now: Sizes) -> None:
         """Learn from two calls of which none made an entry: sizes that differ become symbolic."""
@@ -122,7 +122,7 @@ class Policy:
             if not is_fixed:
                 self._add("numbers", failure.source)
 
-    def _add(self, what: Literal["numbers", "restless"], source: Source) -> None:
+    def _add(self, what: Literal["numbers", "unspecialized"], source: Source) -> None:
         getattr(self.own, what).add(source)
         root = [source, *source.ancestors()][-1]
         if isinstance(root, Local) and is_variable(root.name):

@@ -5,7 +5,7 @@ from types import CodeType
 
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import in_force
-from framesmith.frontend.policy import DYNAMIC_MARK, STATIC_MARK
+from framesmith.frontend.specialization import DYNAMIC_MARK, STATIC_MARK
 from framesmith.graph.shape_guards import Specialised
 from framesmith.guards.sources.tensors import TensorSize
 

@@ -20,18 +20,18 @@ from typing import Final
 _OFFSET: Final = 24 + 45 * 8
 
 #: A view of a class's number in memory.
-Stamp: Final = ctypes.c_uint
+VersionField: Final = ctypes.c_uint
 
 #: The number of a stamp; 0 for none.
-number_of = attrgetter("value")
+version_of = attrgetter("value")
 
 
-def stamp_of(cls: type) -> ctypes.c_uint:
+def version_field(cls: type) -> ctypes.c_uint:
     """A view of the class's number. It is valid as long as the class lives."""
-    return Stamp.from_address(id(cls) + _OFFSET)
+    return VersionField.from_address(id(cls) + _OFFSET)
 
 
-def give_number(cls: type) -> None:
+def assign_version(cls: type) -> None:
     """Have CPython number the class if it has none: look a name up, without the metaclass's own ways."""
     with contextlib.suppress(AttributeError):
         type.__getattribute__(cls, "looked_up")
@@ -52,8 +52,8 @@ def _prove() -> bool:
         pass
 
     def number(cls: type) -> int:
-        give_number(cls)
-        return int(stamp_of(cls).value)
+        assign_version(cls)
+        return int(version_field(cls).value)
 
     seen = [number(Derived)]
     changes: tuple[Callable[[], None], ...] = (
@@ -67,7 +67,7 @@ def _prove() -> bool:
         if number(Derived) != seen[-1]:
             return False
         change()
-        if stamp_of(Derived).value == seen[-1]:
+        if version_field(Derived).value == seen[-1]:
             return False
         seen.append(number(Derived))
     return 0 not in seen and len(set(seen)) == len(seen) and number(Other) not in seen

@@ -8,9 +8,8 @@ from types import ModuleType
 import pytest
 
 from framesmith.guards import Guard, GuardSet, compile_guards
-from framesmith.guards.class_stamps import USABLE
+from framesmith.guards.dependencies import CLASS, CODE, DEFAULTS, NAMESPACE, dependencies_of
 from framesmith.guards.failure import MISSES
-from framesmith.guards.grounds import CLASS, CODE, DEFAULTS, NAMESPACE, grounds
 from framesmith.guards.kinds import (
     ClassAttribute,
     CodeIs,
@@ -31,7 +30,8 @@ from framesmith.guards.sources import (
     Local,
     Pinned,
 )
-from framesmith.guards.standing import Standing
+from framesmith.guards.type_versions import USABLE
+from framesmith.guards.versioned import VersionedGuards
 
 
 class Meta(type):
@@ -201,8 +201,8 @@ def test_an_equal_object_in_a_slot_is_forgiven():
 def test_what_hangs_on_a_global_is_not_held():
     names = Pinned(vars(sys.modules[__name__]), "names")
     thing = Attribute(Item(names, "GLOBAL_PART"), "name")
-    assert grounds(Guard(Item(names, "GLOBAL_PART"), TypeIs(Part))) is None
-    assert grounds(Guard(thing, EqualTo("g"))) is None
+    assert dependencies_of(Guard(Item(names, "GLOBAL_PART"), TypeIs(Part))) is None
+    assert dependencies_of(Guard(thing, EqualTo("g"))) is None
 
 
 GLOBAL_PART = Part("g", 1)
@@ -240,8 +240,8 @@ def test_code_and_defaults_of_functions_are_noticed():
 
 def test_a_change_elsewhere_is_forgiven_and_then_known(module):
     root, _, leaf = family()
-    facts = Standing(
-        {guard: grounds(guard) for guard in (*class_facts(leaf, "method"), *module_facts(module))}
+    facts = VersionedGuards(
+        {guard: dependencies_of(guard) for guard in (*class_facts(leaf, "method"), *module_facts(module))}
     )
     scope = {}
 
@@ -262,8 +262,8 @@ def test_a_base_is_asked_through_its_subclass():
     facts = [*class_facts(leaf, "absent"), *class_facts(root, "method")]
     check = checked(*facts)
     assert [check(), check()] == [True, True]
-    assert CLASS in Standing({fact: grounds(fact) for fact in facts})._over
-    assert len(Standing({fact: grounds(fact) for fact in facts})._over[CLASS]) == 1
+    assert CLASS in VersionedGuards({fact: dependencies_of(fact) for fact in facts})._over
+    assert len(VersionedGuards({fact: dependencies_of(fact) for fact in facts})._over[CLASS]) == 1
     root.counter = 1
     assert [check(), check()] == [True, True]
     root.method = None
@@ -311,7 +311,7 @@ def test_what_rests_on_what(module):
         (Guard(function, CodeIs(given.__code__)), ((CODE, given),)),
         (Guard(FunctionDefault(function, 0), IsNone()), ((DEFAULTS, given),)),
     ]
-    assert [grounds(guard) for guard, _ in expected] == [found for _, found in expected]
+    assert [dependencies_of(guard) for guard, _ in expected] == [found for _, found in expected]
 
 
 def test_the_offset_is_proved_on_this_interpreter():

@@ -1,7 +1,7 @@
 """One entry, phase by phase: from real values to generated code. The page to read first.
 
 1. `prepare`: recorder, guards, mutation log, wrapper and translator are put together.
-2. `Translator.run`: the frames are executed symbolically until they return or cannot go on.
+2. `Interpreter.run`: the frames are executed symbolically until they return or cannot go on.
 3. Replay: changes to existing objects are written, in order.
 4. `Exit`: what comes after them is written: the returned value, or a native operation and a continuation.
 5. `Recorder.finish`: the graph goes to the backend.
@@ -15,23 +15,23 @@ from types import CodeType
 from typing import Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
-from framesmith.frontend.dispatch import Body, Entry
+from framesmith.frontend.dispatcher import Body, Entry
+from framesmith.frontend.dynamic_marks import check_promises
+from framesmith.frontend.exits import Exit, Ways
 from framesmith.frontend.fact_check import check_facts, new_log
-from framesmith.frontend.generated import PREFIX, Identity, generated_function
-from framesmith.frontend.leave import Exit, Ways
-from framesmith.frontend.lifetimes import is_abandoned
+from framesmith.frontend.finalizers import has_pending_cleanup
+from framesmith.frontend.generated_functions import PREFIX, Identity, generated_function
+from framesmith.frontend.interpreter import Finished, Interpreter, PlannedStop, Restart, Stopped
 from framesmith.frontend.machine import Machine
 from framesmith.frontend.opcodes.table import native_of
 from framesmith.frontend.options import CompileOptions, config
-from framesmith.frontend.policy import Policy
-from framesmith.frontend.promises import check_promises
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
-from framesmith.frontend.strictness import is_strict
-from framesmith.frontend.trampoline import Leave
-from framesmith.frontend.translator import Finished, Restart, Stop, Stopped, Translator
+from framesmith.frontend.source_writer import EntryWriter
+from framesmith.frontend.specialization import Policy
+from framesmith.frontend.strict_breaks import is_strict
+from framesmith.frontend.tail_calls import TailCall
 from framesmith.frontend.user_stack import location, stack_text
-from framesmith.frontend.visible_ends import write_held
-from framesmith.frontend.writer import EntryWriter
+from framesmith.frontend.value_ends import write_held
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.failures import GraphFailed, Replay
@@ -41,7 +41,7 @@ from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
 
-class Origin(Protocol):
+class EntryOrigin(Protocol):
     """What an entry is made for: a function from its start, or a continuation."""
 
     @property
@@ -65,7 +65,7 @@ class Origin(Protocol):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Converted:
+class BuiltEntry:
     """A finished entry and what happened on the way."""
 
     entry: Entry
@@ -84,7 +84,7 @@ class Trace:
 
     tx: TraceContext
     machine: Machine
-    translator: Translator
+    interpreter: Interpreter
     recorder: Recorder
     wrapper: Wrapper
     writer: EntryWriter
@@ -92,7 +92,7 @@ class Trace:
     def release(self) -> None:
         """Let go of the user's values and take the parts from each other: nothing is to wait for the collector."""
         self.machine.release()
-        self.translator.release()
+        self.interpreter.release()
         self.wrapper.release()
         self.tx.mutations.release()
         self.recorder.release()
@@ -103,32 +103,32 @@ _SHORT = 24  # lines of an entry that are compiled behind its guards as well
 OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], None]
 
 
-def convert(
-    origin: Origin,
+def build_entry(
+    origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
     policy: Policy,
     ways: Ways,
     *,
     on_break: OnBreak,
-) -> Converted:
+) -> BuiltEntry:
     """Make an entry for the given arguments.
 
     `on_break(reason, user stack, strict)` may raise (fullgraph, or a switch in the code: `strict`). A state that cannot be
     rebuilt after the graph makes the whole function run natively, which is correct and reported.
     """
     began = time.perf_counter()
-    stop: Stop | None = None
+    stop: PlannedStop | None = None
     for _ in range(4):
         try:
-            return _attempt(origin, values, options, policy, ways, stop, began, on_break)
+            return _trace_once(origin, values, options, policy, ways, stop, began, on_break)
         except Restart as restart:
             stop = restart.stop
     raise AssertionError(f"tracing {origin.code.co_qualname} did not settle")
 
 
-def convert_before(
-    origin: Origin,
+def build_prefix_entry(
+    origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
     recovery: Recovery,
@@ -140,10 +140,10 @@ def convert_before(
     reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
     backend = Replay()
     replaying = replace(options, backend=backend, mode=None, backend_options={})
-    policy, stop = recovery.policy, Stop(step, None, 0, Stopped(reason, False))
+    policy, stop = recovery.policy, PlannedStop(step, None, 0, Stopped(reason, False))
     for _ in range(4):
         try:
-            found = _attempt(origin, values, replaying, policy, ways, stop, began, _ignore)
+            found = _trace_once(origin, values, replaying, policy, ways, stop, began, _ignore)
         except Restart as restart:
             stop = restart.stop
             continue
@@ -157,25 +157,25 @@ def _ignore(reason: GraphBreak, stack: str, strict: bool) -> None:
     """A break that the user did not write is not reported."""
 
 
-def _attempt(
-    origin: Origin,
+def _trace_once(
+    origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
     policy: Policy,
     ways: Ways,
-    stop: Stop | None,
+    stop: PlannedStop | None,
     began: float,
     on_break: OnBreak,
-) -> Converted:
+) -> BuiltEntry:
     trace = prepare(origin.code, options, policy, stop)
     try:
-        return _traced(origin, values, options, policy, ways, trace, began, on_break)
+        return _build_from_trace(origin, values, options, policy, ways, trace, began, on_break)
     finally:
         trace.release()
 
 
-def _traced(
-    origin: Origin,
+def _build_from_trace(
+    origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
     policy: Policy,
@@ -183,7 +183,7 @@ def _traced(
     trace: Trace,
     began: float,
     on_break: OnBreak,
-) -> Converted:
+) -> BuiltEntry:
     state = GlobalState.capture()
     machine = trace.machine
     try:
@@ -194,7 +194,7 @@ def _traced(
                 trace.recorder.locate(lambda: location(machine.frames[-1]) if machine.frames else None)
                 trace.recorder.asking = lambda: machine.frames[-1].code
                 observed = trace.recorder.fallible = Observed(machine)
-                end = trace.translator.run(raised)
+                end = trace.interpreter.run(raised)
                 place, stack = where(machine, origin.code)
                 reason = end.reason if isinstance(end, Stopped) else None
                 if reason is not None:
@@ -223,7 +223,7 @@ def _traced(
         recovery = Recovery(graph.failures, policy.frozen(), graph.inputs)
     entry = assemble_entry(origin, trace.writer, graph, lines, guards, recovery)
     check_facts(trace.tx.facts, entry)
-    return Converted(entry, graph, reason, place, stack, time.perf_counter() - began)
+    return BuiltEntry(entry, graph, reason, place, stack, time.perf_counter() - began)
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
@@ -233,16 +233,16 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
         raise AssertionError("\n".join(problems))
 
 
-def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: Stop | None) -> Trace:
+def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: PlannedStop | None) -> Trace:
     """Put the parts of one trace together."""
     wrapper = Wrapper()
-    translator = Translator(stop)
+    interpreter = Interpreter(stop)
     recorder = Recorder(options.for_graph(policy))
-    facts = new_log(translator) if config.verify_code else None
-    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, translator.inline, facts=facts)
+    facts = new_log(interpreter) if config.verify_code else None
+    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, interpreter.inline, facts=facts)
     wrapper.attach(tx)
-    machine = translator.attach(tx)
-    return Trace(tx, machine, translator, recorder, wrapper, EntryWriter(code.co_firstlineno))
+    machine = interpreter.attach(tx)
+    return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
 
 
 def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
@@ -259,7 +259,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
     if machine.frames:
         writer.line = location(machine.frames[0])[1]
     replay = backend if isinstance(backend, Replay) else None
-    exit_ = Exit(writer, machine, ways, handed_out(machine, end), replay)
+    exit_ = Exit(writer, machine, ways, escaping_values(machine, end), replay)
     write_held(machine, writer)
     done: set[int] = set()
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
@@ -267,7 +267,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
             done.add(id(tracker))
             tracker.replay(writer)
     for generator in machine.generators:
-        if is_abandoned(generator) and not exit_.carries(generator):
+        if has_pending_cleanup(generator) and not exit_.carries(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
     for setting, value in tx.ambient.changes():
         setter = writer.constant(setting.set, f"set_{setting.name}")
@@ -286,7 +286,7 @@ def write_exit(exit_: Exit, end: Finished | Stopped) -> list[str]:
     return exit_.to_the_end(end.raised) if end.to_the_end else exit_.natively(refers=end.refers)
 
 
-def handed_out(machine: Machine, end: Finished | Stopped) -> list[Tracker]:
+def escaping_values(machine: Machine, end: Finished | Stopped) -> list[Tracker]:
     """What has to be an object: the result, an exception, the operands of the operation that runs natively."""
     if isinstance(end, Finished):
         return [end.value]
@@ -298,21 +298,21 @@ def handed_out(machine: Machine, end: Finished | Stopped) -> list[Tracker]:
 
 
 def run_natively(
-    origin: Origin, reason: GraphBreak, place: tuple[str, int, str], stack: str, began: float
-) -> Converted:
+    origin: EntryOrigin, reason: GraphBreak, place: tuple[str, int, str], stack: str, began: float
+) -> BuiltEntry:
     """An entry without guards that runs the function as it is."""
     writer = EntryWriter(origin.code.co_firstlineno)
-    entry = passage(origin, writer, origin.native_lines(writer))
-    return Converted(entry, None, reason, place, stack, time.perf_counter() - began, runs_natively=True)
+    entry = forwarding_entry(origin, writer, origin.native_lines(writer))
+    return BuiltEntry(entry, None, reason, place, stack, time.perf_counter() - began, runs_natively=True)
 
 
-def passage(origin: Origin, writer: EntryWriter, lines: list[str]) -> Entry:
+def forwarding_entry(origin: EntryOrigin, writer: EntryWriter, lines: list[str]) -> Entry:
     """An entry without guards and without a graph: all it does is to call the user's code."""
     return assemble_entry(origin, writer, None, lines, GuardSet())
 
 
 def assemble_entry(
-    origin: Origin,
+    origin: EntryOrigin,
     writer: EntryWriter,
     graph: CompiledSubgraph | None,
     ending: list[str],
@@ -332,11 +332,11 @@ def assemble_entry(
         ", ".join(parameters), lines, writer.constant.values, identity, origin.namespace
     )
     text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
-    leaves = any(value is Leave for value in writer.constant.values.values())
+    leaves = any(value is TailCall for value in writer.constant.values.values())
     body = None
     if not leaves and len(lines) <= _SHORT:
         body = Body(tuple(parameters), tuple(lines), writer.constant.values)
-    return Entry(guards, loads, function, text, leaves, body, is_passage=graph is None)
+    return Entry(guards, loads, function, text, leaves, body, is_forwarding=graph is None)
 
 
 def graph_lines(
@@ -361,8 +361,8 @@ def graph_lines(
     lines = [(called, writer.line)]
     if recovery is not None:
         failed, own = writer.constant(GraphFailed, "failed"), writer.constant(recovery, "recovery")
-        caught = f"except Exception as {PREFIX}x: raise {failed}({own}, {PREFIX}x) from None"
-        lines = [("try:", writer.line), (f"  {called}", writer.line), (caught, writer.line)]
+        handler = f"except Exception as {PREFIX}x: raise {failed}({own}, {PREFIX}x) from None"
+        lines = [("try:", writer.line), (f"  {called}", writer.line), (handler, writer.line)]
     renamed = [
         (f"{name} = {results[position]}", writer.line)
         for name, position in zip(names, graph.positions, strict=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 
 from framesmith.frontend.machine import reading_of
-from framesmith.frontend.points import is_variable
+from framesmith.frontend.resume_points import is_variable
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
 from framesmith.guards.sources import Global, Local
 

@@ -9,7 +9,7 @@ from typing import final
 
 from torch import fx
 
-from framesmith.frontend.generated import PREFIX
+from framesmith.frontend.generated_functions import PREFIX
 from framesmith.guards import Source
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Constant, Lazy, Tracker

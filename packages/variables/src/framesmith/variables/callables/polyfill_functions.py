@@ -10,12 +10,12 @@ from framesmith.variables.callables.functions import FunctionTracker
 _POLYFILLS: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "polyfills", "")
 
 
-def is_form(code: CodeType) -> bool:
+def is_polyfill_code(code: CodeType) -> bool:
     """Whether code, or a continuation of it, stands for a C function, which has no frame: no traceback names it."""
     return code.co_filename.startswith(_POLYFILLS)
 
 
-def traced_form(form: object) -> FunctionTracker:
+def polyfill_function(function: object) -> FunctionTracker:
     """The tracker of such a function, one for all traces."""
-    assert isinstance(form, FunctionType), form
-    return FunctionTracker(form, Pinned(form, form.__name__))
+    assert isinstance(function, FunctionType), function
+    return FunctionTracker(function, Pinned(function, function.__name__))

@@ -26,7 +26,7 @@ def _of_sequence(tracker: ListTracker | DequeTracker) -> Iterable[object]:
 
 
 def _of_dict(tracker: DictTracker) -> Iterable[object]:
-    if tracker.value is None or tracker.is_complete or tracker.blind:
+    if tracker.value is None or tracker.is_complete or tracker.deferred_stores:
         return ()
     touched = [entry.key for entry in tracker.entries.values() if entry.original and entry.changed]
     keys = [key.value for key in (*tracker.dropped.values(), *touched) if isinstance(key, Constant)]

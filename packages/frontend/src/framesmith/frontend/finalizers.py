@@ -17,8 +17,8 @@ from typing import Final
 
 import torch
 
-from framesmith.frontend.ends import Ending
 from framesmith.frontend.machine import Frame, Machine
+from framesmith.frontend.value_end_state import Ending
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
@@ -58,7 +58,7 @@ _weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__ge
 _CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
 
-def is_abandoned(generator: GeneratorTracker) -> bool:
+def has_pending_cleanup(generator: GeneratorTracker) -> bool:
     """Whether dropping the generator would run code of the user: it is suspended inside `try` or `with`."""
     return not generator.finished and not generator.running and generator.frame.has_cleanup
 
@@ -87,10 +87,10 @@ def inside(iterator: object) -> list[object]:
     return [one for value in held for one in (value if type(value) is tuple else (value,))]
 
 
-def is_loose(value: Tracker) -> bool:
+def runs_finalizer(value: Tracker) -> bool:
     """Whether something of the user runs when this value is dropped where it stands now."""
     if isinstance(value, GeneratorTracker):
-        return is_abandoned(value)
+        return has_pending_cleanup(value)
     real = real_object(value)
     return real is not None and is_finalised(real)
 
@@ -99,7 +99,7 @@ def is_kept(value: Tracker) -> bool:
     """Whether it matters how long a variable that nobody reads again holds the value: it leads to something that is
     finalised, or to a generator that runs and may be suspended where dropping it is seen."""
     return any(
-        is_loose(found)
+        runs_finalizer(found)
         or (isinstance(found, GeneratorTracker) and not found.finished)
         or holds_finalised(real_object(found))
         for found in reachable([value]).values()
@@ -141,21 +141,23 @@ def is_namespace(value: object) -> bool:
     return module_dict(module) is value
 
 
-def loose_ends(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
+def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
     """What would be finalised with these values if nobody else held them."""
     values = list(values)
     found = [
-        value for value in values if not isinstance(value, GeneratorTracker) and ends_loosely(machine, value)
+        value
+        for value in values
+        if not isinstance(value, GeneratorTracker) and is_finalizable(machine, value)
     ]
     machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
-    waiting = [generator for generator in machine.generators if is_abandoned(generator)]
+    waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
     if waiting:
         reached = reachable(values)
         found += [generator for generator in waiting if id(generator) in reached]
     return found
 
 
-def ends_loosely(machine: Machine, value: Tracker) -> bool:
+def is_finalizable(machine: Machine, value: Tracker) -> bool:
     """Whether dropping the last reference to the value finalises it or what it holds."""
     real = real_object(value)
     if real is None:
@@ -260,7 +262,7 @@ def variables_of(frame: Frame) -> list[Tracker]:
 
 def drop(machine: Machine, values: Iterable[Tracker]) -> None:
     """The interpreter lets go of values; the frames do not hold them any more."""
-    for value in loose_ends(machine, values):
+    for value in finalizable_with(machine, values):
         if is_held(machine, value):
             continue
         if not isinstance(value, GeneratorTracker):
@@ -288,6 +290,6 @@ def end_here(machine: Machine, ending: Ending) -> None:
 def check_left(machine: Machine, values: Iterable[Tracker]) -> None:
     """Variables of frames that an exception has left: they live as long as the exception, which only the
     interpreter can know."""
-    for value in loose_ends(machine, values):
+    for value in finalizable_with(machine, values):
         if not is_held(machine, value):
             raise GraphBreak(GENERATOR, f"an exception leaves a frame that holds {value.describe()}")

@@ -1,4 +1,4 @@
-"""What a machine knows of values whose end the program sees: data only; `visible_ends` decides.
+"""What a machine knows of values whose end the program sees: data only; `value_ends` decides.
 
 A person sees the end of a value when code of theirs runs then (`__del__`, the callback of a weak reference, `weakref.finalize`), or
 when a weak reference gives None from then on.

@@ -13,11 +13,18 @@ from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
-from framesmith.frontend.generated import PREFIX, Identity, Line, generated_code, generated_function, spelling
+from framesmith.frontend.generated_functions import (
+    PREFIX,
+    Identity,
+    Line,
+    generated_code,
+    generated_function,
+    spelling,
+)
+from framesmith.frontend.source_writer import Constants
 from framesmith.frontend.stances import PROBE
-from framesmith.frontend.trampoline import drive, strip_our_frames
+from framesmith.frontend.tail_calls import run_tail_calls, strip_our_frames
 from framesmith.frontend.verification import check_guards
-from framesmith.frontend.writer import Constants
 from framesmith.graph.failures import GraphFailed
 from framesmith.guards import MISSES, GuardSet, Source, compile_guards
 
@@ -50,9 +57,9 @@ _NAME = re.compile(r"\w+")
 class Entry:
     """One compiled specialisation: the guards under which it holds, the values it loads, its code.
 
-    `leaves`: its function may return a `Leave`. `body`: where the text of the function is short and it does not leave, the
+    `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not leave, the
     text is compiled a second time, behind the guards, which saves a frame in each call. (What an entry holds that goes on
-    elsewhere has to be let go of before: that one keeps a frame of its own.) `is_passage`: all it does is to call the user's
+    elsewhere has to be let go of before: that one keeps a frame of its own.) `is_forwarding`: all it does is to call the user's
     code, so that its frame stands for nobody.
     """
 
@@ -62,10 +69,10 @@ class Entry:
     source: str
     leaves: bool = False
     body: Body | None = None
-    is_passage: bool = False
+    is_forwarding: bool = False
 
 
-Attempt: TypeAlias = Callable[..., object]
+GuardedEntry: TypeAlias = Callable[..., object]
 """Guards, then the entry; `ABSENT` where they do not hold."""
 
 
@@ -145,7 +152,7 @@ ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
-_PATIENCE = 4  # calls that an entry serves before it is tried first
+_CALLS_BEFORE_PROMOTION = 4  # calls that an entry serves before it is tried first
 
 
 _codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeType]" = WeakValueDictionary()
@@ -157,14 +164,14 @@ def _give_up(failure: GraphFailed, *values: object) -> object:
     raise failure.error
 
 
-def _no_attempt(*values: object) -> Absent:
+def _no_entry(*values: object) -> Absent:
     """What is tried while there is no entry."""
     return ABSENT
 
 
 @final
 @dataclass(slots=True, eq=False)
-class Rest:
+class SlowPath:
     """What the function of a dispatcher needs where the first attempt does not serve: one closure cell instead of many,
     each of which costs every call."""
 
@@ -202,10 +209,10 @@ class Dispatcher:
         self._namespace = namespace
         self._follows = follows
         self._asks = asks
-        self.others: tuple[Attempt, ...] = ()  # those that are tried after the first one
-        self._first = CellType(_no_attempt)
-        self._attempts: tuple[Attempt, ...] = ()
-        self._served: dict[Attempt, int] = {}
+        self.others: tuple[GuardedEntry, ...] = ()  # those that are tried after the first one
+        self._first = CellType(_no_entry)
+        self._attempts: tuple[GuardedEntry, ...] = ()
+        self._served: dict[GuardedEntry, int] = {}
 
     def make_function(
         self,
@@ -215,7 +222,7 @@ class Dispatcher:
         recover: Recover | None = None,
     ) -> FunctionType:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
-        rest = Rest(self, miss, recover or _give_up)
+        rest = SlowPath(self, miss, recover or _give_up)
         cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
         cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
@@ -228,7 +235,7 @@ class Dispatcher:
 
         Callers that run meanwhile see the old attempts or the new ones, some of them twice.
         """
-        attempt = self._attempt(entry)
+        attempt = self._compile_guarded_entry(entry)
         with self.lock:
             self.entries = (*self.entries, entry)
             self._order((attempt, *self._attempts))
@@ -240,30 +247,30 @@ class Dispatcher:
             self._served.clear()
             self._order(())
 
-    def _order(self, attempts: tuple[Attempt, ...]) -> None:
+    def _order(self, attempts: tuple[GuardedEntry, ...]) -> None:
         """Try them in this order from now on."""
         self._attempts = attempts
         self.others = attempts  # until the next line one is tried twice, but none is left out
-        self._first.cell_contents = attempts[0] if attempts else _no_attempt
+        self._first.cell_contents = attempts[0] if attempts else _no_entry
         self.others = attempts[1:]
 
-    def promote(self, attempt: Attempt) -> None:
+    def promote(self, attempt: GuardedEntry) -> None:
         """An attempt that was not the first one has served a call."""
         with self.lock:
             if attempt not in self._attempts:  # cleared meanwhile
                 return
             served = self._served[attempt] = self._served.get(attempt, 0) + 1
-            if served % _PATIENCE == 0:
+            if served % _CALLS_BEFORE_PROMOTION == 0:
                 self._order((attempt, *(other for other in self._attempts if other is not attempt)))
 
-    def _attempt(self, entry: Entry) -> FunctionType:
+    def _compile_guarded_entry(self, entry: Entry) -> FunctionType:
         """Guards, then the entry."""
         spellings = self.signature.spellings
         names = tuple(spellings.values())
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
         check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         identity = Identity.of(self.signature.code)
-        if entry.body is None or entry.is_passage:
+        if entry.body is None or entry.is_forwarding:
             identity = identity.hidden()  # another frame stands for the user's function
         constants = Constants("d")
         absent = constants(ABSENT, "absent")
@@ -276,7 +283,7 @@ class Dispatcher:
         if entry.body is None:
             call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
             if self._follows and entry.leaves:
-                call = f"{constants(drive, 'drive')}({forgetting(call, program.temporaries)})"
+                call = f"{constants(run_tail_calls, 'drive')}({forgetting(call, program.temporaries)})"
             stamped.append((f"return {call}", identity.firstlineno))
         else:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))

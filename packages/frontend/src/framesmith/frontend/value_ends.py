@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from framesmith.frontend.ends import Ending
-from framesmith.frontend.lifetimes import (
+from framesmith.frontend.container_contents import is_known_container, leads_to, parts_of, remains_of
+from framesmith.frontend.finalizers import (
     end_here,
     is_observable,
     is_owned,
@@ -22,9 +22,9 @@ from framesmith.frontend.lifetimes import (
     real_object,
 )
 from framesmith.frontend.machine import Machine, SavedException
-from framesmith.frontend.points import Point
-from framesmith.frontend.remains import is_known_container, leads_to, parts_of, remains_of
-from framesmith.frontend.writer import EntryWriter
+from framesmith.frontend.resume_points import ResumePoint
+from framesmith.frontend.source_writer import EntryWriter
+from framesmith.frontend.value_end_state import Ending
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import Returned, Yielded
@@ -40,7 +40,7 @@ def observe(machine: Machine) -> None:
     log.on_reference = partial(referenced, machine)
 
 
-def own(machine: Machine, given: Sequence[Lazy], point: Point) -> None:
+def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
     """These values were handed to a continuation: they belong to its frames."""
     ends, watched, names = machine.ends, point.watched, point.names
     ends.owning, ends.watched = True, watched

@@ -1,7 +1,7 @@
 """Facts that rest on classes and modules alone, answered by version numbers.
 
 What a program is made of (which class defines `forward`, what `F` means in a module, whether a name is hidden) makes up
-about half of the guards of a model and hardly ever changes. CPython numbers the states of classes (see `class_stamps`)
+about half of the guards of a model and hardly ever changes. CPython numbers the states of classes (see `type_versions`)
 and of dictionaries (`dict_version`). As long as every class and namespace has the number it had when the facts were
 last found true, they are true; when a number is new, the facts that rest on it are asked one by one, and the number is
 then taken as known.
@@ -12,7 +12,7 @@ then taken as known.
 The numbers of classes are compared as bytes, straight from memory: a third of the time that objects take.
 
 Likewise the code and the defaults of functions, which have an identity instead of a number.
-What grounds there are is in `grounds`.
+What grounds there are is in `dependencies_of`.
 """
 
 import struct
@@ -22,9 +22,9 @@ from operator import is_
 from types import FunctionType
 from typing import Final, final
 
-from framesmith.guards import class_stamps
+from framesmith.guards import type_versions
+from framesmith.guards.dependencies import CLASS, CODE, EMPTY_SCOPE, Dependency, StateKind, dependencies_of
 from framesmith.guards.failure import MISSES
-from framesmith.guards.grounds import CLASS, CODE, NOWHERE, Ground, Kind, grounds
 from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
@@ -39,12 +39,12 @@ _NO_NUMBER: Final = 2**32 - 1
 _FEW: Final = 3
 
 
-def standing(guards: Sequence[Guard]) -> "Standing | None":
+def versioned_guards(guards: Sequence[Guard]) -> "VersionedGuards | None":
     """The facts among the guards, if there are enough of them for numbers to be cheaper."""
-    if not class_stamps.USABLE:
+    if not type_versions.USABLE:
         return None
-    facts = {guard: found for guard in guards if (found := grounds(guard)) is not None}
-    result = Standing(facts)
+    facts = {guard: found for guard in guards if (found := dependencies_of(guard)) is not None}
+    result = VersionedGuards(facts)
     looks = sum(_looks(guard.claim) for guard in facts)
     return result if looks > 4 + 1.5 * result.size else None
 
@@ -55,15 +55,15 @@ def _looks(claim: Claim | Relation) -> int:
 
 
 @final
-class Standing:
+class VersionedGuards:
     """Facts and the grounds they rest on.
 
     Invariant: `_known` holds, kind by kind, states that the grounds had before the facts were last found true.
     """
 
-    def __init__(self, facts: dict[Guard, tuple[Ground, ...]]) -> None:
+    def __init__(self, facts: dict[Guard, tuple[Dependency, ...]]) -> None:
         self.facts = tuple(facts)
-        on: dict[Kind, dict[int, tuple[object, list[Guard]]]] = {CLASS: {}}
+        on: dict[StateKind, dict[int, tuple[object, list[Guard]]]] = {CLASS: {}}
         for guard, found in facts.items():
             for kind, ground in found:
                 on.setdefault(kind, {}).setdefault(id(ground), (ground, []))[1].append(guard)
@@ -73,14 +73,14 @@ class Standing:
             kind: tuple(kind.view(ground) for ground, _ in held.values()) for kind, held in on.items() if held
         }
         self._on = {kind: [guards for _, guards in held.values()] for kind, held in on.items() if held}
-        self._known: dict[Kind, list[object]] = {
+        self._known: dict[StateKind, list[object]] = {
             kind: [_UNKNOWN] * len(over) for kind, over in self._over.items()
         }
         self._touched = (
             *(each.__code__ for each in self._over.get(CODE, ()) if isinstance(each, FunctionType)),
             *chain.from_iterable(self._over.values()),
         )
-        self._groundless = [guard for guard, found in facts.items() if not found]
+        self._independent = [guard for guard, found in facts.items() if not found]
         self._numbers = [bytearray(each) for each in _as_bytes(self._known.get(CLASS, ()))]
 
     @property
@@ -103,16 +103,16 @@ class Standing:
 
     def recheck(self) -> bool:
         """Ask the facts on grounds with a new state; when all are true, take the states of this moment as known."""
-        for cls, stamp in zip(self._classes, self._over.get(CLASS, ()), strict=True):
-            if not class_stamps.number_of(stamp):
-                class_stamps.give_number(cls)
+        for cls, field in zip(self._classes, self._over.get(CLASS, ()), strict=True):
+            if not type_versions.version_of(field):
+                type_versions.assign_version(cls)
         states = {kind: [kind.read(view) or None for view in over] for kind, over in self._over.items()}
         for kind, now in states.items():
             for held, new, old in zip(self._on[kind], now, self._known[kind], strict=True):
                 changed = new is not old if kind.by_identity else new != old
                 if (changed or new is None) and not all(map(_is_true, held)):
                     return False
-        if not all(map(_is_true, self._groundless)):
+        if not all(map(_is_true, self._independent)):
             return False
         if not all(id(base) in _order_of(cls) for base, cls in self._bases):
             return False
@@ -146,9 +146,9 @@ def _order_of(cls: type) -> frozenset[int]:
 def _is_true(guard: Guard) -> bool:
     try:
         if isinstance(guard.claim, Relation):
-            return guard.claim.holds([NOWHERE.value_of(source) for source in guard.claim.over])
+            return guard.claim.holds([EMPTY_SCOPE.value_of(source) for source in guard.claim.over])
         assert guard.source is not None
-        return guard.claim.check(NOWHERE.value_of(guard.source))
+        return guard.claim.check(EMPTY_SCOPE.value_of(guard.source))
     except MISSES:
         return False
 
@@ -160,8 +160,8 @@ def _as_bytes(numbers: Sequence[object]) -> list[bytes]:
     return packed if len(packed) <= _FEW else [b"".join(packed)]
 
 
-def _same_numbers(stamps: tuple[object, ...], numbers: list[bytearray], names: Names) -> str:
-    views = tuple(memoryview(stamp) for stamp in stamps if isinstance(stamp, class_stamps.Stamp))
+def _same_numbers(fields: tuple[object, ...], numbers: list[bytearray], names: Names) -> str:
+    views = tuple(memoryview(field) for field in fields if isinstance(field, type_versions.VersionField))
     if len(views) <= _FEW:
         # Views of one native number each are compared without unpacking: two thirds of the time that bytes take.
         known = (memoryview(each).cast("I") for each in numbers)
@@ -171,7 +171,7 @@ def _same_numbers(stamps: tuple[object, ...], numbers: list[bytearray], names: N
     return f"{names.constant(numbers[0], 'known')} == {joined}"
 
 
-def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Names) -> str:
+def _same(kind: StateKind, over: tuple[object, ...], known: list[object], names: Names) -> str:
     if len(over) <= _FEW:
         return " and ".join(_same_one(kind, view, index, known, names) for index, view in enumerate(over))
     mapping = names.constant(map, "map")
@@ -182,7 +182,7 @@ def _same(kind: Kind, over: tuple[object, ...], known: list[object], names: Name
     return f"[*{states}] == {expected}"
 
 
-def _same_one(kind: Kind, view: object, index: int, known: list[object], names: Names) -> str:
+def _same_one(kind: StateKind, view: object, index: int, known: list[object], names: Names) -> str:
     """What an attribute holds is compared by identity: two code objects that are not one are compared item by item."""
     held = names.constant(view, "over")
     state = f"{held}.{kind.attribute}" if kind.attribute else f"{names.constant(kind.read, 'state')}({held})"

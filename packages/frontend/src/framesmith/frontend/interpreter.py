@@ -10,21 +10,21 @@ from types import CodeType
 from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
-from framesmith.frontend.lifetimes import check_left, drop, variables_of
+from framesmith.frontend.finalizers import check_left, drop, variables_of
 from framesmith.frontend.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
 from framesmith.frontend.opcodes import catalog
 from framesmith.frontend.opcodes.table import step_of
-from framesmith.frontend.points import stranded
+from framesmith.frontend.resume_points import depth_of_real_generator
+from framesmith.frontend.stop_iteration import FrameRole
 from framesmith.frontend.user_stack import location
-from framesmith.frontend.visible_ends import observe, settle
-from framesmith.frontend.ways import Way
+from framesmith.frontend.value_ends import observe, settle
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
-from framesmith.variables.callables.traced_forms import is_form
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import (
     Constant,
     ObservedException,
@@ -38,7 +38,7 @@ from framesmith.variables.objects.exceptions import ExceptionTracker
 CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 
 MAXIMUM_NESTING = 24
-Ours = TypeVar("Ours", GraphBreak, ObservedException)
+OurError = TypeVar("OurError", GraphBreak, ObservedException)
 VALUES = (EqualTo, LengthIs, KeysAre)
 
 
@@ -70,7 +70,7 @@ class Stopped:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Stop:
+class PlannedStop:
     """The plan of a second trace: stop at the step with this number, and why."""
 
     step: int
@@ -82,12 +82,12 @@ class Stop:
 class Restart(Exception):
     """The operation that failed had changed something already: trace again and stop before it."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, stop: PlannedStop) -> None:
         super().__init__(stop)
         self.stop = stop
 
 
-def forgetful(error: Ours, outside: BaseException | None) -> Ours:
+def without_traceback(error: OurError, outside: BaseException | None) -> OurError:
     """An exception of ours without its traceback, whose frames hold the trace and the user's values, and those it came
     with: the frames hold the exceptions in turn. The chain ends at what the user's program was handling `outside`."""
     todo: list[BaseException | None] = [error]
@@ -100,10 +100,10 @@ def forgetful(error: Ours, outside: BaseException | None) -> Ours:
 
 
 @final
-class Translator:
+class Interpreter:
     """Runs a stack of symbolic frames to their end or to the first operation that cannot be traced."""
 
-    def __init__(self, stop: Stop | None = None) -> None:
+    def __init__(self, stop: PlannedStop | None = None) -> None:
         self._stop = stop
         self._machine: Machine | None = None
         self._nesting = 0
@@ -182,7 +182,7 @@ class Translator:
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:
         """Unwind in a nested run; what the stacks held is dropped before the exception goes on."""
-        caught, dropped = self._unwind(forgetful(error, self._outside))
+        caught, dropped = self._unwind(without_traceback(error, self._outside))
         drop(self.machine, dropped)
         if not caught:
             try:
@@ -210,7 +210,7 @@ class Translator:
             self._leave_by(error, frame)
             if frame.barrier:
                 break
-            if frame.way is not Way.CALL and is_end(error):
+            if frame.role is not FrameRole.CALL and is_end(error):
                 dropped += machine.end(frame, Constant(None))
                 check_left(machine, left)
                 return True, dropped
@@ -239,7 +239,7 @@ class Translator:
     def _note_passage(self, error: ObservedException, frame: Frame) -> None:
         """The traceback names each frame that the exception comes through, except where it is only raised again."""
         exception = error.exception.realize()
-        if not error.again and isinstance(exception, ExceptionTracker) and not is_form(frame.code):
+        if not error.again and isinstance(exception, ExceptionTracker) and not is_polyfill_code(frame.code):
             exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
         error.again = False
 
@@ -259,7 +259,7 @@ class Translator:
         if any(frame.reading.handlers[frame.current] is not None for frame in frames):
             return True
         asked = takewhile(lambda frame: frame.generator is None, reversed(frames))
-        return any(frame.way is not Way.CALL for frame in asked) and is_end(error)
+        return any(frame.role is not FrameRole.CALL for frame in asked) and is_end(error)
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
     def run(self, raised: Tracker | None = None) -> Finished | Stopped:
@@ -292,19 +292,19 @@ class Translator:
             return None
         reason = self.machine.ends.reason
         if has_nested:
-            raise Restart(Stop(self._steps, frame.code, frame.current, Stopped(reason, False)))
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, Stopped(reason, False)))
         return Stopped(reason, False, here=True)
 
     def _reachable(self, end: Stopped) -> Stopped:
         """A generator that has to be a real object cannot be left in mid-course: trace again, and stop before it runs."""
-        depth = stranded(self.machine)
+        depth = depth_of_real_generator(self.machine)
         if depth is None:
             return end
         inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
         if not inner.entered:
             raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
         end = Stopped(end.reason, end.reason is None, refers=end.refers)
-        raise Restart(Stop(inner.entered, outer.code, outer.current, end))
+        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, end))
 
     def _guarded_step(self) -> Stopped | None:
         """One operation; if it cannot be traced, put the frame back as it was before it and stop there."""
@@ -315,7 +315,7 @@ class Translator:
         if self._stop is not None and self._steps == self._stop.step:
             return self._stopped_as_planned(frame)
         unbound: ObservedException | None = None
-        known, decided = machine.tx.guards.mark(), machine.tx.graph.decisions
+        known, decisions = machine.tx.guards.mark(), machine.tx.graph.decisions
         references = machine.ends.references
         stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
         try:
@@ -325,18 +325,18 @@ class Translator:
             return None
         except ObservedException as error:
             if self._is_caught(error):
-                return self._go_to_handler(forgetful(error, self._outside), frame)
-            end, unbound = Stopped(None, True), self._unbound(forgetful(error, self._outside), frame)
+                return self._go_to_handler(without_traceback(error, self._outside), frame)
+            end, unbound = Stopped(None, True), self._unbound(without_traceback(error, self._outside), frame)
         except GraphBreak as reason:
             end = Stopped(
-                forgetful(reason, self._outside), False, refers=machine.ends.references != references
+                without_traceback(reason, self._outside), False, refers=machine.ends.references != references
             )
         except FakeFailure as failure:
             end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
         del machine.frames[depth:]
         machine.outcome = None
-        if self._state() != state or (end.reason is not None and self._has_read_values(known, decided)):
-            raise Restart(Stop(self._steps, frame.code, frame.current, end))
+        if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
         frame.stack[:] = stack
         frame.index = frame.current
         machine.handled = handled
@@ -346,9 +346,9 @@ class Translator:
             return Stopped(None, True, raised=unbound.exception)
         return end
 
-    def _has_read_values(self, known: int, decided: int) -> bool:
+    def _has_read_values(self, known: int, decisions: int) -> bool:
         """Whether guards on values were added since: an operation that runs natively takes any value."""
-        return self.machine.tx.graph.decisions != decided or any(
+        return self.machine.tx.graph.decisions != decisions or any(
             isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known)
         )
 
@@ -365,8 +365,8 @@ class Translator:
             _, dropped = self._unwind(error)
             return self._let_go(dropped)
         except GraphBreak as reason:
-            end = Stopped(forgetful(reason, self._outside), True)
-            raise Restart(Stop(self._steps, frame.code, frame.current, end)) from None
+            end = Stopped(without_traceback(reason, self._outside), True)
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, end)) from None
 
     def _let_go(self, dropped: list[Tracker]) -> Stopped | None:
         """Drop what an exception took off the stacks. What has to be dropped for real is, when the entry ends here."""
@@ -375,7 +375,7 @@ class Translator:
             drop(self.machine, dropped)
         except GraphBreak as reason:
             if self._state() == state:
-                return Stopped(forgetful(reason, self._outside), False, here=True)
+                return Stopped(without_traceback(reason, self._outside), False, here=True)
             raise
         reason_here = self.machine.ends.reason
         return None if reason_here is None else Stopped(reason_here, False, here=True)

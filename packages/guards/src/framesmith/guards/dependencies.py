@@ -1,7 +1,7 @@
 """What a guard rests on alone: classes, dictionaries of modules and classes, functions, slots of objects found there.
 
 A *ground* is an object together with a kind of state that CPython changes with every change that matters. How grounds
-are compared is in `standing`.
+are compared is in `versioned_guards`.
 
 Only dictionaries of modules and plain ones held by classes are asked for their version: those of instances do not always
 count (CPython 3.13).
@@ -16,7 +16,7 @@ from operator import attrgetter
 from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Final, TypeAlias, final
 
-from framesmith.guards import class_stamps
+from framesmith.guards import type_versions
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.aliasing import SameObject
@@ -46,12 +46,12 @@ _FIXED: Final = {
     (staticmethod, "__func__"),
     (classmethod, "__func__"),
 }
-NOWHERE: Final = Scope({}, {})
+EMPTY_SCOPE: Final = Scope({}, {})
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Kind:
+class StateKind:
     """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
     equality, or by identity where equality would run user code. `attribute`: what `read` reads, if it is one."""
 
@@ -61,26 +61,26 @@ class Kind:
     attribute: str = ""
 
 
-CLASS: Final = Kind(class_stamps.stamp_of, class_stamps.number_of)
-NAMESPACE: Final = Kind(lambda names: names, dict_version)
-CODE: Final = Kind(lambda function: function, attrgetter("__code__"), attribute="__code__")
-DEFAULTS: Final = Kind(
+CLASS: Final = StateKind(type_versions.version_field, type_versions.version_of)
+NAMESPACE: Final = StateKind(lambda names: names, dict_version)
+CODE: Final = StateKind(lambda function: function, attrgetter("__code__"), attribute="__code__")
+DEFAULTS: Final = StateKind(
     lambda function: function, attrgetter("__defaults__"), by_identity=True, attribute="__defaults__"
 )
-TYPE: Final = Kind(lambda value: value, type, by_identity=True)
+TYPE: Final = StateKind(lambda value: value, type, by_identity=True)
 
 
 @cache
-def slot(name: str) -> Kind:
+def slot(name: str) -> StateKind:
     """What the slot of this name holds."""
-    return Kind(lambda value: value, attrgetter(name), by_identity=True)
+    return StateKind(lambda value: value, attrgetter(name), by_identity=True)
 
 
 #: What a fact rests on: the state, of this kind, of an object.
-Ground: TypeAlias = tuple[Kind, object]
+Dependency: TypeAlias = tuple[StateKind, object]
 
 
-def grounds(guard: Guard) -> tuple[Ground, ...] | None:
+def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
     """What alone the guard rests on, which may be nothing; None when it rests on anything else."""
     claim = guard.claim
     if isinstance(claim, SameObject):
@@ -110,7 +110,7 @@ def _lasting(claim: Claim) -> bool:
     return isinstance(claim, _ABOUT_THE_OBJECT)
 
 
-def _holder(source: Source | None) -> tuple[Ground, ...] | None:
+def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
     """The grounds that give the value of the source."""
     if isinstance(source, Builtin):
         return ((NAMESPACE, vars(builtins)),)
@@ -133,7 +133,7 @@ def _holder(source: Source | None) -> tuple[Ground, ...] | None:
     return None
 
 
-def _of_class(kind: Kind, source: Source | None) -> tuple[Ground, ...] | None:
+def _of_class(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] | None:
     """The state of an object that a class holds, in its dictionary or below. Others would be kept alive."""
     below = source
     while isinstance(below, Item | Attribute):
@@ -142,7 +142,7 @@ def _of_class(kind: Kind, source: Source | None) -> tuple[Ground, ...] | None:
     return None if source is None or held is None else (*held, (kind, _value(source)))
 
 
-def _container(source: Source | None) -> tuple[Ground, ...] | None:
+def _container(source: Source | None) -> tuple[Dependency, ...] | None:
     """The ground of which the source is the dictionary."""
     if isinstance(source, ClassDict):
         return _pinned_class(source.base)
@@ -151,19 +151,19 @@ def _container(source: Source | None) -> tuple[Ground, ...] | None:
     return _namespace(source)
 
 
-def _pinned_class(source: Source | None) -> tuple[Ground, ...] | None:
+def _pinned_class(source: Source | None) -> tuple[Dependency, ...] | None:
     if not isinstance(source, Pinned) or not isinstance(source.value, type):
         return None
     return () if is_immutable(source.value) else ((CLASS, source.value),)
 
 
-def _function(kind: Kind, source: Source | None) -> tuple[Ground, ...] | None:
+def _function(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] | None:
     if isinstance(source, Pinned) and type(source.value) is FunctionType:
         return ((kind, source.value),)
     return None
 
 
-def _namespace(source: Source | None) -> tuple[Ground, ...] | None:
+def _namespace(source: Source | None) -> tuple[Dependency, ...] | None:
     """A pinned dictionary of an imported module."""
     if not isinstance(source, Pinned) or type(source.value) is not dict:
         return None
@@ -174,6 +174,6 @@ def _namespace(source: Source | None) -> tuple[Ground, ...] | None:
 
 def _value(source: Source) -> object:
     try:
-        return source.read(NOWHERE)
+        return source.read(EMPTY_SCOPE)
     except MISSES:
         return None

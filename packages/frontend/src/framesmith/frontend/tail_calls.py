@@ -1,17 +1,17 @@
-"""The trampoline: an entry that goes on elsewhere returns a `Leave`, and `drive` follows.
+"""The trampoline: an entry that goes on elsewhere returns a `TailCall`, and `run_tail_calls` follows.
 
 **What an entry held is let go of before what comes next begins.** A suspended generator on the stack of the user's
 frame is closed when the interpreter drops it, and a person can see when that is; a frame of ours that still held it
 would put that off. Therefore an entry that has to run something at its end (the rest of the frames natively,
 an exception that leaves them) returns as well, and nothing here keeps a value that was handed over:
-a tuple of arguments dies with the next step, and the frame of `drive` holds none when an exception comes through it.
+a tuple of arguments dies with the next step, and the frame of `run_tail_calls` holds none when an exception comes through it.
 """
 
 import os
 from types import CodeType
 from typing import Any, Final, final
 
-from framesmith.frontend.generated import PREFIX
+from framesmith.frontend.generated_functions import PREFIX
 from framesmith.frontend.hidden_frames import hidden, is_hidden
 from framesmith.variables.objects.exception_chains import raise_unchained
 
@@ -22,10 +22,10 @@ _BETWEEN: Final = frozenset(
 
 
 @final
-class Leave(list[Any]):
-    """What an entry returns in order to go on elsewhere: `Leave((function, arguments))`.
+class TailCall(list[Any]):
+    """What an entry returns in order to go on elsewhere: `TailCall((function, arguments))`.
 
-    A list, which `drive` empties: whoever called `drive` may hold what it gave until it returns. (The interpreter does as soon as
+    A list, which `run_tail_calls` empties: whoever called `run_tail_calls` may hold what it gave until it returns. (The interpreter does as soon as
     something in the process asks to see its frames, a debugger or another compiler.)
     """
 
@@ -33,11 +33,11 @@ class Leave(list[Any]):
 
 
 @hidden
-def drive(result: object) -> object:
+def run_tail_calls(result: object) -> object:
     """Follow continuations until one returns. The stack stays flat however many there are."""
     arguments: tuple[object, ...] | None = None
     try:
-        while type(result) is Leave:
+        while type(result) is TailCall:
             arguments, function = result.pop(), result.pop()
             result = None
             result = function(*arguments)
@@ -48,7 +48,7 @@ def drive(result: object) -> object:
 
 
 @hidden
-def after_raising(error: BaseException, onward: Leave) -> Leave:
+def after_raising(error: BaseException, onward: TailCall) -> TailCall:
     """Go on with what a native operation raised, when the frames that ran it have ended."""
     empty_our_frames(error)
     return onward
