@@ -7,7 +7,7 @@ import torch
 from tests.end_to_end.support import check_source
 
 from framesmith import frontend
-from framesmith.frontend import session
+from framesmith.frontend.cache import session
 
 HEAD = """
 import torch

@@ -4,7 +4,7 @@ import pytest
 from tests.end_to_end.worlds import load
 
 from framesmith import frontend
-from framesmith.frontend.fact_check import UnguardedRead
+from framesmith.frontend.tracing.fact_check import UnguardedRead
 from framesmith.guards import GuardSet
 from framesmith.guards.kinds import (
     ClassAttribute,

@@ -5,8 +5,8 @@ import traceback
 import weakref
 from types import FunctionType
 
-from framesmith.frontend.dispatcher import Body, Dispatcher, Entry, Signature
-from framesmith.frontend.generated_functions import Identity, generated_function
+from framesmith.frontend.generated.dispatcher import Body, Dispatcher, Entry, Signature
+from framesmith.frontend.generated.functions import Identity, generated_function
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import Local

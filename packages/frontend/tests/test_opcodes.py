@@ -6,7 +6,7 @@ import pytest
 
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
-from framesmith.frontend.opcodes import catalog, table
+from framesmith.frontend.tracing.opcodes import catalog, table
 
 # Instructions that the reader folds into others, or that only the specialising interpreter writes.
 FOLDED = {

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from framesmith import frontend
-from framesmith.frontend import dispatcher, generated_functions, native
+from framesmith.frontend.resuming import dispatcher, functions, native
 
 
 def cut(code: CodeType) -> CodeType:
@@ -40,7 +40,7 @@ def test_each_generated_function_is_verified(monkeypatch, spoil, ruined, name) -
         made.append(code)
         return spoil(code) if len(made) == ruined + 1 else code
 
-    monkeypatch.setattr(generated_functions, "relocate_lines", relocate)
+    monkeypatch.setattr(functions, "relocate_lines", relocate)
     with frontend.config.patch(verify_code=True), pytest.raises(frontend.UnsoundCode, match="code of twice"):
         frontend.compile(twice, backend="eager")(torch.ones(2))
 
@@ -68,5 +68,7 @@ def test_guards_are_verified(monkeypatch) -> None:
 
 
 def test_without_the_option_nothing_is_verified(monkeypatch) -> None:
-    monkeypatch.setattr("framesmith.frontend.verification.verify", lambda code: pytest.fail("verified"))
+    monkeypatch.setattr(
+        "framesmith.frontend.generated.verification.verify", lambda code: pytest.fail("verified")
+    )
     assert torch.equal(frontend.compile(twice, backend="eager")(torch.ones(2)), torch.full((2,), 2.0))

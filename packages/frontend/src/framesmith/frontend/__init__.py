@@ -28,7 +28,7 @@ from framesmith.frontend.errors import (
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
 from framesmith.frontend.options import config
-from framesmith.frontend.strict_breaks import error_on_graph_break
+from framesmith.frontend.tracing.strict_breaks import error_on_graph_break
 from framesmith.graph.backend import list_backends, register_backend
 
 __all__ = [

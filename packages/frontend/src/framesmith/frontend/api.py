@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 from framesmith.frontend import events
+from framesmith.frontend.cache.origins import NOT_COMPILED, Home
+from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.checking import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
-from framesmith.frontend.origins import NOT_COMPILED, Home
-from framesmith.frontend.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL

@@ -15,23 +15,23 @@ from types import CodeType
 from typing import Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
-from framesmith.frontend.dispatcher import Body, Entry
+from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.dynamic_marks import check_promises
-from framesmith.frontend.exits import Exit, Ways
-from framesmith.frontend.fact_check import check_facts, new_log
-from framesmith.frontend.finalizers import has_pending_cleanup
-from framesmith.frontend.generated_functions import PREFIX, Identity, generated_function
-from framesmith.frontend.interpreter import Finished, Interpreter, PlannedStop, Restart, Stopped
-from framesmith.frontend.machine import Machine
-from framesmith.frontend.opcodes.table import native_of
+from framesmith.frontend.exits.emit import Exit, Ways
+from framesmith.frontend.generated.dispatcher import Body, Entry
+from framesmith.frontend.generated.functions import PREFIX, Identity, generated_function
+from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.generated.tail_calls import TailCall
 from framesmith.frontend.options import CompileOptions, config
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
-from framesmith.frontend.source_writer import EntryWriter
-from framesmith.frontend.specialization import Policy
-from framesmith.frontend.strict_breaks import is_strict
-from framesmith.frontend.tail_calls import TailCall
-from framesmith.frontend.user_stack import location, stack_text
-from framesmith.frontend.value_ends import write_held
+from framesmith.frontend.tracing.fact_check import check_facts, new_log
+from framesmith.frontend.tracing.finalizers import has_pending_cleanup
+from framesmith.frontend.tracing.interpreter import Finished, Interpreter, PlannedStop, Restart, Stopped
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.table import native_of
+from framesmith.frontend.tracing.strict_breaks import is_strict
+from framesmith.frontend.tracing.user_stack import location, stack_text
+from framesmith.frontend.tracing.value_ends import write_held
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.failures import GraphFailed, Replay

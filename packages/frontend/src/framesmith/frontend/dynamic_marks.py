@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from types import CodeType
 
+from framesmith.frontend.cache.specialization import DYNAMIC_MARK, STATIC_MARK
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import in_force
-from framesmith.frontend.specialization import DYNAMIC_MARK, STATIC_MARK
 from framesmith.graph.shape_guards import Specialised
 from framesmith.guards.sources.tensors import TensorSize
 

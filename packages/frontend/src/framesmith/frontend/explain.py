@@ -7,9 +7,9 @@ from typing import Any, final
 import torch
 
 from framesmith.frontend import api
+from framesmith.frontend.cache.session import Session
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.events import BreakRecord
-from framesmith.frontend.session import Session
 from framesmith.guards.words import a_type, counted
 
 

@@ -16,10 +16,10 @@ from typing import final
 
 from torch import fx
 
-from framesmith.frontend.dispatcher import Entry
-from framesmith.frontend.frame_layout import live_names
-from framesmith.frontend.machine import Machine
-from framesmith.frontend.specialization import Policy
+from framesmith.frontend.cache.specialization import Policy
+from framesmith.frontend.generated.dispatcher import Entry
+from framesmith.frontend.tracing.frame_layout import live_names
+from framesmith.frontend.tracing.machine import Machine
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import FAILURE_INSIDE
 from framesmith.graph.data_errors import may_raise

@@ -16,8 +16,8 @@ import framesmith.guards.kinds as guard_kinds
 import framesmith.guards.sources as guard_sources
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
-from framesmith.frontend.opcodes import catalog as opcodes
-from framesmith.frontend.opcodes.table import steps
+from framesmith.frontend.tracing.opcodes import catalog as opcodes
+from framesmith.frontend.tracing.opcodes.table import steps
 from framesmith.graph import break_kinds
 from framesmith.graph.breaks import BreakKind
 from framesmith.variables import catalog as trackers

@@ -1,0 +1,177 @@
+"""What an entry is made for: a function from its start, which may be given other code meanwhile, or a continuation."""
+
+import inspect
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import Final, TypeVar, final
+
+from framesmith.frontend.exits.emit import Ways
+from framesmith.frontend.generated.dispatcher import Signature
+from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.resuming.symbolic import rebuild_frames
+from framesmith.frontend.tracing.machine import Machine, new_frame
+from framesmith.frontend.tracing.resume_points import ResumePoint
+from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, Identical, TypeIs
+from framesmith.guards.kinds.attributes import static_lookup
+from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
+from framesmith.guards.sources.steps import class_name
+from framesmith.variables.builtin_types.cells import wrap_cell
+from framesmith.variables.builtin_types.namespaces import namespace_of
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.torch_values.nn_modules import module_namespace
+
+Held = TypeVar("Held")
+#: What a compiled function has a copy of.
+COPIED: Final = ("__defaults__", "__kwdefaults__")
+NOT_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def alive(reference: "weakref.ReferenceType[Held]") -> Held:
+    """The session of a continuation that runs."""
+    session = reference()
+    assert session is not None, "a continuation runs although the compiled function is gone"
+    return session
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The class attribute that a call of a compiled module or object would find: what was compiled is a copy of it.
+
+    `is_own`: an attribute of the same name on the instance goes first, as `module._call_impl` does.
+    """
+
+    kind: type
+    name: str
+    original: FunctionType
+    is_own: bool = False
+
+    def has_original(self, owner: object) -> bool:
+        """Whether a call finds what was compiled."""
+        if self.is_own and self.name in module_namespace(owner):
+            return False
+        return static_lookup(type(owner), self.name) is self.original
+
+
+@final
+class RootOrigin:
+    """A function from its first instruction. With a `home` it is a copy of what stands there.
+
+    An entry says what code it was made from, so that replaced code is seen by the next call, and entries made from code
+    that is put back serve again (ADR 0013).
+    """
+
+    def __init__(self, function: FunctionType, home: Home | None = None) -> None:
+        self.function = function
+        self.home = home
+        self.code: CodeType = function.__code__
+        self.namespace: dict[str, object] = function.__globals__
+        self.closure: tuple[CellType, ...] | None = function.__closure__
+        self.codes: tuple[CodeType, ...] = (self.code,)
+        self.is_in_loop = False
+
+    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+        """The frame at its first instruction, arguments not looked at."""
+        anchor = Pinned(self.function, self.function.__qualname__)
+        self._guard_identity(tx, anchor)
+        names = Signature.of_function(self.code).names
+        arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
+        cells = tuple(
+            wrap_cell(tx, cell, FunctionClosure(anchor, index))
+            for index, cell in enumerate(self.closure or ())
+        )
+        frame = new_frame(self.code, namespace_of(tx, self.namespace), arguments, cells)
+        frame.barrier = True
+        machine.frames.append(frame)
+        return None
+
+    def _guard_identity(self, tx: TraceContext, anchor: Pinned) -> None:
+        home, asked = self.home, "it is what was compiled"
+        if home is None:
+            tx.guard(anchor, CodeIs(self.code), asked)
+            for name in COPIED:
+                held = getattr(self.function, name)
+                if held is not None:
+                    tx.guard(Attribute(anchor, name), Identical(held), "it was copied")
+            return
+        tx.guard(Pinned(home.kind, class_name(home.kind)), ClassAttribute(home.name, home.original), asked)
+        tx.guard(Pinned(home.original, home.name), CodeIs(self.code), asked)
+        if home.is_own:
+            owner = Local(self.code.co_varnames[0])
+            tx.guard(owner, TypeIs(home.kind), asked)
+            tx.guard(owner, HasInstanceAttribute(home.name, False), asked)
+
+    def is_current(self, owner: object) -> bool:
+        """Whether a call runs the code from which entries are made here; `owner` is the first argument, if there is a home."""
+        original = self.function if self.home is None else self.home.original
+        return original.__code__ is self.code and (self.home is None or self.home.has_original(owner))
+
+    def renewed(self) -> "RootOrigin | None":
+        """The same for the code that the function has now; None where its parameters are others, or what stands in its home
+        is another function: that runs as it is."""
+        code = self.function.__code__
+        now, before = Signature.of_function(code), Signature.of_function(self.code)
+        if self.home is not None or now.text != before.text or code.co_flags & NOT_COMPILED:
+            return None
+        return RootOrigin(self.function)
+
+    def native_lines(self, writer: EntryWriter) -> list[str]:
+        """Call the user's function as it is."""
+        return self.call_lines(writer, self.function)
+
+    def found_lines(self, writer: EntryWriter) -> list[str]:
+        """Call what a call would find now that it is another function than the compiled one."""
+        if self.home is None:
+            return self.call_lines(writer, self.function)
+        owner = writer.load(Local(self.code.co_varnames[0]))
+        if self.home.is_own:  # its first argument is bound already
+            return [f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})"]
+        kind = f"{writer.constant(type, 'type')}({owner})"
+        return [f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})"]
+
+    def call_lines(self, writer: EntryWriter, function: FunctionType) -> list[str]:
+        """Call a function that takes what the user's takes."""
+        return [f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})"]
+
+    def _arguments(self, writer: EntryWriter) -> list[str]:
+        """What the call got, in the order of the parameters."""
+        code = self.code
+        names = list(Signature.of_function(code).names)
+        loaded = {name: writer.load(Local(name)) for name in names}
+        positional = code.co_argcount
+        arguments = [loaded[name] for name in names[:positional]]
+        keywords = [
+            f"{name}={loaded[name]}" for name in names[positional : positional + code.co_kwonlyargcount]
+        ]
+        rest = names[positional + code.co_kwonlyargcount :]
+        if code.co_flags & inspect.CO_VARARGS:
+            arguments.append(f"*{loaded[rest.pop(0)]}")
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            keywords.append(f"**{loaded[rest.pop(0)]}")
+        return [*arguments, *keywords]
+
+
+@final
+class ContinuationOrigin:
+    """A continuation: frames in mid-course."""
+
+    def __init__(self, session: Ways, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
+        self._session = weakref.ref(session)
+        self._point = point
+        self._namespaces = namespaces
+        self.code: CodeType = point.frames[0].code
+        self.namespace: dict[str, object] = namespaces[0]
+        self.codes = tuple(frame.code for frame in point.frames)
+        self.is_in_loop = point.is_in_loop
+
+    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+        """The frames as they were left."""
+        return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
+
+    def native_lines(self, writer: EntryWriter) -> list[str]:
+        """Go on natively from here."""
+        values = [writer.load(Local(name)) for name in self._point.names]
+        return [f"return {alive(self._session).go_natively(writer, self._point, self._namespaces, values)}"]

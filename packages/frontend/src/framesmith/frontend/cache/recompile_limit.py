@@ -1,0 +1,67 @@
+"""What is said when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from types import CodeType
+
+from framesmith.frontend.tracing.machine import reading_of
+from framesmith.frontend.tracing.resume_points import is_variable
+from framesmith.guards import Failure, GuardSet, Scope, all_failures
+from framesmith.guards.sources import Global, Local
+
+
+def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
+    """The whole message: the value that most entries turn the call away for, with its line, and the remedy."""
+    head = (
+        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) has {limit} entries (config.recompile_limit): "
+        "calls that fit none of them run uncompiled from now on, the entries keep serving."
+    )
+    failure = most_frequent([all_failures(guards, scope) for guards in entries])
+    if failure is None:
+        return head
+    file, line = place_of(failure, code)
+    return (
+        f"{head}\n  what varies: {failure.text} (read at {file}:{line})\n  what to do: {remedy_of(failure)}"
+    )
+
+
+def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
+    """The failure whose source turns the call away in most entries; the first one seen among equals."""
+    found: dict[object, Failure] = {}
+    counts: Counter[object] = Counter()
+    for entry in failures:
+        for key in dict.fromkeys(failure.source or failure.text for failure in entry):
+            counts[key] += 1
+        for failure in entry:
+            found.setdefault(failure.source or failure.text, failure)
+    best = max(counts, key=counts.__getitem__, default=None)
+    return None if best is None else found[best]
+
+
+def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
+    """Where the program first names what the guard is about; the first line of the function if nowhere."""
+    sources = [one for source in failure.guard.sources for one in (source, *source.ancestors())]
+    names = {source.name for source in sources if isinstance(source, Local | Global)}
+    names = {name.removeprefix("local_0_") for name in names if is_variable(name)}
+    for operation in reading_of(code).operations:
+        if operation.argument in names and operation.position.line is not None:
+            return code.co_filename, operation.position.line
+    return code.co_filename, code.co_firstlineno
+
+
+def remedy_of(failure: Failure) -> str:
+    """What the user can do about a value of this kind."""
+    more = "or raise frontend.config.recompile_limit if these are all the values there are."
+    if (
+        failure.tensor_change is not None
+        and failure.tensor_change.rank is None
+        and failure.tensor_change.sizes
+    ):
+        return f"Mark the size with frontend.mark_dynamic, compile with dynamic=True, {more}"
+    if failure.tensor_change is not None:
+        return (
+            f"Pass tensors of one type, device and number of dimensions, compile a function for each, {more}"
+        )
+    if failure.value_change is not None:
+        return f"Pass the number as a tensor, compile with dynamic=None or True, {more}"
+    return f"Keep it the same from call to call, pass it as a tensor, or compute what depends on it outside, {more}"

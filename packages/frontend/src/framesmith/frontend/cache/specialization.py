@@ -1,0 +1,129 @@
+"""Which sizes and numbers are symbolic, and what is not looked at: asked for by the user, or seen to change."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, final
+
+import torch
+
+from framesmith.frontend.options import in_force
+from framesmith.frontend.tracing.resume_points import is_variable
+from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
+from framesmith.guards.sources import Local
+
+DYNAMIC_MARK = "_dynamo_dynamic_indices"
+WEAK_DYNAMIC_MARK = "_dynamo_weak_dynamic_indices"
+STATIC_MARK = "_dynamo_static_indices"
+UNBACKED_MARK = "_dynamo_unbacked_indices"
+
+Sizes: TypeAlias = tuple[tuple[int, ...] | None, ...]
+"""The sizes of the arguments of a call; None for what is no tensor."""
+
+
+def sizes_of(values: Iterable[object]) -> Sizes:
+    """The sizes of the tensors among the arguments, and nothing that keeps them alive."""
+    return tuple(tuple(value.shape) if isinstance(value, torch.Tensor) else None for value in values)
+
+
+@final
+@dataclass(slots=True)
+class Learned:
+    """What was seen to change: numbers that become symbolic, and what is not looked at any more."""
+
+    numbers: set[Source] = field(default_factory=set)
+    unspecialized: set[Source] = field(default_factory=set)
+
+
+@final
+@dataclass(slots=True)
+class Policy:
+    """The decisions for one function or continuation (the `DynamicPolicy` protocol of graph).
+
+    `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever,
+    None those that were seen to change. After `patience` misses because of one value, or because of what one container
+    holds, it is restless; never with None. In a loop two misses are enough: one may come from state that the first round makes (an optimizer's).
+    `shared` is what the continuations of the same frames know of their variables; with `alone` it is told, not asked.
+    """
+
+    dynamic: bool | None
+    patience: int | None = None
+    alone: bool = True
+    shared: Learned = field(default_factory=Learned)
+    own: Learned = field(default_factory=Learned)
+    sizes: dict[Source, set[int]] = field(default_factory=dict)
+    misses: Counter[Source] = field(default_factory=Counter)
+    promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
+
+    def frozen(self) -> "Policy":
+        """The decisions as they are now; what is learnt later does not change them."""
+        copies = [Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.own)]
+        sizes = {source: set(dims) for source, dims in self.sizes.items()}
+        return replace(self, shared=copies[0], own=copies[1], sizes=sizes, misses=Counter())
+
+    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
+        """Marks of the user first, then what was seen."""
+        if isinstance(tensor, torch.nn.Parameter):
+            return DynamicDims.none()
+        attributes = getattr(tensor, "__dict__", {})
+        marked = {int(dim) for dim in attributes.get(DYNAMIC_MARK, ())}
+        self.promised |= bool(marked)
+        marked |= {int(dim) for dim in attributes.get(WEAK_DYNAMIC_MARK, ())}
+        static = {int(dim) for dim in attributes.get(STATIC_MARK, ())}
+        if self.dynamic is True or (self.dynamic is None and not in_force().assume_static_by_default):
+            marked |= set(range(tensor.dim()))
+        elif self.dynamic is None:
+            marked |= self.sizes.get(source, set())
+        unknown = dict.fromkeys(map(int, attributes.get(UNBACKED_MARK, ())), Dim.UNBACKED)
+        return DynamicDims(dims=dict.fromkeys(sorted(marked - static), Dim.DYNAMIC) | unknown)
+
+    def is_dynamic_number(self, source: Source) -> bool:
+        """Whether a number was seen to change."""
+        return self.dynamic is not False and any(source in known.numbers for known in self._asked())
+
+    def is_unspecialized(self, source: Source) -> bool:
+        """Whether a value or content was seen to change too often."""
+        return any(source in known.unspecialized for known in self._asked())
+
+    def _asked(self) -> tuple[Learned, ...]:
+        return (self.own,) if self.alone else (self.own, self.shared)
+
+    def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:
+        """Look at why no entry fits: sizes and numbers that changed become symbolic, others are left alone."""
+        overspecialized: set[Source] = set()
+        for failure in [failure for guards in entries for failure in all_failures(guards, scope)]:
+            overspecialized.update(failure.overspecialized)
+            self._learn_dynamic(failure)
+        self.misses.update(overspecialized)
+        for source in overspecialized:
+            if self.patience is not None and self.misses[source] >= self.patience:
+                self._add("unspecialized", source)
+
+    def compare(self, names: Iterable[str], before: Sizes, now: Sizes) -> None:
+        """Learn from two calls of which none made an entry: sizes that differ become symbolic."""
+        if self.dynamic is not None:
+            return
+        for name, old, new in zip(names, before, now, strict=True):
+            if old is not None and new is not None and len(old) == len(new):
+                changed = {dim for dim, (one, other) in enumerate(zip(old, new, strict=True)) if one != other}
+                self.sizes.setdefault(Local(name), set()).update(changed)
+
+    def _learn_dynamic(self, failure: Failure) -> None:
+        settings = in_force()
+        if self.dynamic is False or not settings.automatic_dynamic_shapes or failure.source is None:
+            return
+        if failure.tensor_change is not None and failure.tensor_change.rank is None:
+            changed = {dim for dim, _, _ in failure.tensor_change.sizes}
+            self.sizes.setdefault(failure.source, set()).update(changed)
+        change = failure.value_change
+        if change is not None:
+            is_fixed = settings.specialize_float if isinstance(change.was, float) else settings.specialize_int
+            if not is_fixed:
+                self._add("numbers", failure.source)
+
+    def _add(self, what: Literal["numbers", "unspecialized"], source: Source) -> None:
+        getattr(self.own, what).add(source)
+        root = [source, *source.ancestors()][-1]
+        if isinstance(root, Local) and is_variable(root.name):
+            getattr(self.shared, what).add(source)

@@ -1,0 +1,99 @@
+"""Variables that nobody reads again, but whose end a weak reference may show: a break hands them on.
+
+**An instance that a native operation has got may be weakly referenced afterwards**, by a registry or a cache, so it has to
+live as long as the interpreter lets it. The same goes for an instance that existed before. Tensors are kept only where a weak
+reference to them was made in sight: keeping all would keep their memory.
+"""
+
+import weakref
+from collections.abc import Sequence
+from typing import Final, final
+
+import torch
+
+from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.tracing.finalizers import (
+    guard_kind,
+    is_kept,
+    may_be_referenced,
+    real_object,
+    variables_of,
+)
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.variables.core import Constant, Lazy, Null, Tracker
+from framesmith.variables.core.reach import reachable
+from framesmith.variables.objects.lookup import is_heap_type
+from framesmith.variables.objects.weak_references import WeakReferenceTracker
+
+_REFERENCES: Final = (weakref.ref, weakref.ProxyType, weakref.CallableProxyType)
+_MAKERS: Final = (weakref.proxy, weakref.ref.__new__)
+
+
+@final
+class WeaklyHeld:
+    """Answers, for the end of one entry, which variables have to be handed on."""
+
+    def __init__(self, machine: Machine, writer: EntryWriter) -> None:
+        self._machine = machine
+        self._writer = writer
+        self._tensors: list[object] | None = None
+        self._taken: set[int] = set()
+
+    def take(self, operands: Sequence[Tracker], refers: bool) -> None:
+        """These are the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
+        if refers or any(makes_reference(value) for value in operands[:2] if not isinstance(value, Null)):
+            self._machine.ends.watched = True
+            self._taken.update(reachable(value for value in operands if not isinstance(value, Null)))
+
+    def keeps(self, value: Tracker) -> bool:
+        """Whether a variable is handed on although nobody reads it again."""
+        guard_kind(self._machine, value)
+        return is_kept(value) or any(self._is_seen(found) for found in reachable([value]).values())
+
+    def _is_seen(self, value: Tracker) -> bool:
+        """Whether a weak reference may show how long the value lives."""
+        if isinstance(value, Constant | Null):
+            return False
+        real = real_object(value)
+        kind = value.python_type if real is None else type(real)
+        if issubclass(kind, _REFERENCES):
+            return True  # its callback falls silent with it
+        if not may_be_referenced(kind):
+            return False
+        if self._machine.ends.holds(real):
+            return True
+        if issubclass(kind, torch.Tensor):
+            return id(value) in self._taken or self._is_referent(value, real)
+        if real is None:
+            return self._writer.made(value) is not None
+        return is_heap_type(kind) or weakref.getweakrefcount(real) > 0
+
+    def _is_referent(self, value: Tracker, real: object) -> bool:
+        """Whether a variable is a weak reference to this value."""
+        if self._tensors is None:
+            held = [one for frame in self._machine.frames for one in variables_of(frame)]
+            self._tensors = [
+                referent for one in reachable(held).values() if (referent := referent_of(one)) is not None
+            ]
+        return any(one is value or (real is not None and one is real) for one in self._tensors)
+
+
+def referent_of(value: Tracker) -> object:
+    """What a weak reference refers to, as an object or a tracker."""
+    if isinstance(value, WeakReferenceTracker):
+        real = real_object(value.target)
+        return value.target if real is None else real
+    real = real_object(value)
+    return real() if type(real) is weakref.ref else None
+
+
+def makes_reference(value: Tracker) -> bool:
+    """Whether a callable makes weak references."""
+    if isinstance(value, Lazy):
+        found = value.peek
+    else:
+        found = value.as_python_constant() if value.is_python_constant() else None
+    if type(found) is type:
+        assert isinstance(found, type)
+        return issubclass(found, weakref.ref | weakref.finalize)
+    return any(found is maker for maker in _MAKERS)

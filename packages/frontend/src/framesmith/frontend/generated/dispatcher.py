@@ -1,0 +1,346 @@
+"""The function that a user calls: it tries the entries, then takes the slow path.
+
+`Dispatcher.function` is a plain Python function that never changes; adding an entry exchanges one cell after the other,
+each of which is atomic. Entries are immutable. The newest one is tried first, until an older one has served a few calls.
+"""
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import CellType, CodeType, FunctionType
+from typing import Protocol, TypeAlias, final
+from weakref import WeakValueDictionary
+
+from framesmith.frontend.generated.functions import (
+    PREFIX,
+    Identity,
+    Line,
+    generated_code,
+    generated_function,
+    spelling,
+)
+from framesmith.frontend.generated.source_writer import Constants
+from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
+from framesmith.frontend.generated.verification import check_guards
+from framesmith.frontend.stances import PROBE
+from framesmith.graph.failures import GraphFailed
+from framesmith.guards import MISSES, GuardSet, Source, compile_guards
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """The text of an entry's function, to be put behind its guards: a parameter for each load, lines, constants."""
+
+    parameters: tuple[str, ...]
+    lines: tuple[Line, ...]
+    constants: dict[str, object]
+
+    def after(self, loads: Mapping[str, str], arguments: Collection[str], line: int) -> list[Line]:
+        """The lines, in a function with these arguments that has made the loads. A load that is an argument is used by its
+        own name, because a copy costs every call; not where the lines have texts, which might say a parameter's name."""
+        plain = not any(mark in text for text, _ in self.lines for mark in "'\"")
+        same = {each: load for each, load in loads.items() if plain and load in arguments}
+        copies = [(f"{each} = {load}", line) for each, load in loads.items() if each not in same]
+        if not same:
+            return [*copies, *self.lines]
+        return [*copies, *((_NAME.sub(lambda m: same.get(m[0], m[0]), text), at) for text, at in self.lines)]
+
+
+_NAME = re.compile(r"\w+")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One compiled specialisation: the guards under which it holds, the values it loads, its code.
+
+    `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not leave, the
+    text is compiled a second time, behind the guards, which saves a frame in each call. (What an entry holds that goes on
+    elsewhere has to be let go of before: that one keeps a frame of its own.) `is_forwarding`: all it does is to call the user's
+    code, so that its frame stands for nobody.
+    """
+
+    guards: GuardSet
+    loads: tuple[Source, ...]
+    function: Callable[..., object]
+    source: str
+    leaves: bool = False
+    body: Body | None = None
+    is_forwarding: bool = False
+
+
+GuardedEntry: TypeAlias = Callable[..., object]
+"""Guards, then the entry; `ABSENT` where they do not hold."""
+
+
+class Miss(Protocol):
+    """The slow path: no entry fits."""
+
+    def __call__(self, *values: object) -> object:
+        """The result of the call; `values` are the local variables in the order of `Signature.names`."""
+        ...
+
+
+class Recover(Protocol):
+    """The graph of an entry raised."""
+
+    def __call__(self, failure: GraphFailed, *values: object) -> object:
+        """The result of the call, which may be the exception that the program raises."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of a dispatcher, and the code object whose name and place it takes."""
+
+    code: CodeType
+    names: tuple[str, ...]
+    text: str
+    freevars: tuple[str, ...] = ()
+    is_owned: bool = False
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """How generated text spells the parameters; `text` is written with these."""
+        return {name: spelling(name) for name in self.names}
+
+    @staticmethod
+    def of_function(code: CodeType) -> "Signature":
+        """The user's own signature."""
+        names = code.co_varnames
+        positional = list(names[: code.co_argcount])
+        keyword_only = list(names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount])
+        rest = list(names[code.co_argcount + code.co_kwonlyargcount :])
+        parts = [spelling(name) for name in positional]
+        if code.co_posonlyargcount:
+            parts.insert(code.co_posonlyargcount, "/")
+        used = [*positional, *keyword_only]
+        if code.co_flags & inspect.CO_VARARGS:
+            used.append(rest[0])
+            parts.append(f"*{spelling(rest.pop(0))}")
+        elif keyword_only:
+            parts.append("*")
+        parts += [spelling(name) for name in keyword_only]
+        if code.co_flags & inspect.CO_VARKEYWORDS:
+            used.append(rest[0])
+            parts.append(f"**{spelling(rest[0])}")
+        return Signature(code, tuple(used), ", ".join(parts), code.co_freevars)
+
+    def owned(self) -> "Signature":
+        """The same, for a function that its own first argument holds: it gets a weak reference to that argument."""
+        text = self.text.replace(spelling(self.names[0]), OWNER, 1)
+        return replace(self, text=text, is_owned=True)
+
+    @staticmethod
+    def of_names(code: CodeType, names: Sequence[str]) -> "Signature":
+        """Plain positional parameters, for a continuation of `code`."""
+        return Signature(code, tuple(names), ", ".join(map(spelling, names)))
+
+
+class Absent:
+    """What an attempt returns whose guards do not hold; `misses`: exceptions that say so."""
+
+    __slots__ = ()
+    misses = MISSES  # here and not in a closure cell, each of which costs every call
+
+
+ABSENT = Absent()
+_ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
+_STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
+OWNER = f"{PREFIX}owner"
+_CALLS_BEFORE_PROMOTION = 4  # calls that an entry serves before it is tried first
+
+
+_codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeType]" = WeakValueDictionary()
+# functions that are compiled anew in each round have one code object, by which guards know them
+
+
+def _give_up(failure: GraphFailed, *values: object) -> object:
+    """Where nobody knows what the program did before: the exception as it is."""
+    raise failure.error
+
+
+def _no_entry(*values: object) -> Absent:
+    """What is tried while there is no entry."""
+    return ABSENT
+
+
+@final
+@dataclass(slots=True, eq=False)
+class SlowPath:
+    """What the function of a dispatcher needs where the first attempt does not serve: one closure cell instead of many,
+    each of which costs every call."""
+
+    dispatcher: "Dispatcher"
+    miss: Miss
+    recover: Recover
+    failed: type[GraphFailed] = GraphFailed
+    strip: Callable[[BaseException], None] = strip_our_frames
+    agrees: Callable[[], bool] = PROBE.agrees
+
+
+@final
+class Dispatcher:
+    """Holds the entries of one function or continuation; makes the function that tries them.
+
+    An entry is tried by a generated function of its own: guards inlined, then a direct call of the entry.
+    Attempts are reached through closure cells behind the user's own ones: what a code object holds in its
+    constants is invisible to the garbage collector, so a compiled function would never be freed.
+    The function holds the dispatcher, which does not hold the function: what the user drops dies at once.
+    With `follows` (the function that the user calls) what an entry leaves to is run, outside the entry's frame.
+    With `asks` the stance of the process decides first whether entries may serve.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        namespace: dict[str, object],
+        *,
+        follows: bool = False,
+        asks: bool = False,
+    ) -> None:
+        self.signature = signature
+        self.entries: tuple[Entry, ...] = ()
+        self.lock = threading.RLock()
+        self._namespace = namespace
+        self._follows = follows
+        self._asks = asks
+        self.others: tuple[GuardedEntry, ...] = ()  # those that are tried after the first one
+        self._first = CellType(_no_entry)
+        self._attempts: tuple[GuardedEntry, ...] = ()
+        self._served: dict[GuardedEntry, int] = {}
+
+    def make_function(
+        self,
+        miss: Miss,
+        closure: tuple[CellType, ...] | None = None,
+        *,
+        recover: Recover | None = None,
+    ) -> FunctionType:
+        """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
+        rest = SlowPath(self, miss, recover or _give_up)
+        cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
+        cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
+        cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
+        code = self._code()
+        held_cells = tuple(cells[name] for name in code.co_freevars)
+        return FunctionType(_with_own_names(code, self.signature), self._namespace, closure=held_cells)
+
+    def add(self, entry: Entry) -> None:
+        """Add an entry, which is tried before the older ones: what was true of a first call often never is again.
+
+        Callers that run meanwhile see the old attempts or the new ones, some of them twice.
+        """
+        attempt = self._compile_guarded_entry(entry)
+        with self.lock:
+            self.entries = (*self.entries, entry)
+            self._order((attempt, *self._attempts))
+
+    def clear(self) -> None:
+        """Forget all entries."""
+        with self.lock:
+            self.entries = ()
+            self._served.clear()
+            self._order(())
+
+    def _order(self, attempts: tuple[GuardedEntry, ...]) -> None:
+        """Try them in this order from now on."""
+        self._attempts = attempts
+        self.others = attempts  # until the next line one is tried twice, but none is left out
+        self._first.cell_contents = attempts[0] if attempts else _no_entry
+        self.others = attempts[1:]
+
+    def promote(self, attempt: GuardedEntry) -> None:
+        """An attempt that was not the first one has served a call."""
+        with self.lock:
+            if attempt not in self._attempts:  # cleared meanwhile
+                return
+            served = self._served[attempt] = self._served.get(attempt, 0) + 1
+            if served % _CALLS_BEFORE_PROMOTION == 0:
+                self._order((attempt, *(other for other in self._attempts if other is not attempt)))
+
+    def _compile_guarded_entry(self, entry: Entry) -> FunctionType:
+        """Guards, then the entry."""
+        spellings = self.signature.spellings
+        names = tuple(spellings.values())
+        program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
+        check_guards(entry.guards, program, names, self.signature.code.co_qualname)
+        identity = Identity.of(self.signature.code)
+        if entry.body is None or entry.is_forwarding:
+            identity = identity.hidden()  # another frame stands for the user's function
+        constants = Constants("d")
+        absent = constants(ABSENT, "absent")
+        lines = [
+            "try:",
+            f"  if not ({program.condition}): return {absent}",
+            f"except {absent}.misses: return {absent}",
+        ]
+        stamped = [(text, identity.firstlineno) for text in lines]
+        if entry.body is None:
+            call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
+            if self._follows and entry.leaves:
+                call = f"{constants(run_tail_calls, 'drive')}({forgetting(call, program.temporaries)})"
+            stamped.append((f"return {call}", identity.firstlineno))
+        else:
+            loads = dict(zip(entry.body.parameters, program.loads, strict=True))
+            stamped += entry.body.after(loads, names, identity.firstlineno)
+        bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
+        return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
+
+    def _code(self) -> CodeType:
+        """Try each entry, then the slow path. The same code for every number of entries."""
+        signature = self.signature
+        identity = Identity.of(signature.code).hidden()
+        key = (identity, signature.text, signature.freevars, self._asks)
+        known = _codes.get(key)
+        if known is None:
+            names = (*map(spelling, signature.freevars), *_CELLS, *(_STANCE_CELLS if self._asks else ()))
+            stamped = [(text, identity.firstlineno) for text in self._lines()]
+            known = _codes[key] = generated_code(signature.text, stamped, identity, names)
+        return known
+
+    def _lines(self) -> list[str]:
+        given = ", ".join(self.signature.spellings.values())
+        result, attempt, failure = f"{PREFIX}result", f"{PREFIX}attempt", f"{PREFIX}failure"
+        asked = f"  if {_STANCE_HOME}._stance is not {_STANCE} and not {_REST}.agrees(): return {_REST}.miss({given})"
+        return [
+            *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
+            "try:",
+            " try:",
+            *([asked] if self._asks else []),
+            f"  {result} = {_FIRST}({given})",
+            f"  if {result} is not {_ABSENT}: return {result}",
+            f"  for {attempt} in {_REST}.dispatcher.others:",
+            f"    {result} = {attempt}({given})",
+            f"    if {result} is not {_ABSENT}:",
+            f"      {_REST}.dispatcher.promote({attempt})",
+            f"      return {result}",
+            f"  return {_REST}.miss({given})",
+            f" except {_REST}.failed as {failure}x: {failure} = {failure}x",
+            f" return {_REST}.recover({', '.join([failure, *self.signature.spellings.values()])})",
+            f"except BaseException as {failure}:",
+            f" {_REST}.strip({failure})",
+            " raise",
+        ]
+
+
+def forgetting(call: str, temporaries: Sequence[str]) -> str:
+    """A call after which the frame holds nothing in temporaries: what the entry dropped is gone in what comes next."""
+    if not temporaries:
+        return call
+    return f"({call}, {' := '.join(f'({name}' for name in temporaries)} := None{')' * len(temporaries)})[0]"
+
+
+def _with_own_names(code: CodeType, signature: Signature) -> CodeType:
+    """The code with the user's parameter names where the text spells them otherwise: calls by keyword need them."""
+    original = {spelling(name): name for name in (*signature.names, *signature.freevars)}
+    if all(name == spelled for spelled, name in original.items()):
+        return code
+    varnames, freevars = (
+        tuple(original.get(name, name) for name in names) for names in (code.co_varnames, code.co_freevars)
+    )
+    return code.replace(co_varnames=varnames, co_freevars=freevars)

@@ -1,0 +1,129 @@
+"""The Python source of one entry: loads, the graph call, new objects, replayed mutations, and how it ends.
+
+The `Writer` protocol of `variables`. Each line carries the user's line that it stands for.
+"""
+
+import keyword
+import re
+from typing import final
+
+from torch import fx
+
+from framesmith.frontend.generated.functions import PREFIX
+from framesmith.guards import Source
+from framesmith.guards.sources import Pinned
+from framesmith.variables.core import Constant, Lazy, Tracker
+from framesmith.variables.core.constant import has_copies, is_nan
+
+_UNFIT = re.compile(r"\W", re.ASCII)
+
+
+@final
+class Constants:
+    """Names for objects that generated code refers to, one for each object; `kind` tells those of different makers apart."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self.values: dict[str, object] = {}
+        self._names: dict[int, str] = {}
+
+    def __call__(self, value: object, hint: str) -> str:
+        """The name bound to this very object."""
+        found = self._names.get(id(value))
+        if found is None:
+            found = f"{PREFIX}{self._kind}{len(self.values)}_{_UNFIT.sub('_', hint)}"
+            self._names[id(value)] = found
+            self.values[found] = value
+        return found
+
+
+@final
+class EntryWriter:
+    """Collects the body of an entry.
+
+    Invariant: `loads` are read before anything is changed; body lines use only earlier names.
+    """
+
+    def __init__(self, line: int) -> None:
+        self.constant = Constants("k")
+        self.line = line
+        self.loads: dict[Source, str] = {}
+        self.outputs: dict[fx.Node, str] = {}
+        self.body: list[tuple[str, int]] = []
+        self._values: dict[int, tuple[Tracker, str]] = {}
+        self._building: set[int] = set()
+        self._count = 0
+
+    def name(self, hint: str) -> str:
+        """A fresh local variable."""
+        self._count += 1
+        text = _UNFIT.sub("_", hint)
+        return f"{PREFIX}v{self._count}_{text}"
+
+    def load(self, source: Source) -> str:
+        """The variable that holds the value at `source` as it was when the entry began."""
+        if isinstance(source, Pinned):
+            return self.constant(source.value, source.label)
+        found = self.loads.get(source)
+        if found is None:
+            text = _UNFIT.sub("_", source.text())[:40]
+            usable = not keyword.iskeyword(text)
+            found = self.loads[source] = f"{PREFIX}l{len(self.loads)}_{text if usable else 'value'}"
+        return found
+
+    def node(self, node: fx.Node) -> str:
+        """The variable that will hold the value of a graph node."""
+        found = self.outputs.get(node)
+        if found is None:
+            found = self.outputs[node] = f"{PREFIX}o{len(self.outputs)}"
+        return found
+
+    def value(self, tracker: Tracker) -> str:
+        """An expression for a tracker, built at its first use."""
+        if isinstance(tracker, Lazy) and tracker.is_realized:
+            tracker = tracker.realize()
+        known = self._values.get(id(tracker))
+        if known is not None:
+            return known[1]
+        if isinstance(tracker, Constant):
+            return self._constant_value(tracker)
+        if tracker.source is not None:
+            text = self.load(tracker.source)
+        else:
+            text = tracker.reconstruct(self)
+            if id(tracker) in self._values:
+                return self._values[id(tracker)][1]
+            if not text.isidentifier():
+                return self.define(tracker, text, "value")
+        self._values[id(tracker)] = (tracker, text)
+        return text
+
+    def _constant_value(self, tracker: Constant) -> str:
+        """One object of the trace is one object of the entry, whichever trackers hold it."""
+        if tracker.source is not None and has_copies(tracker.value):
+            return self.load(tracker.source)  # the very object, not an equal one
+        if not is_nan(tracker.value):
+            return tracker.reconstruct(self)
+        known = self._values.get(id(tracker.value))
+        if known is None:
+            name = self.define(tracker, tracker.reconstruct(self), "nan")
+            known = self._values[id(tracker.value)] = (tracker, name)
+        return known[1]
+
+    def made(self, tracker: Tracker) -> str | None:
+        """The variable of a tracker, if something asked for it already."""
+        if isinstance(tracker, Lazy) and tracker.is_realized:
+            tracker = tracker.realize()
+        known = self._values.get(id(tracker))
+        return None if known is None else known[1]
+
+    def define(self, tracker: Tracker, expression: str, hint: str) -> str:
+        """Assign an expression to a fresh variable that stands for `tracker` from now on."""
+        name = self.name(hint)
+        self.statement(f"{name} = {expression}")
+        self._values[id(tracker)] = (tracker, name)
+        return name
+
+    def statement(self, text: str) -> None:
+        """Append one line at the current user line."""
+        self.body.append((text, self.line))

@@ -1,0 +1,103 @@
+"""The trampoline: an entry that goes on elsewhere returns a `TailCall`, and `run_tail_calls` follows.
+
+**What an entry held is let go of before what comes next begins.** A suspended generator on the stack of the user's
+frame is closed when the interpreter drops it, and a person can see when that is; a frame of ours that still held it
+would put that off. Therefore an entry that has to run something at its end (the rest of the frames natively,
+an exception that leaves them) returns as well, and nothing here keeps a value that was handed over:
+a tuple of arguments dies with the next step, and the frame of `run_tail_calls` holds none when an exception comes through it.
+"""
+
+import os
+from types import CodeType
+from typing import Any, Final, final
+
+from framesmith.frontend.generated.functions import PREFIX
+from framesmith.frontend.hidden_frames import hidden, is_hidden
+from framesmith.variables.objects.exception_chains import raise_unchained
+
+_FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
+_BETWEEN: Final = frozenset(
+    f"{_FOLDER}{name}.py" for name in ("trampoline", "native", "session", "dispatch", "recovery")
+)
+
+
+@final
+class TailCall(list[Any]):
+    """What an entry returns in order to go on elsewhere: `TailCall((function, arguments))`.
+
+    A list, which `run_tail_calls` empties: whoever called `run_tail_calls` may hold what it gave until it returns. (The interpreter does as soon as
+    something in the process asks to see its frames, a debugger or another compiler.)
+    """
+
+    __slots__ = ()
+
+
+@hidden
+def run_tail_calls(result: object) -> object:
+    """Follow continuations until one returns. The stack stays flat however many there are."""
+    arguments: tuple[object, ...] | None = None
+    try:
+        while type(result) is TailCall:
+            arguments, function = result.pop(), result.pop()
+            result = None
+            result = function(*arguments)
+    except BaseException:
+        arguments = None
+        raise
+    return result
+
+
+@hidden
+def after_raising(error: BaseException, onward: TailCall) -> TailCall:
+    """Go on with what a native operation raised, when the frames that ran it have ended."""
+    empty_our_frames(error)
+    return onward
+
+
+@hidden
+def raise_again(error: BaseException, kept: tuple[object, ...]) -> None:
+    """Raise what a native operation raised. `kept` are variables of the user's frames, alive while the traceback is."""
+    empty_our_frames(error)
+    try:
+        raise_unchained(error)
+    finally:
+        del error
+
+
+def empty_our_frames(error: BaseException) -> None:
+    """The frames of functions that ran natively lead to the frames that called them: ours, which have ended, let go of
+    their variables."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_back is None:
+        traceback = traceback.tb_next
+    frame = None if traceback is None else traceback.tb_frame.f_back
+    while frame is not None and is_ours(frame.f_code):
+        try:
+            frame.clear()
+        except RuntimeError:  # it runs: from here on nothing has ended
+            return
+        frame = frame.f_back
+
+
+def strip_our_frames(error: BaseException) -> None:
+    """Take our frames off the head of a traceback, which begins with the frame that calls this: what is left was
+    called by the user and is the user's. An error that is raised while tracing keeps them."""
+    traceback = error.__traceback__
+    while traceback is not None and is_inserted(traceback.tb_frame.f_code):
+        traceback = traceback.tb_next
+    if traceback is not None:
+        error.__traceback__ = traceback
+
+
+def is_inserted(code: CodeType) -> bool:
+    """Whether a frame of this code stands between the user's caller and the user's function, and for neither."""
+    return code.co_filename in _BETWEEN or is_hidden(code)
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether code was generated, or calls what was generated."""
+    return (
+        code.co_filename.startswith(_FOLDER)
+        or is_hidden(code)
+        or any(name.startswith(PREFIX) for name in code.co_freevars)
+    )

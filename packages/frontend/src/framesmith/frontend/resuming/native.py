@@ -1,0 +1,290 @@
+"""Native continuations: the frames of a point go on as they are, through the functions that `bytecode.resume` makes."""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from types import CellType, CodeType, FunctionType, GeneratorType
+from typing import NoReturn, final
+
+from framesmith.bytecode.meaning import stack_depths
+from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.frontend.generated.verification import verified
+from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
+from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.machine import reading_of
+from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh, without
+from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
+from framesmith.variables.objects.exception_chains import raise_unchained
+from framesmith.variables.objects.tracebacks import Passage
+
+RealGenerator = Generator[object, object, object]
+
+
+@final
+@dataclass(slots=True)
+class InnerResult:
+    """What the frame inside gave: nothing (there is none), a value, an exception, or the end of an iterator."""
+
+    returned: list[object]
+    raised: list[object]
+    ended_by: FrameRole | None = None
+
+
+@final
+class NativeContinuation:
+    """Goes on natively: each frame through its resume function, the innermost first.
+
+    An exception that leaves a frame is raised in the next outer one where its call stands, so handlers,
+    `finally` and tracebacks are those of the user's functions. A generator is asked for its next value.
+    """
+
+    def __init__(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
+        self._point = point
+        self._layouts = (*point.frames, *map(as_suspended, point.generators))
+        self._namespaces = namespaces
+        self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
+        self._passages: dict[int, Passage] = {}
+        self._uses = Counter(number for layout in self._layouts for _, number in layout.references)
+
+    @hidden
+    def __call__(self, values: list[object]) -> object:
+        """Run to the end of the outermost frame. The list is emptied: the frames alone hold what was in it."""
+        point = self._point
+        given = InnerResult([], pop_last(values, int(point.raises)))
+        real = Generators(Counter(self._uses), dict(self._pieces(values)), self._suspended)
+        for depth in range(len(point.frames) - 1, -1, -1):
+            own = pop_last(values, value_count(point.frames[depth]))
+            otherwise = pop_last(own, point.frames[depth].role is FrameRole.DEFAULT)
+            handled = self._handled(depth, values)
+            try:
+                if handled is None:
+                    given.returned.append(self._run(depth, own, given, real))
+                else:
+                    self._run_handling(handled, depth, own, given, real)
+            except BaseException as error:
+                self._pass_on(depth, without_our_frames(error), otherwise, given)
+        if given.raised:
+            raise_from(given.raised)
+        return given.returned.pop()
+
+    def _pieces(self, values: list[object]) -> Iterator[tuple[int, list[object]]]:
+        count = len(self._point.frames)
+        for number in range(len(self._layouts) - 1, count - 1, -1):
+            yield number, pop_last(values, value_count(self._layouts[number]))
+
+    def _pass_on(self, depth: int, error: BaseException, otherwise: list[object], given: InnerResult) -> None:
+        """An exception has left a frame: it ends the iteration outside, or is raised there."""
+        role = self._point.frames[depth].role
+        if role is not FrameRole.CALL and isinstance(error, StopIteration):
+            given.ended_by = role
+            given.returned[:] = otherwise or [error.value]
+            return
+        given.raised.append(error)
+        if depth and not is_polyfill_code(self._point.frames[depth - 1].code):
+            self._passage(depth - 1)(error)
+
+    def _handled(self, depth: int, values: list[object]) -> BaseException | None:
+        """What the frames around one are handling: it is the context of what is raised inside. `values` are theirs."""
+        end = len(values)
+        for layout in reversed(self._point.frames[:depth]):
+            end -= value_count(layout)
+            decomposed = without([slot for slot in layout.stack if slot is not Slot.NULL], layout)
+            for index in range(len(decomposed) - 1, -1, -1):
+                value = values[end + index]
+                if decomposed[index] is Slot.HANDLED and isinstance(value, BaseException):
+                    return value
+        return None
+
+    @hidden
+    def _run_handling(
+        self,
+        handled: BaseException,
+        depth: int,
+        values: list[object],
+        given: InnerResult,
+        real: "Generators",
+    ) -> None:
+        """Run a frame inside a handler."""
+        kept = handled.__traceback__, handled.__context__
+        try:
+            raise handled
+        except BaseException:
+            restored(handled, kept)
+            given.returned.append(self._run(depth, values, given, real))
+
+    @hidden
+    def _run(self, depth: int, values: list[object], given: InnerResult, real: "Generators") -> object:
+        """Run one frame; what the one inside gave is used up."""
+        layout = self._layouts[depth]
+        replacement = values.pop() if layout.replaced else None
+        result = self._begin(depth, values, given, real)
+        if is_generator(layout.code):
+            assert isinstance(result, GeneratorType)
+            real.keep(depth, result)
+            result = next(result)
+        if not layout.replaced:
+            return result
+        if result is not None:  # slot_tp_init in Objects/typeobject.c
+            raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
+        return replacement
+
+    @hidden
+    def _begin(self, number: int, values: list[object], given: InnerResult, real: "Generators") -> object:
+        """Call the resume function of a frame: it runs, or gives a generator."""
+        layout = self._layouts[number]
+        cells = dict(zip(layout.cells, pop_last(values, len(layout.cells)), strict=True))
+        for position, referred in layout.references:
+            values.insert(position, real.take(referred))
+        bound = pop_last(values, len(layout.locals))
+        index, slots = self._landed(layout, values, given)
+        code = self._code(number, index, slots, bool(given.raised))
+        closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
+        function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
+        values += [*bound, *given.raised]
+        given.raised.clear()
+        del bound, cells, closure
+        values.reverse()
+        return call_consuming(len(values))(function, values)
+
+    def _landed(
+        self, layout: FrameLayout, values: list[object], given: InnerResult
+    ) -> tuple[int, tuple[Slot, ...]]:
+        """Where a frame goes on with what the one inside gave, whose value is put on its stack."""
+        index, slots = layout.index, layout.stack
+        if given.raised:
+            missing = missing_slots(layout)
+            values += [None] * missing
+            return layout.current, (*slots, *[Slot.VALUE] * missing)
+        if given.ended_by is not None:
+            found = end_of_iteration(given.ended_by, reading_of(layout.code).operations[layout.current])
+            assert found is not None
+            given.ended_by = None
+            pop_last(values, found.drops)
+            slots = slots[: len(slots) - found.drops]
+            index = index if found.target is None else found.target
+            if not found.pushes:
+                given.returned.clear()
+        slots = (*slots, *[Slot.VALUE] * len(given.returned))
+        values += given.returned
+        given.returned.clear()
+        return index, slots
+
+    @hidden
+    def _suspended(self, number: int, values: list[object], real: "Generators") -> RealGenerator:
+        """A real generator that stands at its `yield`, or before its first instruction."""
+        fresh = is_fresh(self._layouts[number])
+        generator = self._begin(number, values, InnerResult([] if fresh else [None], []), real)
+        assert isinstance(generator, GeneratorType)
+        if not fresh:
+            next(generator)
+        return generator
+
+    def _passage(self, depth: int) -> Passage:
+        """What names a frame in the traceback of an exception that comes to it from a call."""
+        if depth not in self._passages:
+            layout = self._point.frames[depth]
+            line = reading_of(layout.code).operations[layout.current].position.line
+            self._passages[depth] = Passage(((layout.code, line or layout.code.co_firstlineno),))
+        return self._passages[depth]
+
+    def _code(self, number: int, index: int, slots: tuple[Slot, ...], raises: bool) -> CodeType:
+        key = (number, index, len(slots), raises)
+        if key not in self._codes:
+            layout = self._layouts[number]
+            native = ResumeLayout(slots, layout.locals, raises)
+            self._codes[key] = verified(resume_function(layout.code, index, native))
+        return self._codes[key]
+
+
+def as_suspended(layout: FrameLayout) -> FrameLayout:
+    """Where the resume function of a suspended generator begins: at its `yield`, or behind the start of its frame."""
+    return replace(layout, index=layout.index + 1 if is_fresh(layout) else layout.current)
+
+
+@final
+class Generators:
+    """The real generators of one continuation, made when the first frame takes them, and kept no longer than somebody will.
+
+    Those that run are made by the frame that runs them.
+    """
+
+    def __init__(
+        self,
+        uses: Counter[int],
+        pieces: dict[int, list[object]],
+        make: "Callable[[int, list[object], Generators], RealGenerator]",
+    ) -> None:
+        self._uses = uses
+        self._pieces = pieces
+        self._make = make
+        self._made: dict[int, RealGenerator] = {}
+
+    def keep(self, number: int, generator: RealGenerator) -> None:
+        """A generator that runs."""
+        if self._uses[number]:
+            self._made[number] = generator
+
+    def take(self, number: int) -> RealGenerator:
+        """The generator for one slot that refers to it."""
+        if number not in self._made:
+            self._made[number] = self._make(number, self._pieces.pop(number), self)
+        self._uses[number] -= 1
+        return self._made[number] if self._uses[number] else self._made.pop(number)
+
+
+def restored(exception: BaseException, kept: tuple[object, BaseException | None]) -> None:
+    """Undo what raising an exception again did to it."""
+    exception.__traceback__ = kept[0]  # type: ignore[assignment]  # it was its traceback
+    exception.__context__ = kept[1]
+
+
+def raise_from(raised: list[object]) -> NoReturn:
+    """Raise what is in the list; no frame of ours holds the exception, which holds the frame."""
+    error = raised.pop()
+    assert isinstance(error, BaseException)
+    try:
+        raise_unchained(error)
+    finally:
+        del error
+
+
+def pop_last(values: list[object], count: int) -> list[object]:
+    """The last values, taken out of the list."""
+    start = len(values) - count
+    taken = values[start:]
+    del values[start:]
+    return taken
+
+
+@cache
+def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]:
+    """Calls a function with the values of a list, last one first, and empties the list: only the callee holds them."""
+    arguments = ", ".join(["values.pop()"] * count)
+    code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
+    return FunctionType(code.co_consts[0], {})
+
+
+def value_count(layout: FrameLayout) -> int:
+    """How many values one frame takes."""
+    slots = sum(slot is not Slot.NULL for slot in layout.stack) + len(layout.locals) - len(layout.references)
+    return slots + len(layout.cells) + layout.replaced + (layout.role is FrameRole.DEFAULT)
+
+
+def missing_slots(layout: FrameLayout) -> int:
+    """How many operands the running operation had taken off the stack: they are filled up before it raises."""
+    depth = stack_depths(reading_of(layout.code))[layout.current]
+    return 0 if depth is None else max(depth - len(layout.stack), 0)
+
+
+def without_our_frames(error: BaseException) -> BaseException:
+    """Take the frames of this module off the head of the traceback."""
+    traceback = error.__traceback__
+    while traceback is not None and (
+        traceback.tb_frame.f_code.co_filename == __file__
+        or is_hidden(traceback.tb_frame.f_code)
+        or is_polyfill_code(traceback.tb_frame.f_code)
+    ):
+        traceback = traceback.tb_next
+    return error.with_traceback(traceback)

@@ -1,0 +1,96 @@
+"""Continuations: from the values that were handed over, the frames of a point from which the translator starts.
+
+The same point has a native form, in `native`. What is handed over is one flat list of values, in the order of `ResumePoint.names`.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import CellType
+
+from framesmith.bytecode.resume import Slot
+from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.generators import SymbolicGenerator
+from framesmith.frontend.tracing.machine import Frame, Machine, SavedException, reading_of
+from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
+from framesmith.frontend.tracing.stop_iteration import FrameRole, is_generator
+from framesmith.frontend.tracing.value_ends import own
+from framesmith.guards.sources import Local
+from framesmith.variables.builtin_types.cells import wrap_cell
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
+from framesmith.variables.callables.generators import GeneratorTracker
+from framesmith.variables.core import NULL, Lazy, Tracker
+from framesmith.variables.core.base import TraceContext
+from framesmith.variables.core.wrap_rules import lazy
+
+
+def rebuild_frames(
+    tx: TraceContext,
+    machine: Machine,
+    point: ResumePoint,
+    namespaces: list[dict[str, object]],
+    values: list[object],
+) -> Tracker | None:
+    """Put the frames of a point into the machine; returns the tracker of the exception to raise, if any."""
+    layouts = (*point.frames, *point.generators)
+    frames = [
+        new_frame_at(machine, layout, namespace_of(tx, namespace))
+        for layout, namespace in zip(layouts, namespaces, strict=True)
+    ]
+    machine.frames += frames[: len(point.frames)]
+    handed = [lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)]
+    own(machine, handed, point)
+    given = iter(handed)
+    for layout, frame in zip(layouts, frames, strict=True):
+        if frame.generator is not None and frame in machine.frames:
+            frame.generator.running = True
+            assert isinstance(frame.generator.frame, SymbolicGenerator)
+            frame.generator.frame.begin()
+        refill(tx, machine, layout, frame, [one.generator for one in frames], given)
+    machine.frames[0].barrier = True
+    return next(given) if point.raises else None
+
+
+def new_frame_at(machine: Machine, layout: FrameLayout, namespace: NamespaceTracker) -> Frame:
+    """An empty frame that stands where the layout says, with the generator to which it belongs."""
+    frame = Frame(layout.code, reading_of(layout.code), namespace, {}, {})
+    frame.index, frame.current, frame.role = layout.index, layout.current, layout.role
+    if is_generator(layout.code):
+        frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame, started=not is_fresh(layout)))
+        machine.generators.append(frame.generator)
+    return frame
+
+
+def refill(
+    tx: TraceContext,
+    machine: Machine,
+    layout: FrameLayout,
+    frame: Frame,
+    generators: Sequence[GeneratorTracker | None],
+    given: Iterator[Lazy],
+) -> None:
+    """Put back what was taken out of a frame."""
+    references, position = dict(layout.references), 0
+
+    def take() -> Tracker:
+        nonlocal position
+        number = references.get(position)
+        position += 1
+        found = next(given) if number is None else generators[number]
+        assert found is not None
+        return found
+
+    for slot in layout.stack:
+        if slot is Slot.NULL:
+            frame.push(NULL)
+        elif slot is Slot.HANDLED:
+            tracker = take()
+            frame.push(SavedException(machine.handled, tracker))
+            machine.handled = tracker
+        else:
+            frame.push(take())
+    frame.locals.update((name, take()) for name in layout.locals)
+    for name in layout.cells:
+        cell = next(given)
+        assert isinstance(cell.peek, CellType) and cell.source is not None
+        frame.cells[name] = wrap_cell(tx, cell.peek, cell.source)
+    frame.replacement = next(given) if layout.replaced else None
+    frame.otherwise = next(given) if layout.role is FrameRole.DEFAULT else None

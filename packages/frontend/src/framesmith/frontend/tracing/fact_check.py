@@ -1,0 +1,33 @@
+"""The check, in tests, that every fact a trace read has a guard (`guards.facts` holds the rules)."""
+
+from typing import final
+
+from framesmith.frontend.generated.dispatcher import Entry
+from framesmith.frontend.tracing.interpreter import Interpreter
+from framesmith.frontend.tracing.user_stack import location
+from framesmith.guards.facts import FactLog, uncovered
+
+
+@final
+class UnguardedRead(AssertionError):
+    """A trace rests on something that may change without a new trace: a bug of ours."""
+
+
+def new_log(interpreter: Interpreter) -> FactLog:
+    """A log that knows the user's line."""
+
+    def where() -> str:
+        machine = interpreter.machine
+        if not machine.frames:
+            return ""
+        file, line, name = location(machine.frames[-1])
+        return f"{file}:{line} in {name}"
+
+    return FactLog(where)
+
+
+def check_facts(log: FactLog | None, entry: Entry) -> None:
+    """Raise `UnguardedRead` that lists the reads no guard covers."""
+    problems = [] if log is None else uncovered(log.facts.values(), entry.guards, entry.loads)
+    if problems:
+        raise UnguardedRead("no guard covers what the trace read:\n  " + "\n  ".join(problems))

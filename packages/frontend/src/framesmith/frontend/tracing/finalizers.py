@@ -1,0 +1,295 @@
+"""Values that are finalised when nobody holds them any more: suspended generators, and objects with `__del__`.
+
+The interpreter lets go of a value when it is popped, overwritten or deleted, when its frame returns, and when an exception
+cuts the stack. What a frame holds in variables lives on with the traceback of an exception that leaves the frame.
+A generator born in the trace is closed symbolically at that point; for an object that exists the graph breaks: the
+entry's frame ends, and with it the last reference.
+"""
+
+import gc
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import CodeType, FunctionType, GeneratorType, ModuleType
+from typing import Final
+
+import torch
+
+from framesmith.frontend.tracing.machine import Frame, Machine
+from framesmith.frontend.tracing.value_end_state import Ending
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import GENERATOR, VALUE_ENDS
+from framesmith.guards import Source
+from framesmith.guards.kinds import TypeIs, is_weakly_observed
+from framesmith.guards.sources import Local
+from framesmith.variables.callables.generators import GeneratorTracker
+from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
+from framesmith.variables.core.reach import reachable
+from framesmith.variables.objects.lookup import MISSING, is_heap_type, peek
+from framesmith.variables.objects.python_modules import module_dict
+
+_FAR: Final = 1000
+_NO_HOLDERS: Final = (
+    type,
+    ModuleType,
+    FunctionType,
+    CodeType,
+    torch.Tensor,
+    torch.nn.Module,
+    torch.SymInt,  # what a trace knows of a number, not an object of the user's
+    torch.SymFloat,
+    torch.SymBool,
+    str,
+    int,
+    float,
+)
+_HELD_ANYWAY: Final = (
+    type,
+    ModuleType,
+    torch.nn.Module,
+    torch.SymInt,
+    torch.SymFloat,
+    torch.SymBool,
+)
+"""What the process or a model holds, and what stands for a plain number while tracing: no weak reference to it is looked at."""
+_weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
+_CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
+
+
+def has_pending_cleanup(generator: GeneratorTracker) -> bool:
+    """Whether dropping the generator would run code of the user: it is suspended inside `try` or `with`."""
+    return not generator.finished and not generator.running and generator.frame.has_cleanup
+
+
+def real_object(value: Tracker) -> object:
+    """The existing object that a tracker stands for, if it is known; no guard is added."""
+    if isinstance(value, Lazy):
+        return value.peek
+    return None if value.source is None or isinstance(value, Constant) else getattr(value, "value", None)
+
+
+def is_finalised(value: object) -> bool:
+    """Whether dropping an existing object may run code of the user."""
+    kind = type(value)
+    if kind is GeneratorType:
+        assert isinstance(value, GeneratorType)
+        return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
+    if issubclass(kind, _CHAINS):
+        return any(is_finalised(inner) for inner in inside(value))
+    return peek(kind, "__del__") is not MISSING
+
+
+def inside(iterator: object) -> list[object]:
+    """What an iterator over iterators holds, also in its tuple of them."""
+    held = gc.get_referents(iterator)
+    return [one for value in held for one in (value if type(value) is tuple else (value,))]
+
+
+def runs_finalizer(value: Tracker) -> bool:
+    """Whether something of the user runs when this value is dropped where it stands now."""
+    if isinstance(value, GeneratorTracker):
+        return has_pending_cleanup(value)
+    real = real_object(value)
+    return real is not None and is_finalised(real)
+
+
+def is_kept(value: Tracker) -> bool:
+    """Whether it matters how long a variable that nobody reads again holds the value: it leads to something that is
+    finalised, or to a generator that runs and may be suspended where dropping it is seen."""
+    return any(
+        runs_finalizer(found)
+        or (isinstance(found, GeneratorTracker) and not found.finished)
+        or holds_finalised(real_object(found))
+        for found in reachable([value]).values()
+    )
+
+
+def holds_finalised(value: object) -> bool:
+    """Whether an existing container or object leads to something that is finalised. Where that is far to look, it may."""
+    return leads_to_any(value, is_finalised)
+
+
+def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
+    """Whether an existing container or object leads to what is wanted. Where that is far to look, it may."""
+    todo, seen = [value], {id(value)}
+    while todo:
+        if len(seen) > _FAR:
+            return True
+        holder = todo.pop()
+        if issubclass(type(holder), _NO_HOLDERS) or is_namespace(holder):
+            continue
+        for held in gc.get_referents(holder):
+            if is_wanted(held):
+                return True
+            if id(held) not in seen:
+                seen.add(id(held))
+                todo.append(held)
+    return False
+
+
+def is_namespace(value: object) -> bool:
+    """Whether it is the dictionary of an imported module, which the process holds."""
+    if type(value) is not dict:
+        return False
+    name = value.get("__name__")
+    module = sys.modules.get(name) if type(name) is str else None
+    if not issubclass(type(module), ModuleType):
+        return False
+    assert isinstance(module, ModuleType)
+    return module_dict(module) is value
+
+
+def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
+    """What would be finalised with these values if nobody else held them."""
+    values = list(values)
+    found = [
+        value
+        for value in values
+        if not isinstance(value, GeneratorTracker) and is_finalizable(machine, value)
+    ]
+    machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
+    waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
+    if waiting:
+        reached = reachable(values)
+        found += [generator for generator in waiting if id(generator) in reached]
+    return found
+
+
+def is_finalizable(machine: Machine, value: Tracker) -> bool:
+    """Whether dropping the last reference to the value finalises it or what it holds."""
+    real = real_object(value)
+    if real is None:
+        return False
+    guard_kind(machine, value)
+    known = machine.finalised.get(id(real))
+    if known is None:
+        known = machine.finalised[id(real)] = (real, is_finalised(real) or holds_finalised(real))
+    if known[1] or not machine.ends.watched or not is_owned(machine, value):
+        return known[1]
+    return is_seen(machine, real) or leads_to_any(real, partial(is_seen, machine))
+
+
+def guard_kind(machine: Machine, value: Tracker) -> None:
+    """What was taken out of a container without a look at it is let go of, or not: that goes by its type."""
+    source = value.source
+    unread = isinstance(value, Lazy) and not value.is_realized
+    if unread and source is not None and is_taken_out(machine, source):
+        machine.tx.guard(source, TypeIs(type(real_object(value))), "it is let go of")
+
+
+def is_owned(machine: Machine, value: Tracker) -> bool:
+    """Whether an existing value may end while the trace runs: it was handed to the frames themselves, or was taken out of
+    what the trace changed. All else is held by the object from which it was read."""
+    source = value.source
+    if isinstance(source, Local):
+        return machine.ends.owning and source.name not in machine.ends.borrowed
+    return source is not None and is_taken_out(machine, source)
+
+
+def is_borrowed(machine: Machine, value: Tracker) -> bool:
+    """Whether an instance that is handed on belongs to something else than the frames, as far as that is known."""
+    real = real_object(value)
+    return real is not None and is_plain_instance(type(real)) and not is_owned(machine, value)
+
+
+def is_taken_out(machine: Machine, source: Source) -> bool:
+    """Whether a value was read from what the trace changed."""
+    changed = machine.ends.changed
+    return bool(changed) and any(base in changed for base in source.ancestors())
+
+
+def is_seen(machine: Machine, value: object) -> bool:
+    """Whether the program sees the end of an existing value: code of the user runs then, or a weak reference leads to it. For
+    what is no instance of a Python class, such as a tensor, that is asked where one was made in sight."""
+    if is_finalised(value):
+        return True
+    ends, kind = machine.ends, type(value)
+    if id(value) in ends.referents:
+        return True
+    return (ends.watched or is_plain_instance(kind)) and is_observable(kind) and is_weakly_observed(value)
+
+
+def may_be_seen(machine: Machine, kind: type) -> bool:
+    """Whether the program may see the end of instances of a type: False spares a look at each of many."""
+    if peek(kind, "__del__") is not MISSING or kind is GeneratorType or issubclass(kind, _CHAINS):
+        return True
+    return is_observable(kind) and (machine.ends.watched or is_plain_instance(kind))
+
+
+def is_plain_instance(kind: type) -> bool:
+    """Whether instances are objects of a Python class that is none of torch's own kinds."""
+    return is_heap_type(kind) and not issubclass(kind, torch.Tensor)
+
+
+def is_observable(kind: type) -> bool:
+    """Whether weak references to instances of a type matter: what the process or a model holds lives on anyway."""
+    return not issubclass(kind, _HELD_ANYWAY)
+
+
+def may_be_referenced(kind: type) -> bool:
+    """Whether there may be weak references to instances of a type that matter."""
+    return bool(_weak_offset_of(kind)) and is_observable(kind)
+
+
+def is_held(machine: Machine, wanted: Tracker) -> bool:
+    """Whether a frame, a suspended generator or a changed object still leads to the value."""
+    roots: list[Tracker] = list(machine.tx.mutations.changed())
+    if machine.handled is not None:
+        roots.append(machine.handled)
+    for frame in machine.frames:
+        roots += held_by(frame)
+    for generator in machine.generators:
+        if not generator.finished and generator is not wanted:
+            roots += generator.children()
+    found = reachable(roots)
+    real = real_object(wanted)
+    return id(wanted) in found or (
+        real is not None and any(real_object(value) is real for value in found.values())
+    )
+
+
+def held_by(frame: Frame) -> list[Tracker]:
+    """What a frame holds."""
+    return [*frame.stack, *variables_of(frame)]
+
+
+def variables_of(frame: Frame) -> list[Tracker]:
+    """What a frame holds in variables."""
+    return [*frame.locals.values(), *frame.cells.values()]
+
+
+def drop(machine: Machine, values: Iterable[Tracker]) -> None:
+    """The interpreter lets go of values; the frames do not hold them any more."""
+    for value in finalizable_with(machine, values):
+        if is_held(machine, value):
+            continue
+        if not isinstance(value, GeneratorTracker):
+            end_here(machine, Ending(real_object(value), value))
+            continue
+        try:
+            value.attribute(machine.tx, "close").call(machine.tx, (), {})
+        except ObservedException as error:
+            raise GraphBreak(
+                GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped"
+            ) from None
+
+
+def end_here(machine: Machine, ending: Ending) -> None:
+    """Have the entry end with the running operation, since the program sees the end of a value. A nested run cannot end in
+    the middle: what asked for it runs natively."""
+    ends = machine.ends
+    reason = GraphBreak(VALUE_ENDS, f"the end of {type(ending.real).__name__} is seen by the program")
+    if ends.nested:
+        raise reason
+    ends.reason = reason
+    ends.let_go.append(ending)
+
+
+def check_left(machine: Machine, values: Iterable[Tracker]) -> None:
+    """Variables of frames that an exception has left: they live as long as the exception, which only the
+    interpreter can know."""
+    for value in finalizable_with(machine, values):
+        if not is_held(machine, value):
+            raise GraphBreak(GENERATOR, f"an exception leaves a frame that holds {value.describe()}")

@@ -1,0 +1,101 @@
+"""What is live in a frame at an operation: the plan by which its state is taken apart and put together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import CodeType
+from typing import Final, TypeAlias, final
+
+from framesmith.bytecode.meaning import Reading
+from framesmith.bytecode.resume import ResumeLayout, Slot
+from framesmith.frontend.tracing.finalizers import is_kept
+from framesmith.frontend.tracing.machine import Frame, SavedException
+from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.variables.core import Null, Tracker
+
+_LOOKS_AT_LOCALS: Final = frozenset(
+    {"locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace", "_getframe", "currentframe", "stack"}
+)
+Keeps: TypeAlias = Callable[[Tracker], bool]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FrameLayout:
+    """Where one frame goes on, and what has to be handed to it. Hashable: equal layouts share a continuation.
+
+    `references`: which of the values of stack and locals are generators that are handed over in pieces, and their numbers.
+    """
+
+    code: CodeType
+    namespace: int
+    index: int
+    stack: tuple[Slot, ...]
+    locals: tuple[str, ...]
+    cells: tuple[str, ...]
+    replaced: bool
+    current: int
+    role: FrameRole = FrameRole.CALL
+    references: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def native(self) -> ResumeLayout:
+        """The same for `bytecode.resume`."""
+        return ResumeLayout(self.stack, self.locals)
+
+
+def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[FrameLayout]:
+    """The layouts of frames that wait for the one inside them. What a loop asks may end it: live is what was before it."""
+    return [
+        layout_of(frame, frame.index, frame.index if inner.role is FrameRole.CALL else frame.current, keeps)
+        for frame, inner in pairwise(frames)
+    ]
+
+
+def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps = is_kept) -> FrameLayout:
+    """The layout for going on at operation `index` with the frame's present stack. `keeps`: which variables are handed on
+    although nobody reads them again."""
+    live = live_names(frame, index if live_at is None else live_at)
+    handler = frame.reading.handlers[frame.current]
+    if handler is not None and index != frame.current:  # what it waits for may raise
+        live |= live_names(frame, handler.target)
+    return FrameLayout(
+        frame.code,
+        id(frame.namespace.value),
+        index,
+        tuple(slot_of(value) for value in frame.stack),
+        tuple(name for name, value in frame.locals.items() if name in live or keeps(value)),
+        tuple(frame.cells),
+        frame.replacement is not None,
+        frame.current,
+        frame.role,
+    )
+
+
+def carrying(stack: Sequence[Tracker]) -> list[Tracker]:
+    """What the slots of a stack carry, in the form in which it is handed over."""
+    slots = [slot for slot in stack if not isinstance(slot, Null)]
+    return [slot.current if isinstance(slot, SavedException) else slot for slot in slots]
+
+
+def slot_of(value: Tracker) -> Slot:
+    """What kind of stack slot a tracker stands in."""
+    if isinstance(value, Null):
+        return Slot.NULL
+    return Slot.HANDLED if isinstance(value, SavedException) else Slot.VALUE
+
+
+def live_names(frame: Frame, index: int) -> frozenset[str]:
+    """Locals that may still be read; all of them where the code can look at its own frame."""
+    code = frame.code
+    if not _LOOKS_AT_LOCALS.isdisjoint(code.co_names):
+        return frozenset(frame.locals)
+    live = frame.reading.live_locals(index)
+    if "__class__" in code.co_freevars and code.co_varnames:
+        live = live | {code.co_varnames[0]}
+    return live
+
+
+def in_region(reading: Reading, index: int) -> bool:
+    """Whether an exception raised at an operation has a handler in the same frame."""
+    return reading.handlers[index] is not None

@@ -1,0 +1,203 @@
+"""The symbolic frame of a generator: run in the machine from one `yield` to the next."""
+
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import final
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.resume import resume_function
+from framesmith.frontend.tracing.finalizers import held_by, runs_finalizer
+from framesmith.frontend.tracing.frame_layout import carrying, layout_of
+from framesmith.frontend.tracing.machine import Frame, Machine, is_end
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import GENERATOR
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, generator_close
+from framesmith.variables.core import Constant, ObservedException, Tracker, Writer
+
+
+@final
+class SymbolicGenerator:
+    """A suspended symbolic frame (the `SuspendedFrame` protocol)."""
+
+    def __init__(self, machine: Machine, frame: Frame, *, started: bool = False) -> None:
+        self._machine = machine
+        self.frame = frame
+        self._started = started
+        self._handled: Tracker | None = None
+        self._outside: Tracker | None = machine.handled
+
+    @property
+    def started(self) -> bool:
+        """Whether it stands at a `yield` (or has ended)."""
+        return self._started
+
+    @property
+    def is_handling(self) -> bool:
+        """Whether it is suspended inside an exception handler."""
+        return self._handled is not None
+
+    @property
+    def has_cleanup(self) -> bool:
+        """Whether something of the user runs when the generator is dropped where it stands."""
+        frame = self.frame
+        if not self._started:
+            return False
+        return cleans_up(frame) or any(runs_finalizer(value) for value in frame.stack)
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self.frame.release()
+
+    def held(self) -> Iterator[Tracker]:
+        """What the frame holds."""
+        return iter(held_by(self.frame))
+
+    def close(self, exception: Tracker) -> Yielded | Returned:
+        """Raise where it stands; what the frame holds goes as soon as the exception leaves it."""
+        receiver = self._receiver()
+        if isinstance(receiver, GeneratorTracker):
+            try:
+                generator_close(self._machine.tx, receiver)
+            except ObservedException as error:
+                exception = error.exception
+        elif receiver is not None:
+            self._check_thrown(receiver)
+        self.frame.closing = True
+        try:
+            return self._resume(Constant(None), exception)
+        finally:
+            self.frame.closing = False
+
+    def _receiver(self) -> Tracker | None:
+        """The iterator of the `yield from` at which it is suspended."""
+        frame = self.frame
+        delegates = self._started and frame.reading.operations[frame.current - 1].kind is Kind.SEND
+        return frame.stack[-1].realize() if delegates else None
+
+    def _check_thrown(self, receiver: Tracker) -> None:
+        """What is thrown into a generator goes to the one to which it delegates, unless that is an iterator of C."""
+        if not isinstance(receiver, IteratorTracker):
+            raise GraphBreak(GENERATOR, "an exception thrown into a generator that delegates to another one")
+
+    def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
+        """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
+        receiver = None if exception is None else self._receiver()
+        if receiver is not None:
+            self._check_thrown(receiver)
+        return self._resume(value, exception)
+
+    def _resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
+        machine, frame = self._machine, self.frame
+        raised = None if exception is None else ObservedException(exception)
+        if not self._started and raised is not None:
+            if is_end(raised) and not _converts_ends(frame):
+                raised.exception = machine.in_place_of(raised.exception, "generator raised StopIteration")
+            try:
+                raise raised
+            finally:
+                del raised  # it holds this frame
+        self.begin()
+        if raised is None:
+            frame.push(value)
+        frame.barrier = True
+        try:
+            outcome = machine.run(frame, raised)
+        finally:
+            self.left()
+        assert isinstance(outcome, Yielded | Returned)
+        return outcome
+
+    def enter(self, value: Tracker) -> None:
+        """Go on with a value, as the innermost frame of the machine."""
+        self.frame.barrier = False
+        self._machine.enter(self.frame)
+        self.begin()
+        self.frame.push(value)
+
+    def begin(self) -> None:
+        """It runs: in the machine, and with its own handled exception."""
+        self._started = True
+        machine = self._machine
+        self._outside = machine.handled
+        if self._handled is not None:
+            machine.handled = self._handled
+
+    def left(self) -> None:
+        """Out of the machine again: the caller's handled exception is put back."""
+        machine = self._machine
+        self._handled = None if machine.handled is self._outside else machine.handled
+        machine.handled, self._outside = self._outside, None
+
+    def reconstruct(self, generator: Tracker, writer: Writer) -> str:
+        """A real generator: a new one when it has not started, else a continuation primed to its `yield`."""
+        frame = self.frame
+        if self._handled is not None:
+            raise GraphBreak(GENERATOR, "a generator suspended inside an exception handler")
+        if not self._started:
+            return self._fresh(generator, writer)
+        if frame.operation.kind is not Kind.YIELD:
+            raise GraphBreak(GENERATOR, "a generator that delegates to another one")
+        frame.push(Constant(None))
+        layout = layout_of(frame, frame.current)
+        code = resume_function(frame.code, frame.current, layout.native)
+        values = [*carrying(frame.stack), *(frame.locals[name] for name in layout.locals)]
+        frame.pop()
+        return self._build(generator, writer, code, [writer.value(value) for value in values], prime=True)
+
+    def _fresh(self, generator: Tracker, writer: Writer) -> str:
+        code = self.frame.code
+        arguments: list[str] = []
+        names = code.co_varnames
+        total = code.co_argcount + code.co_kwonlyargcount
+        for position, name in enumerate(names[: total + bool(code.co_flags & 4) + bool(code.co_flags & 8)]):
+            cell = self.frame.cells.get(name)
+            value = (
+                cell.contents if cell is not None and name in code.co_cellvars else self.frame.locals[name]
+            )
+            assert value is not None
+            text = writer.value(value)
+            if position < code.co_argcount:
+                arguments.append(text)
+            elif position < total:
+                arguments.append(f"{name}={text}")
+            elif position == total and code.co_flags & 4:
+                arguments.insert(code.co_argcount, f"*{text}")
+            else:
+                arguments.append(f"**{text}")
+        return self._build(generator, writer, code, arguments, prime=False)
+
+    def _build(
+        self, generator: Tracker, writer: Writer, code: CodeType, arguments: list[str], *, prime: bool
+    ) -> str:
+        frame = self.frame
+        names = code.co_freevars
+        cells = "".join(f"{writer.value(cell_of(frame, name))}, " for name in names)
+        make = writer.constant(FunctionType, "FunctionType")
+        namespace = writer.constant(frame.namespace.value, "globals")
+        function = f"{make}({writer.constant(code, 'generator')}, {namespace}, None, None, ({cells}))"
+        name = writer.define(generator, f"{function}({', '.join(arguments)})", "generator")
+        if prime:
+            writer.statement(f"{writer.constant(next, 'next')}({name})")
+        return name
+
+
+def cleans_up(frame: Frame) -> bool:
+    """Whether a handler of the user is in force; 3.12 has one of its own around each generator."""
+    handler = frame.reading.handlers[frame.current]
+    return handler is not None and frame.reading.operations[handler.target].kind is not Kind.INTRINSIC
+
+
+def _converts_ends(frame: Frame) -> bool:
+    """Whether the code itself makes RuntimeError of StopIteration (from 3.12): not before its first instruction.
+
+    Until 3.11 it was the method of the generator that did, wherever the generator stood."""
+    operations = frame.reading.operations
+    targets = {handler.target for handler in frame.reading.handlers if handler is not None}
+    return any(operations[target].kind is Kind.INTRINSIC for target in targets)
+
+
+def cell_of(frame: Frame, name: str) -> CellTracker:
+    """The cell of a variable; an empty one when the frame has not made it."""
+    return frame.cells.get(name) or CellTracker()

@@ -1,0 +1,397 @@
+"""The symbolic interpreter: fetch an operation, look up its row, step. It knows no single opcode.
+
+How a trace ends is data: `Finished`, or `Stopped` at an operation that has to run natively.
+"""
+
+import sys
+from dataclasses import dataclass
+from itertools import takewhile
+from types import CodeType
+from typing import TypeVar, final
+
+from framesmith.bytecode.meaning import Handler
+from framesmith.frontend.tracing.finalizers import check_left, drop, variables_of
+from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
+from framesmith.frontend.tracing.opcodes import catalog
+from framesmith.frontend.tracing.opcodes.table import step_of
+from framesmith.frontend.tracing.resume_points import depth_of_real_generator
+from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.frontend.tracing.user_stack import location
+from framesmith.frontend.tracing.value_ends import observe, settle
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
+from framesmith.graph.errors import FakeFailure
+from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
+from framesmith.variables import catalog as tracker_catalog
+from framesmith.variables.callables.generators import Returned, Yielded, run_step
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
+from framesmith.variables.core import (
+    Constant,
+    ObservedException,
+    PendingCall,
+    PendingStep,
+    TraceContext,
+    Tracker,
+)
+from framesmith.variables.objects.exceptions import ExceptionTracker
+
+CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
+
+MAXIMUM_NESTING = 24
+OurError = TypeVar("OurError", GraphBreak, ObservedException)
+VALUES = (EqualTo, LengthIs, KeysAre)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The outermost frame returned."""
+
+    value: Tracker
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The operation at which the innermost frame stands has to run natively.
+
+    `reason` is the graph break; `to_the_end` says that the frames go on natively to their end, since an
+    exception is about to leave them. `here`: nothing has to run; the frames go on where they stand, without
+    what they have let go of. `raised` is an exception that the operation would not raise natively in the same form.
+    `refers`: the operation makes weak references to what it gets.
+    """
+
+    reason: GraphBreak | None
+    to_the_end: bool
+    here: bool = False
+    raised: Tracker | None = None
+    refers: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PlannedStop:
+    """The plan of a second trace: stop at the step with this number, and why."""
+
+    step: int
+    code: CodeType | None  # None: whatever stands there
+    operation: int
+    end: Stopped
+
+
+class Restart(Exception):
+    """The operation that failed had changed something already: trace again and stop before it."""
+
+    def __init__(self, stop: PlannedStop) -> None:
+        super().__init__(stop)
+        self.stop = stop
+
+
+def without_traceback(error: OurError, outside: BaseException | None) -> OurError:
+    """An exception of ours without its traceback, whose frames hold the trace and the user's values, and those it came
+    with: the frames hold the exceptions in turn. The chain ends at what the user's program was handling `outside`."""
+    todo: list[BaseException | None] = [error]
+    while todo:
+        one = todo.pop()
+        if one is not None and one is not outside:
+            todo += (one.__context__, one.__cause__)
+            one.__traceback__ = one.__context__ = one.__cause__ = None
+    return error
+
+
+@final
+class Interpreter:
+    """Runs a stack of symbolic frames to their end or to the first operation that cannot be traced."""
+
+    def __init__(self, stop: PlannedStop | None = None) -> None:
+        self._stop = stop
+        self._machine: Machine | None = None
+        self._nesting = 0
+        self._steps = 0
+        self.last_error: ObservedException | None = None
+        self._outside = sys.exception()  # what the user's program handles while this trace runs
+
+    @property
+    def machine(self) -> Machine:
+        """The machine; `attach` comes first."""
+        assert self._machine is not None
+        return self._machine
+
+    def attach(self, tx: TraceContext) -> Machine:
+        """Make the machine over the context that holds this translator as its inliner."""
+        self._machine = Machine(tx, self.run_frame)
+        observe(self._machine)
+        return self._machine
+
+    def release(self) -> None:
+        """The trace has ended: the machine is no more needed."""
+        self._machine = None
+        self.last_error = self._outside = None
+
+    # -- nested runs: asked for by trackers --------------------------------------------------------
+    def inline(self, pending: PendingCall) -> Tracker:
+        """The `InlineCall` protocol: run a frame to its end."""
+        if isinstance(pending, PendingStep):
+            return run_step(self.machine.tx, pending)
+        try:
+            outcome = self.run_frame(frame_of(pending), None)
+        except ObservedException as error:
+            if pending.otherwise is None or not is_end(error):
+                raise
+            return pending.otherwise
+        assert isinstance(outcome, Tracker)
+        return outcome
+
+    def run_frame(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
+        """Run one frame, and what it calls, until it has an outcome. Graph breaks go to the outermost run."""
+        machine = self.machine
+        if self._nesting >= MAXIMUM_NESTING or len(machine.frames) >= MAXIMUM_FRAMES:
+            raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {len(machine.frames)}")
+        frame.barrier = True
+        machine.frames.append(frame)
+        self._nesting += 1
+        machine.ends.nested += 1
+        machine.ends.runs += 1
+        try:
+            if raised is not None:
+                self._unwind_inside(raised)
+            while machine.outcome is None:
+                self._step()
+        finally:
+            self._nesting -= 1
+            machine.ends.nested -= 1
+        outcome, machine.outcome = machine.outcome, None
+        return outcome
+
+    def _step(self) -> None:
+        """One operation of a nested run."""
+        frame = self.machine.frames[-1]
+        try:
+            self._execute(frame)
+        except ObservedException as error:
+            self._unwind_inside(error)
+
+    def _execute(self, frame: Frame) -> None:
+        """Fetch, look up, step."""
+        index = frame.index
+        operation = frame.reading.operations[index]
+        frame.current = index
+        frame.index = index + 1
+        step_of(operation.kind)(self.machine, operation)
+
+    # -- exceptions --------------------------------------------------------------------------------
+    def _unwind_inside(self, error: ObservedException) -> None:
+        """Unwind in a nested run; what the stacks held is dropped before the exception goes on."""
+        caught, dropped = self._unwind(without_traceback(error, self._outside))
+        drop(self.machine, dropped)
+        if not caught:
+            try:
+                raise error
+            finally:
+                del error  # it holds this frame
+
+    def _unwind(self, error: ObservedException) -> tuple[bool, list[Tracker]]:
+        """Go to the handler of the innermost frame that has one, up to a barrier: whether there is one, and what
+        the stacks let go of."""
+        machine = self.machine
+        dropped: list[Tracker] = []
+        left: list[Tracker] = []
+        self._settle_context(error)
+        while True:
+            frame = machine.frames[-1]
+            self._note_passage(error, frame)
+            handler = frame.reading.handlers[frame.current]
+            dropped += reversed(frame.stack[0 if handler is None else handler.depth :])
+            if handler is not None:
+                self._enter_handler(frame, handler, error.exception)
+                break
+            machine.frames.pop()
+            (dropped if frame.closing else left).extend(variables_of(frame))
+            self._leave_by(error, frame)
+            if frame.barrier:
+                break
+            if frame.role is not FrameRole.CALL and is_end(error):
+                dropped += machine.end(frame, Constant(None))
+                check_left(machine, left)
+                return True, dropped
+        check_left(machine, left)
+        return handler is not None, dropped
+
+    def _leave_by(self, error: ObservedException, frame: Frame) -> None:
+        """An exception ends a generator; out of it, StopIteration is a RuntimeError (3.12 has bytecode for that)."""
+        generator, machine = frame.generator, self.machine
+        if generator is None:
+            return
+        frame.locals.clear()
+        frame.cells.clear()
+        if not frame.barrier:
+            generator.left(machine.tx, ended=True)
+        if is_end(error):
+            error.exception = machine.in_place_of(error.exception, "generator raised StopIteration")
+
+    def _enter_handler(self, frame: Frame, handler: Handler, exception: Tracker) -> None:
+        del frame.stack[handler.depth :]
+        if handler.push_lasti:
+            frame.push(Constant(frame.operation.instruction))
+        frame.push(exception)
+        frame.index = handler.target
+
+    def _note_passage(self, error: ObservedException, frame: Frame) -> None:
+        """The traceback names each frame that the exception comes through, except where it is only raised again."""
+        exception = error.exception.realize()
+        if not error.again and isinstance(exception, ExceptionTracker) and not is_polyfill_code(frame.code):
+            exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
+        error.again = False
+
+    def _settle_context(self, error: ObservedException) -> None:
+        """Implicit chaining: what is being handled becomes the context, once."""
+        machine = self.machine
+        if not error.chained:
+            error.chained = True
+            if machine.handled is not None:
+                machine.chain(error.exception, machine.handled)
+            elif isinstance(exception := error.exception.realize(), ExceptionTracker):
+                exception.follow_caller(machine.tx)
+
+    def _is_caught(self, error: ObservedException) -> bool:
+        """Whether some frame of the outermost run handles an exception raised now."""
+        frames = self.machine.frames
+        if any(frame.reading.handlers[frame.current] is not None for frame in frames):
+            return True
+        asked = takewhile(lambda frame: frame.generator is None, reversed(frames))
+        return any(frame.role is not FrameRole.CALL for frame in asked) and is_end(error)
+
+    # -- the outermost run: here graph breaks are decided ------------------------------------------
+    def run(self, raised: Tracker | None = None) -> Finished | Stopped:
+        """Run the frames that stand in the machine."""
+        machine = self.machine
+        if raised is not None:
+            error = ObservedException(raised)
+            error.chained = error.again = True
+            if not self._is_caught(error):
+                return Stopped(None, True, raised=raised)
+            _, dropped = self._unwind(error)
+            if (ended := self._let_go(dropped)) is not None:
+                return ended
+        ends = machine.ends
+        while machine.outcome is None:
+            frame, runs = machine.frames[-1], ends.runs
+            ended = self._guarded_step()
+            if ended is None and (ends.held or ends.reason is not None) and machine.outcome is None:
+                ended = self._settled(frame, ends.runs != runs)
+            if ended is not None:
+                return self._reachable(ended)
+        outcome = machine.outcome
+        assert isinstance(outcome, Tracker)
+        return Finished(outcome)
+
+    def _settled(self, frame: Frame, has_nested: bool) -> Stopped | None:
+        """End here where the operation let go of a value whose end is seen. Where it ran frames in its midst, it is not known
+        when it did: it runs natively."""
+        if not settle(self.machine):
+            return None
+        reason = self.machine.ends.reason
+        if has_nested:
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, Stopped(reason, False)))
+        return Stopped(reason, False, here=True)
+
+    def _reachable(self, end: Stopped) -> Stopped:
+        """A generator that has to be a real object cannot be left in mid-course: trace again, and stop before it runs."""
+        depth = depth_of_real_generator(self.machine)
+        if depth is None:
+            return end
+        inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
+        if not inner.entered:
+            raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
+        end = Stopped(end.reason, end.reason is None, refers=end.refers)
+        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, end))
+
+    def _guarded_step(self) -> Stopped | None:
+        """One operation; if it cannot be traced, put the frame back as it was before it and stop there."""
+        machine = self.machine
+        frame = machine.frames[-1]
+        self._steps += 1
+        machine.tx.graph.step = self._steps
+        if self._stop is not None and self._steps == self._stop.step:
+            return self._stopped_as_planned(frame)
+        unbound: ObservedException | None = None
+        known, decisions = machine.tx.guards.mark(), machine.tx.graph.decisions
+        references = machine.ends.references
+        stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
+        try:
+            self._execute(frame)
+            for entered in machine.frames[depth:]:
+                entered.entered = self._steps
+            return None
+        except ObservedException as error:
+            if self._is_caught(error):
+                return self._go_to_handler(without_traceback(error, self._outside), frame)
+            end, unbound = Stopped(None, True), self._unbound(without_traceback(error, self._outside), frame)
+        except GraphBreak as reason:
+            end = Stopped(
+                without_traceback(reason, self._outside), False, refers=machine.ends.references != references
+            )
+        except FakeFailure as failure:
+            end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
+        del machine.frames[depth:]
+        machine.outcome = None
+        if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
+        frame.stack[:] = stack
+        frame.index = frame.current
+        machine.handled = handled
+        if unbound is not None:
+            self._settle_context(unbound)
+            self._note_passage(unbound, frame)
+            return Stopped(None, True, raised=unbound.exception)
+        return end
+
+    def _has_read_values(self, known: int, decisions: int) -> bool:
+        """Whether guards on values were added since: an operation that runs natively takes any value."""
+        return self.machine.tx.graph.decisions != decisions or any(
+            isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known)
+        )
+
+    def _unbound(self, error: ObservedException, frame: Frame) -> ObservedException | None:
+        """An exception about an unbound variable is handed over: in a continuation the variables with cells are free
+        variables, and reading one would be a NameError."""
+        kind = error.exception.python_type
+        is_own = self.machine.frames[-1] is frame and issubclass(kind, UnboundLocalError)
+        return error if is_own else None
+
+    def _go_to_handler(self, error: ObservedException, frame: Frame) -> Stopped | None:
+        """Unwind; where that cannot be traced, trace again and go on natively from the operation that raised."""
+        try:
+            _, dropped = self._unwind(error)
+            return self._let_go(dropped)
+        except GraphBreak as reason:
+            end = Stopped(without_traceback(reason, self._outside), True)
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, end)) from None
+
+    def _let_go(self, dropped: list[Tracker]) -> Stopped | None:
+        """Drop what an exception took off the stacks. What has to be dropped for real is, when the entry ends here."""
+        state = self._state()
+        try:
+            drop(self.machine, dropped)
+        except GraphBreak as reason:
+            if self._state() == state:
+                return Stopped(without_traceback(reason, self._outside), False, here=True)
+            raise
+        reason_here = self.machine.ends.reason
+        return None if reason_here is None else Stopped(reason_here, False, here=True)
+
+    def _state(self) -> tuple[int, int, int]:
+        """Equal before and after an operation that changed nothing."""
+        tx = self.machine.tx
+        return tx.mutations.version, tx.ambient.version, tx.graph.operations
+
+    def _stopped_as_planned(self, frame: Frame) -> Stopped:
+        stop = self._stop
+        assert stop is not None
+        frame.current = frame.index
+        if stop.code is not None and (frame.code is not stop.code or frame.index != stop.operation):
+            raise GraphBreak(
+                NONDETERMINISTIC,
+                f"the second trace of {stop.code.co_qualname} went another way than the first",
+            )
+        return stop.end

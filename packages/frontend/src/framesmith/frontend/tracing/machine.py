@@ -1,0 +1,321 @@
+"""The symbolic machine: frames with their stack, locals, cells and jumps. It knows no single opcode."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Protocol, final
+from weakref import WeakKeyDictionary
+
+from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
+from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration
+from framesmith.frontend.tracing.value_end_state import Ends
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.literals import literal
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, born_here, end_of
+from framesmith.variables.core import (
+    NULL,
+    Constant,
+    Null,
+    ObservedException,
+    PendingCall,
+    PendingFrame,
+    PendingStep,
+    TraceContext,
+    Tracker,
+    from_python,
+    new_exception,
+    raise_observed,
+)
+from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
+
+MAXIMUM_FRAMES = 250
+_READINGS: WeakKeyDictionary[CodeType, Reading] = WeakKeyDictionary()
+
+
+def reading_of(code: CodeType) -> Reading:
+    """The version-neutral reading of a code object, made once and kept as long as the code lives."""
+    found = _READINGS.get(code)
+    if found is None:
+        found = _READINGS[code] = read(code)
+    return found
+
+
+@final
+class SavedException(Tracker):
+    """The stack slot that PUSH_EXC_INFO leaves below a handler: the exception handled before.
+
+    `current` is the exception that this handler handles; a continuation needs it to restore the
+    interpreter's state.
+    """
+
+    def __init__(self, previous: Tracker | None, current: Tracker) -> None:
+        self.previous = previous
+        self.current = current
+
+    @property
+    def python_type(self) -> type:
+        """The type of the exception being handled."""
+        return self.current.python_type
+
+
+_HAVE_COPIES = frozenset({float, complex, tuple, frozenset})
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One symbolic frame.
+
+    Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
+    next and `current` the one that runs. `role` says how what it gives reaches the frame below, `entered` at which step of
+    the trace it was pushed (0: it was there from the start), `closing` that nobody keeps the exception that leaves it.
+    """
+
+    code: CodeType
+    reading: Reading
+    namespace: NamespaceTracker
+    locals: dict[str, Tracker]
+    cells: dict[str, CellTracker]
+    function: Tracker | None = None
+    stack: list[Tracker] = field(default_factory=list)
+    index: int = 0
+    current: int = 0
+    replacement: Tracker | None = None
+    generator: GeneratorTracker | None = None
+    barrier: bool = False
+    names: dict[str, Tracker] = field(default_factory=dict)
+    role: FrameRole = FrameRole.CALL
+    otherwise: Tracker | None = None
+    entered: int = 0
+    closing: bool = False
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that runs."""
+        return self.reading.operations[self.current]
+
+    def push(self, value: Tracker) -> None:
+        """Push one value."""
+        self.stack.append(value)
+
+    def pop(self) -> Tracker:
+        """Pop one value."""
+        return self.stack.pop()
+
+    def pop_many(self, count: int) -> list[Tracker]:
+        """Pop `count` values, the deepest first."""
+        if count == 0:
+            return []
+        values = self.stack[-count:]
+        del self.stack[-count:]
+        return values
+
+    def push_callable(self, callee: Tracker) -> None:
+        """Push a callable and its NULL in the order of this Python version."""
+        self.stack.extend((NULL, callee) if NULL_FIRST else (callee, NULL))
+
+    def pop_callable(self) -> tuple[Tracker, tuple[Tracker, ...]]:
+        """Pop the two slots below the arguments of a call: the callable and, if present, `self`."""
+        first, second = self.pop_many(2)
+        if isinstance(first, Null):
+            return second, ()
+        if isinstance(second, Null):
+            return first, ()
+        return first, (second,)
+
+    def release(self) -> None:
+        """Hold nothing any more."""
+        self.stack.clear()
+        self.locals.clear()
+        self.cells.clear()
+        self.generator = None
+
+    def jump(self, target: int | None) -> None:
+        """Go on at another operation."""
+        assert target is not None
+        self.index = target
+
+
+def new_frame(
+    code: CodeType,
+    namespace: NamespaceTracker,
+    arguments: Mapping[str, Tracker],
+    closure: tuple[Tracker, ...],
+    function: Tracker | None = None,
+) -> Frame:
+    """A frame at its first instruction with its arguments bound."""
+    cells: dict[str, CellTracker] = {}
+    for name, cell in zip(code.co_freevars, closure, strict=True):
+        tracker = cell.realize()
+        assert isinstance(tracker, CellTracker)
+        cells[name] = tracker
+    return Frame(code, reading_of(code), namespace, dict(arguments), cells, function)
+
+
+def frame_of(pending: PendingFrame) -> Frame:
+    """The frame of a call that waits to be run."""
+    namespace = pending.namespace
+    assert isinstance(namespace, NamespaceTracker)
+    frame = new_frame(pending.code, namespace, pending.arguments, pending.closure, pending.function)
+    frame.replacement = pending.replacement
+    return frame
+
+
+def is_end(error: ObservedException) -> bool:
+    """Whether an exception is the end of an iterator."""
+    return issubclass(error.exception.python_type, StopIteration)
+
+
+class RunFrame(Protocol):
+    """Runs a frame until it has an outcome. Implemented by the translator."""
+
+    def __call__(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
+        """Push the frame and run it; with `raised`, it begins by raising where it stands."""
+        ...
+
+
+@final
+class Machine:
+    """The stack of symbolic frames and the interpreter state beside it."""
+
+    def __init__(self, tx: TraceContext, run: RunFrame) -> None:
+        self.tx = tx
+        self.run = run
+        self.frames: list[Frame] = []
+        self.handled: Tracker | None = None
+        self.generators: list[GeneratorTracker] = []
+        self.ends = Ends()
+        self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
+        self.outcome: Tracker | Yielded | Returned | None = None
+        self._literals: dict[int, Tracker] = {}
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost frame."""
+        return self.frames[-1]
+
+    def literal(self, value: object) -> Tracker:
+        """A constant of the code; a tuple or a NaN is one object wherever the same one is loaded."""
+        if type(value) not in _HAVE_COPIES:
+            return from_python(value)
+        found = self._literals.get(id(value))
+        if found is None:
+            found = self._literals[id(value)] = literal(value)
+        return found
+
+    def release(self) -> None:
+        """Forget the frames, those of generators as well."""
+        for generator in self.generators:
+            generator.finished = True
+            generator.frame.release()
+        for frame in self.frames:
+            frame.release()
+        self.frames.clear()
+        self.generators.clear()
+        self.finalised.clear()
+        self.ends.release()
+        self._literals.clear()
+
+    def deliver(self, result: Tracker | PendingCall, role: FrameRole = FrameRole.CALL) -> None:
+        """Push the result of the running operation, or start the frame that will give it."""
+        if not isinstance(result, PendingCall):
+            self.frame.push(result)
+            return
+        if isinstance(result, PendingStep):
+            born_here(result.generator).enter(self.tx, result.value)
+        else:
+            self.enter(frame_of(result))
+        self.frame.role = role if result.otherwise is None else FrameRole.DEFAULT
+        self.frame.otherwise = result.otherwise
+
+    def enter(self, frame: Frame) -> None:
+        """Make a frame the innermost."""
+        if len(self.frames) >= MAXIMUM_FRAMES:
+            raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {len(self.frames)}")
+        self.frames.append(frame)
+
+    def leave(self, value: Tracker) -> None:
+        """Return from the innermost frame; behind a barrier the value is the outcome of its run."""
+        if self.frame.replacement is not None and value.realize().python_type is not type(None):
+            raise GraphBreak(UNSUPPORTED_VALUE, "__init__ that returns a value")  # a TypeError in the caller
+        frame = self.frames.pop()
+        result = value if frame.replacement is None else frame.replacement
+        if frame.barrier:
+            self.outcome = result
+        else:
+            self.frame.push(result)
+
+    def leave_generator(self, outcome: Yielded | Returned) -> list[Tracker]:
+        """Suspend or end the innermost frame, which belongs to a generator; returns what nothing may hold any more."""
+        frame = self.frames.pop()
+        if frame.barrier:
+            self.outcome = outcome
+            return []
+        generator = frame.generator
+        assert generator is not None
+        generator.left(self.tx, ended=isinstance(outcome, Returned))
+        if isinstance(outcome, Returned):
+            return self.end(frame, outcome.value)
+        frame.role, frame.otherwise = FrameRole.CALL, None
+        self.frame.push(outcome.value)
+        return [generator]
+
+    def end(self, inner: Frame, value: Tracker) -> list[Tracker]:
+        """What the inner frame iterates over has come to its end; returns what the frame around it lets go of."""
+        frame = self.frame
+        found = end_of_iteration(inner.role, frame.operation)
+        if found is None:
+            raise end_of(value)
+        dropped = frame.pop_many(found.drops)
+        if found.pushes:
+            frame.push(value if inner.otherwise is None else inner.otherwise)
+        if found.target is not None:
+            frame.jump(found.target)
+        return dropped
+
+    def load_local(self, name: str) -> Tracker:
+        """A fast local; UnboundLocalError when it is not bound."""
+        value = self.frame.locals.get(name)
+        if value is None:
+            raise_observed(
+                UnboundLocalError,
+                f"cannot access local variable '{name}' where it is not associated with a value",
+            )
+        return value
+
+    def load_cell(self, name: str) -> Tracker:
+        """The contents of a cell; NameError or UnboundLocalError when it is empty."""
+        contents = self.frame.cells[name].read(self.tx)
+        if contents is None:
+            if name in self.frame.code.co_freevars:
+                raise_observed(
+                    NameError,
+                    f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
+                )
+            raise_observed(
+                UnboundLocalError,
+                f"cannot access local variable '{name}' where it is not associated with a value",
+            )
+        return contents
+
+    def chain(self, exception: Tracker, earlier: Tracker, *, as_cause: bool = False) -> None:
+        """Record that `exception` was raised while `earlier` was handled, as the interpreter does."""
+        if isinstance(exception, ExceptionTracker):
+            set_context(self.tx, exception, earlier.realize())
+            if as_cause:
+                set_cause(self.tx, exception, earlier)
+
+    def in_place_of(self, exception: Tracker, message: str) -> Tracker:
+        """The RuntimeError that a generator raises in place of another exception (PEP 479)."""
+        raised = new_exception(RuntimeError, Constant(message))
+        self.chain(raised, exception, as_cause=True)
+        return raised
+
+    def reraised(self, exception: Tracker) -> ObservedException:
+        """An exception on its way on: raised before, so its context stays as it is."""
+        error = ObservedException(exception)
+        error.chained = error.again = True
+        return error

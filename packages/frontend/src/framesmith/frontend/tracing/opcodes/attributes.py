@@ -1,0 +1,77 @@
+"""Attribute access: load, store, delete, methods and `super()`."""
+
+from collections.abc import Callable
+
+from framesmith.bytecode.meaning import NULL_FIRST, Kind, Operation
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.operators import expression, statement
+from framesmith.frontend.tracing.opcodes.stack import name_of
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.objects.super_objects import make_super
+from framesmith.variables.torch_values.tensor_methods import TensorMethod
+
+Bind = Callable[[object, str], str]
+
+
+@opcode(Kind.LOAD_ATTRIBUTE)
+def load_attribute(machine: Machine, operation: Operation) -> None:
+    """`a.name`; a property's frame is left to the machine."""
+    value = machine.frame.pop().realize()
+    machine.deliver(value.begin_attribute(machine.tx, name_of(operation)))
+
+
+@opcode(Kind.LOAD_METHOD)
+def load_method(machine: Machine, operation: Operation) -> None:
+    """`a.name` about to be called."""
+    value = machine.frame.pop().realize()
+    found = value.attribute(machine.tx, name_of(operation))
+    if isinstance(found, TensorMethod | BoundBuiltin):
+        found.is_called_at_once = True
+    machine.frame.push_callable(found)
+
+
+@opcode(Kind.STORE_ATTRIBUTE)
+def store_attribute(machine: Machine, operation: Operation) -> None:
+    """`a.name = v`."""
+    value, owner = machine.frame.pop_many(2)
+    owner.realize().set_attribute(machine.tx, name_of(operation), value)
+
+
+@opcode(Kind.DELETE_ATTRIBUTE)
+def delete_attribute(machine: Machine, operation: Operation) -> None:
+    """`del a.name`."""
+    machine.frame.pop().realize().delete_attribute(machine.tx, name_of(operation))
+
+
+@opcode(Kind.LOAD_SUPER_ATTRIBUTE)
+def load_super_attribute(machine: Machine, operation: Operation) -> None:
+    """`super().name` (3.12+)."""
+    assert isinstance(operation.argument, tuple)
+    name, is_method, _ = operation.argument
+    _, owner, receiver = (value.realize() for value in machine.frame.pop_many(3))
+    found = make_super(machine.tx, owner, receiver).attribute(machine.tx, name)
+    if is_method:
+        machine.frame.push_callable(found)
+    else:
+        machine.frame.push(found)
+
+
+def _method_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    pushes = ("", "__fs_r") if NULL_FIRST else ("__fs_r", "")
+    return NativeForm((f"__fs_r = {operands[0]}.{operation.argument}",), (Outcome(pushes),))
+
+
+def _super_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    assert isinstance(operation.argument, tuple)
+    name, is_method, _ = operation.argument
+    text = f"__fs_r = {operands[0]}({operands[1]}, {operands[2]}).{name}"
+    pushes = (("", "__fs_r") if NULL_FIRST else ("__fs_r", "")) if is_method else ("__fs_r",)
+    return NativeForm((text,), (Outcome(pushes),))
+
+
+native(Kind.LOAD_ATTRIBUTE, expression(1, lambda operation: f"{{0}}.{operation.argument}"))
+native(Kind.LOAD_METHOD, Native(lambda operation: 1, _method_form))
+native(Kind.STORE_ATTRIBUTE, statement(2, lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
+native(Kind.DELETE_ATTRIBUTE, statement(1, lambda operation: f"del {{0}}.{operation.argument}"))
+native(Kind.LOAD_SUPER_ATTRIBUTE, Native(lambda operation: 3, _super_form))

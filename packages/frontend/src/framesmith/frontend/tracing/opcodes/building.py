@@ -1,0 +1,370 @@
+"""Building and filling containers, strings and formatted values; unpacking."""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
+from framesmith.variables.builtin_types.dict_order import copies_items
+from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.sets import SetTracker, as_set
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.core import CALLABLES, Constant, Tracker, fold, raise_observed
+
+Bind = Callable[[object, str], str]
+T = TypeVar("T", bound=Tracker)
+
+
+@opcode(Kind.BUILD_TUPLE)
+def build_tuple(machine: Machine, operation: Operation) -> None:
+    """`(a, b)`."""
+    machine.frame.push(TupleTracker(machine.frame.pop_many(count(operation))))
+
+
+@opcode(Kind.BUILD_LIST)
+def build_list(machine: Machine, operation: Operation) -> None:
+    """`[a, b]`."""
+    machine.frame.push(ListTracker(machine.frame.pop_many(count(operation))))
+
+
+@opcode(Kind.BUILD_SET)
+def build_set(machine: Machine, operation: Operation) -> None:
+    """`{a, b}`."""
+    values = machine.frame.pop_many(count(operation))
+    result = SetTracker()
+    for value in values:
+        call_method(machine, set.add, result, value)
+    machine.frame.push(result)
+
+
+@opcode(Kind.BUILD_MAP)
+def build_map(machine: Machine, operation: Operation) -> None:
+    """`{k: v}`."""
+    flat = machine.frame.pop_many(2 * count(operation))
+    store_pairs(machine, zip(flat[::2], flat[1::2], strict=True))
+
+
+@opcode(Kind.BUILD_CONST_KEY_MAP)
+def build_const_key_map(machine: Machine, operation: Operation) -> None:
+    """`{"a": x}` with the keys in one constant tuple."""
+    keys = machine.frame.pop()
+    values = machine.frame.pop_many(count(operation))
+    store_pairs(machine, zip(unpack(machine.tx, keys), values, strict=True))
+
+
+def store_pairs(machine: Machine, pairs: "zip[tuple[Tracker, Tracker]]") -> None:
+    """Push a new dict with these items, stored in order."""
+    result = new_dict([])
+    for key, value in pairs:
+        result.store(machine.tx, key.realize(), value)
+    machine.frame.push(result)
+
+
+@opcode(Kind.LIST_APPEND)
+def list_append(machine: Machine, operation: Operation) -> None:
+    """Append in a comprehension."""
+    value = machine.frame.pop()
+    target = below(machine, operation, ListTracker)
+    target.append(machine.tx, value)
+
+
+@opcode(Kind.SET_ADD)
+def set_add(machine: Machine, operation: Operation) -> None:
+    """Add in a comprehension."""
+    value = machine.frame.pop()
+    call_method(machine, set.add, below(machine, operation, SetTracker), value)
+
+
+@opcode(Kind.MAP_ADD)
+def map_add(machine: Machine, operation: Operation) -> None:
+    """Store in a comprehension."""
+    key, value = machine.frame.pop_many(2)
+    below(machine, operation, DictTracker).store(machine.tx, key.realize(), value)
+
+
+@opcode(Kind.LIST_EXTEND)
+def list_extend(machine: Machine, operation: Operation) -> None:
+    """`[*a]`."""
+    values = unpack(machine.tx, machine.frame.pop().realize())
+    target = below(machine, operation, ListTracker)
+    for value in values:
+        target.append(machine.tx, value)
+
+
+@opcode(Kind.SET_UPDATE)
+def set_update(machine: Machine, operation: Operation) -> None:
+    """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
+    given = machine.frame.pop().realize()
+    if given.python_type is dict or as_set(given) is not None:
+        call_method(machine, set.update, below(machine, operation, SetTracker), given)
+        return
+    for value in unpack(machine.tx, given):
+        call_method(machine, set.add, below(machine, operation, SetTracker), value)
+
+
+@opcode(Kind.DICT_UPDATE)
+def dict_update(machine: Machine, operation: Operation) -> None:
+    """`{**a}`."""
+    source = machine.frame.pop()
+    target = below(machine, operation, DictTracker)
+    for key, value in mapping_items(machine, source):
+        target.store(machine.tx, key, value)
+
+
+@opcode(Kind.DICT_MERGE)
+def dict_merge(machine: Machine, operation: Operation) -> None:
+    """`f(**a, **b)`: a key given twice is left to eager's own TypeError."""
+    source = machine.frame.pop()
+    target = below(machine, operation, DictTracker)
+    present = {key.hash_key(machine.tx) for key, _ in target.items(machine.tx)}
+    pairs = mapping_items(machine, source)
+    if any(key.hash_key(machine.tx) in present for key, _ in pairs):
+        raise GraphBreak(CALL_SIGNATURE, "the same keyword argument is given twice")
+    for key, value in pairs:
+        target.store(machine.tx, key, value)
+
+
+def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Tracker]]:
+    """The items of `**source`: a dict directly, any other mapping through `keys()` and `[]`."""
+    source = source.realize()
+    if issubclass(source.python_type, dict) and copies_items(source.python_type):
+        source = source.storage()
+    if isinstance(source, DictTracker):
+        return [(key.realize(), value) for key, value in source.items(machine.tx)]
+    tx = machine.tx
+    keys = unpack(tx, source.attribute(tx, "keys").call(tx, (), {}))
+    return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]
+
+
+def below(machine: Machine, operation: Operation, kind: type[T]) -> T:
+    """The container that the operation fills, some slots below the top."""
+    target = machine.frame.stack[-count(operation)].realize()
+    if not isinstance(target, kind):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"filling {target.describe()}")
+    return target
+
+
+def call_method(machine: Machine, descriptor: object, *operands: Tracker) -> Tracker:
+    """Call the row of a builtin method."""
+    row = CALLABLES.find(descriptor)
+    assert row is not None, descriptor
+    return complete(machine.tx, row.begin(machine.tx, operands, {}))
+
+
+@opcode(Kind.LIST_TO_TUPLE)
+def list_to_tuple(machine: Machine, operation: Operation) -> None:
+    """`(*a, b)` ends as a tuple."""
+    machine.frame.push(TupleTracker(unpack(machine.tx, machine.frame.pop())))
+
+
+@opcode(Kind.BUILD_STRING)
+def build_string(machine: Machine, operation: Operation) -> None:
+    """An f-string from its parts."""
+    parts = machine.frame.pop_many(count(operation))
+
+    def now() -> Tracker:
+        return fold(machine.tx, lambda *texts: "".join(texts), parts)
+
+    machine.frame.push(deferred_join(machine.tx, parts, now))
+
+
+@opcode(Kind.FORMAT_VALUE)
+def format_value(machine: Machine, operation: Operation) -> None:
+    """One `{value!r:spec}` of an f-string."""
+    assert isinstance(operation.argument, tuple)
+    conversion, has_spec = operation.argument
+    spec = machine.frame.pop().realize() if has_spec else Constant("")
+    value = machine.frame.pop()
+    if conversion:
+        value = build_entry(machine, value, conversion)
+    machine.frame.push(formatted(machine, value, spec))
+
+
+def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
+    """`format(value, spec)`."""
+    row = CALLABLES.find(format)
+    assert row is not None
+    text = spec.as_python_constant() if isinstance(spec, Constant) else None
+    begin = functools.partial(row.begin, machine.tx, (value, spec), {})
+    if not isinstance(text, str):
+        return complete(machine.tx, begin())
+    return deferred_format(machine.tx, format, value, text, lambda: complete(machine.tx, begin()))
+
+
+@opcode(Kind.CONVERT_VALUE)
+def convert_value(machine: Machine, operation: Operation) -> None:
+    """`!s`, `!r`, `!a` (3.13)."""
+    assert isinstance(operation.argument, str)
+    machine.frame.push(build_entry(machine, machine.frame.pop(), operation.argument))
+
+
+CONVERSIONS: Mapping[str, Callable[[object], str]] = {"s": str, "r": repr, "a": ascii}
+
+
+def build_entry(machine: Machine, value: Tracker, conversion: str) -> Tracker:
+    """`str`, `repr` or `ascii` of a value."""
+    function = CONVERSIONS[conversion]
+    row = CALLABLES.find(function)
+    assert row is not None
+    begin = functools.partial(row.begin, machine.tx, (value,), {})
+    return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))
+
+
+@opcode(Kind.UNPACK_SEQUENCE)
+def unpack_sequence(machine: Machine, operation: Operation) -> None:
+    """`a, b = x`."""
+    wanted = count(operation)
+    values = taken(machine, wanted + 1)
+    if len(values) > wanted:
+        raise_observed(ValueError, f"too many values to unpack (expected {wanted})")
+    if len(values) < wanted:
+        raise_observed(ValueError, f"not enough values to unpack (expected {wanted}, got {len(values)})")
+    machine.frame.stack.extend(reversed(values))
+
+
+def taken(machine: Machine, most: int) -> list[Tracker]:
+    """The first items of the popped iterable, at most `most` of them (asking an iterator no further)."""
+    iterable = machine.frame.pop().realize()
+    if isinstance(iterable, ListTracker | TupleTracker):
+        return unpack(machine.tx, iterable)
+    return first_of(machine, unpacked(machine, iterable), most)
+
+
+def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
+    """The iterator of what is unpacked."""
+    kind = iterable.python_type
+    if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
+        raise_observed(TypeError, f"cannot unpack non-iterable {kind.__name__} object")
+    return iterable.iterate(machine.tx)
+
+
+def first_of(machine: Machine, iterator: Tracker, most: int) -> list[Tracker]:
+    """At most `most` items."""
+    values: list[Tracker] = []
+    while len(values) < most:
+        value = iterator.advance(machine.tx)
+        if value is None:
+            break
+        values.append(value)
+    return values
+
+
+@opcode(Kind.UNPACK_EX)
+def unpack_ex(machine: Machine, operation: Operation) -> None:
+    """`a, *b, c = x`. After the first names, CPython makes a list of the iterator, which asks it for `iter()` again."""
+    assert isinstance(operation.argument, tuple)
+    before, after = operation.argument
+    iterator = unpacked(machine, machine.frame.pop().realize())
+    head = first_of(machine, iterator, before)
+    rest = unpack(machine.tx, iterator) if len(head) == before else []
+    if len(head) < before or len(rest) < after:
+        got = len(head) + len(rest)
+        raise_observed(
+            ValueError, f"not enough values to unpack (expected at least {before + after}, got {got})"
+        )
+    middle = ListTracker(rest[: len(rest) - after])
+    tail = rest[len(rest) - after :] if after else []
+    machine.frame.stack.extend(reversed([*head, middle, *tail]))
+
+
+def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    wanted = count(operation)
+    names = tuple(f"__fs_u{i}" for i in range(wanted))
+    target = ", ".join(names) + "," if names else "[]"
+    return NativeForm((f"{target} = {operands[0]}",), (Outcome(tuple(reversed(names))),))
+
+
+def _unpack_ex_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    assert isinstance(operation.argument, tuple)
+    before, after = operation.argument
+    names = [f"__fs_u{i}" for i in range(before + 1 + after)]
+    target = ", ".join(f"*{name}" if i == before else name for i, name in enumerate(names))
+    return NativeForm((f"{target}, = {operands[0]}",), (Outcome(tuple(reversed(names))),))
+
+
+def _format_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    assert isinstance(operation.argument, tuple)
+    conversion, has_spec = operation.argument
+    value = f"{bind(CONVERSIONS[conversion], conversion)}({operands[0]})" if conversion else operands[0]
+    spec = operands[1] if has_spec else "''"
+    return NativeForm((f"__fs_r = {bind(format, 'format')}({value}, {spec})",), (Outcome(("__fs_r",)),))
+
+
+def _joined(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    parts = ", ".join(str(operand) for operand in operands)
+    return NativeForm((f"__fs_r = ''.join(({parts},))",), (Outcome(("__fs_r",)),))
+
+
+def _has_spec(operation: Operation) -> int:
+    assert isinstance(operation.argument, tuple)
+    return 2 if operation.argument[1] else 1
+
+
+def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    assert isinstance(operation.argument, str)
+    function = bind(CONVERSIONS[operation.argument], "convert")
+    return NativeForm((f"__fs_r = {function}({operands[0]})",), (Outcome(("__fs_r",)),))
+
+
+def _container_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        return NativeForm(
+            (f"__fs_r = {open_}{', '.join(str(o) for o in operands)}{close}",), (Outcome(("__fs_r",)),)
+        )
+
+    return write
+
+
+def _map_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    pairs = ", ".join(f"{key}: {value}" for key, value in zip(operands[::2], operands[1::2], strict=True))
+    return NativeForm((f"__fs_r = {{{pairs}}}",), (Outcome(("__fs_r",)),))
+
+
+def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
+    """Add the items of an iterable to a display that is some slots below: what is no iterable raises as a display does."""
+
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        *kept, iterable = [str(operand) for operand in operands]
+        add = "extend" if open_ == "[*" else "update"
+        statements = (f"__fs_r = {open_}{iterable}{close}", f"{kept[0]}.{add}(__fs_r)")
+        return NativeForm(statements, (Outcome(tuple(kept)),))
+
+    return write
+
+
+def _add_form(template: str, taken: int) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
+    """Put one item into the set or dict of a comprehension."""
+
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        texts = [str(operand) for operand in operands]
+        kept, given = texts[:-taken], texts[-taken:]
+        return NativeForm((template.format(kept[0], *given),), (Outcome(tuple(kept)),))
+
+    return write
+
+
+def _down_to_display(operation: Operation) -> int:
+    return count(operation) + 1
+
+
+native(Kind.LIST_EXTEND, Native(_down_to_display, _extend_form("[*", "]")))
+native(Kind.SET_UPDATE, Native(_down_to_display, _extend_form("{*", "}")))
+native(Kind.DICT_UPDATE, Native(_down_to_display, _extend_form("{**", "}")))
+native(Kind.SET_ADD, Native(_down_to_display, _add_form("{}.add({})", 1)))
+native(Kind.MAP_ADD, Native(lambda operation: count(operation) + 2, _add_form("{}[{}] = {}", 2)))
+native(Kind.UNPACK_SEQUENCE, Native(lambda operation: 1, _unpack_form))
+native(Kind.UNPACK_EX, Native(lambda operation: 1, _unpack_ex_form))
+native(Kind.FORMAT_VALUE, Native(_has_spec, _format_form))
+native(Kind.CONVERT_VALUE, Native(lambda operation: 1, _convert_form))
+native(Kind.BUILD_STRING, Native(count, _joined))
+native(Kind.BUILD_SET, Native(count, _container_form("{", "}")))
+native(Kind.BUILD_MAP, Native(lambda operation: 2 * count(operation), _map_form))

@@ -1,0 +1,151 @@
+"""Calls."""
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.building import mapping_items
+from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import Builtin
+from framesmith.variables.objects.classes import ClassTracker
+
+Bind = Callable[[object, str], str]
+
+
+@opcode(Kind.CALL)
+def call(machine: Machine, operation: Operation) -> None:
+    """`f(a, k=b)`."""
+    total, names = call_shape(operation)
+    finish_call(machine, total, names)
+
+
+@opcode(Kind.CALL_NAMES_ON_STACK)
+def call_names_on_stack(machine: Machine, operation: Operation) -> None:
+    """`f(a, k=b)` (3.13)."""
+    names = machine.frame.pop().as_python_constant()
+    finish_call(machine, count(operation), cast(tuple[str, ...], names))
+
+
+def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
+    """Pop the operands, ask the callable."""
+    frame = machine.frame
+    values = frame.pop_many(total)
+    callee, receiver = frame.pop_callable()
+    positional = len(values) - len(names)
+    args = (*receiver, *values[:positional])
+    kwargs = dict(zip(names, values[positional:], strict=True))
+    callee = callee.realize()
+    if not args and not kwargs:
+        if isinstance(callee, ClassTracker) and callee.value is super:
+            args = super_arguments(machine)
+        elif (
+            isinstance(callee, Builtin) and callee.value in HANDLED_QUESTIONS and machine.handled is not None
+        ):
+            frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
+            return
+    result = callee.begin_call(machine.tx, args, kwargs)
+    machine.deliver(result)
+    if isinstance(result, Tracker):
+        drop(machine, [*args, *kwargs.values()])
+
+
+def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:
+    """`sys.exc_info()` inside a handler."""
+    return TupleTracker([handled.attribute(tx, "__class__"), handled, handled.attribute(tx, "__traceback__")])
+
+
+def current_exception(tx: TraceContext, handled: Tracker) -> Tracker:
+    """`sys.exception()` inside a handler."""
+    return handled
+
+
+# Outside of every traced handler the answer is the caller's: then the call runs natively.
+HANDLED_QUESTIONS: Mapping[object, Callable[[TraceContext, Tracker], Tracker]] = {
+    sys.exc_info: exc_info,
+    sys.exception: current_exception,
+}
+
+
+def super_arguments(machine: Machine) -> tuple[Tracker, ...]:
+    """What `super()` takes from its frame: the class in the cell `__class__`, and the first argument."""
+    frame = machine.frame
+    code = frame.code
+    if "__class__" not in frame.cells or not code.co_argcount:
+        raise GraphBreak(CALL_SIGNATURE, "super() outside a method")
+    first = code.co_varnames[0]
+    receiver = machine.load_cell(first) if first in frame.cells else machine.load_local(first)
+    return machine.load_cell("__class__"), receiver
+
+
+@opcode(Kind.CALL_EXTENDED)
+def call_extended(machine: Machine, operation: Operation) -> None:
+    """`f(*args, **kwargs)`."""
+    frame = machine.frame
+    kwargs: dict[str, Tracker] = {}
+    if operation.argument:
+        for key, value in mapping_items(machine, frame.pop()):
+            name = key.as_python_constant() if isinstance(key, Constant) else None
+            if type(name) is not str:
+                raise GraphBreak(CALL_SIGNATURE, "keywords must be strings")
+            kwargs[name] = value
+    packed = frame.pop().realize()
+    args = list(packed.items) if isinstance(packed, TupleTracker) else unpack(machine.tx, packed)
+    callee, receiver = frame.pop_callable()
+    machine.deliver(callee.realize().begin_call(machine.tx, (*receiver, *args), kwargs))
+
+
+def call_shape(operation: Operation) -> tuple[int, tuple[str, ...]]:
+    """Number of arguments and the names of the last ones."""
+    return cast(tuple[int, tuple[str, ...]], operation.argument)
+
+
+def _callee(slots: list[str | None]) -> tuple[str, list[str]]:
+    """The callable's expression and the receiver, if there is one."""
+    first, second = slots
+    if first is None or second is None:
+        return str(second if first is None else first), []
+    return first, [second]
+
+
+def _call_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    _, names = call_shape(operation)
+    return _call_text(operands, names)
+
+
+def _call_text(operands: list[str | None], names: tuple[str, ...]) -> NativeForm:
+    callee, receiver = _callee(operands[:2])
+    values = [str(operand) for operand in operands[2:]]
+    positional = len(values) - len(names)
+    keywords = [f"{name}={value}" for name, value in zip(names, values[positional:], strict=True)]
+    arguments = ", ".join([*receiver, *values[:positional], *keywords])
+    return NativeForm((f"__fs_r = {callee}({arguments})",), (Outcome(("__fs_r",)),))
+
+
+def _call_names_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    callee, receiver = _callee(operands[:2])
+    values = [*receiver, *(str(operand) for operand in operands[2:-1])]
+    names = operands[-1]
+    given = f"({', '.join(values)},)"
+    split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may stand between: some count frames
+    keywords = f"{bind(dict, 'dict')}({bind(zip, 'zip')}({names}, {given}[{split}:]))"
+    return NativeForm((f"__fs_r = {callee}(*{given}[:{split}], **{keywords})",), (Outcome(("__fs_r",)),))
+
+
+def _extended_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    callee, receiver = _callee(operands[:2])
+    arguments = [*receiver, f"*{operands[2]}", *([f"**{operands[3]}"] if operation.argument else [])]
+    return NativeForm((f"__fs_r = {callee}({', '.join(arguments)})",), (Outcome(("__fs_r",)),))
+
+
+native(Kind.CALL, Native(lambda operation: call_shape(operation)[0] + 2, _call_form))
+native(Kind.CALL_NAMES_ON_STACK, Native(lambda operation: count(operation) + 3, _call_names_form))
+native(Kind.CALL_EXTENDED, Native(lambda operation: 4 if operation.argument else 3, _extended_form))

@@ -1,0 +1,118 @@
+"""Raising, handlers, `with`."""
+
+from collections.abc import Callable
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.machine import Machine, SavedException
+from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
+from framesmith.variables.core import Constant, ObservedException, Tracker
+from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
+
+Bind = Callable[[object, str], str]
+
+
+@opcode(Kind.PUSH_EXCEPTION)
+def push_exception(machine: Machine, operation: Operation) -> None:
+    """Enter a handler: the exception becomes the handled one, what was handled before is saved."""
+    frame = machine.frame
+    exception = frame.pop()
+    frame.push(SavedException(machine.handled, exception))
+    frame.push(exception)
+    machine.handled = exception
+
+
+@opcode(Kind.POP_EXCEPTION)
+def pop_exception(machine: Machine, operation: Operation) -> None:
+    """Leave a handler. The slot may have a copy below that nobody reads: it must not open the handler again."""
+    frame = machine.frame
+    saved = frame.pop()
+    assert isinstance(saved, SavedException)
+    frame.stack[:] = [Constant(None) if slot is saved else slot for slot in frame.stack]
+    machine.handled = saved.previous
+
+
+@opcode(Kind.CHECK_EXCEPTION_MATCH)
+def check_exception_match(machine: Machine, operation: Operation) -> None:
+    """`except kind:`: push whether the exception below matches."""
+    frame = machine.frame
+    kind = frame.pop().realize()
+    matches = exception_matches(machine.tx, frame.stack[-1].realize(), kind)
+    frame.push(Constant(matches))
+
+
+@opcode(Kind.RAISE)
+def raise_(machine: Machine, operation: Operation) -> None:
+    """`raise`, `raise e`, `raise e from c`."""
+    frame, arity = machine.frame, count(operation)
+    if arity == 0:
+        if machine.handled is None:
+            raise GraphBreak(
+                UNSUPPORTED_OPCODE, "raise without an exception: one may be handled by the caller"
+            )
+        raise machine.reraised(machine.handled)
+    cause = frame.pop() if arity == 2 else None
+    exception = raised_exception(machine.tx, frame.pop())
+    if cause is not None:
+        set_cause(machine.tx, exception, cause)
+    raise ObservedException(exception)
+
+
+@opcode(Kind.RERAISE)
+def reraise(machine: Machine, operation: Operation) -> None:
+    """Raise the top again, as it is."""
+    raise machine.reraised(machine.frame.pop().realize())
+
+
+@opcode(Kind.BEFORE_WITH)
+def before_with(machine: Machine, operation: Operation) -> None:
+    """`with manager:`: push the bound `__exit__`, then the result of `__enter__`."""
+    tx, frame = machine.tx, machine.frame
+    manager = frame.pop().realize()
+    special_method(machine, manager, "__enter__")
+    exit_ = special_method(machine, manager, "__exit__")
+    frame.push(exit_)
+    machine.deliver(special_method(machine, manager, "__enter__").begin_call(tx, (), {}))
+
+
+def special_method(machine: Machine, manager: Tracker, name: str) -> Tracker:
+    """A method of the context manager protocol, looked up on the type."""
+    if not hasattr(manager.python_type, name):
+        raise GraphBreak(UNSUPPORTED_OPCODE, f"{manager.describe()} is not a context manager")
+    return manager.special_attribute(machine.tx, name)
+
+
+@opcode(Kind.WITH_EXCEPT_START)
+def with_except_start(machine: Machine, operation: Operation) -> None:
+    """Call `__exit__(type, value, traceback)` for the exception on top, push its result."""
+    frame, tx = machine.frame, machine.tx
+    exception = frame.stack[-1].realize()
+    exit_ = frame.stack[-4].realize()
+    kind = exception.attribute(tx, "__class__")
+    traceback = exception.attribute(tx, "__traceback__")
+    machine.deliver(exit_.begin_call(tx, (kind, exception, traceback), {}))
+
+
+def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    return NativeForm(
+        (f"__fs_x, __fs_r = {bind(begin_with, 'begin_with')}({operands[0]})",),
+        (Outcome(("__fs_x", "__fs_r")),),
+    )
+
+
+def begin_with(manager: object) -> tuple[object, object]:
+    """`__exit__` bound and the result of `__enter__`, looked up on the type as the interpreter does."""
+    kind = type(manager)
+    for name, problem in (
+        ("__enter__", "context manager"),
+        ("__exit__", "context manager (missed __exit__ method)"),
+    ):
+        if not hasattr(kind, name):
+            raise TypeError(f"'{kind.__name__}' object does not support the {problem} protocol")
+    enter, exit_ = (getattr(kind, name).__get__(manager, kind) for name in ("__enter__", "__exit__"))
+    return exit_, enter()
+
+
+native(Kind.BEFORE_WITH, Native(lambda operation: 1, _with_form))

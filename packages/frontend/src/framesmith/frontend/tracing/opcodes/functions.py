@@ -1,0 +1,165 @@
+"""Making functions, returning, generators."""
+
+from types import CodeType
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.finalizers import drop, variables_of
+from framesmith.frontend.tracing.generators import SymbolicGenerator
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.table import opcode
+from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import NestedFunction
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.core import Constant, ObservedException, Tracker
+
+DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE = 1, 2, 4, 8
+
+
+@opcode(Kind.MAKE_FUNCTION)
+def make_function(machine: Machine, operation: Operation) -> None:
+    """`def` or `lambda`: code on top, what the flags say below it."""
+    frame = machine.frame
+    code = frame.pop().as_python_constant()
+    assert isinstance(code, CodeType)
+    function = NestedFunction(code, frame.namespace)
+    flags = operation.argument if isinstance(operation.argument, int) else 0
+    for flag in (CLOSURE, ANNOTATIONS, KEYWORD_DEFAULTS, DEFAULTS):
+        if flags & flag:
+            set_part(machine, function, flag, frame.pop().realize())
+    frame.push(function)
+
+
+@opcode(Kind.SET_FUNCTION_ATTRIBUTE)
+def set_function_attribute(machine: Machine, operation: Operation) -> None:
+    """One part of a new function (3.13)."""
+    value, function = machine.frame.pop_many(2)
+    assert isinstance(function, NestedFunction)
+    set_part(machine, function, count(operation), value.realize())
+    machine.frame.push(function)
+
+
+def set_part(machine: Machine, function: NestedFunction, flag: int, value: Tracker) -> None:
+    """Defaults, keyword defaults, annotations or closure."""
+    if flag == ANNOTATIONS:
+        function.annotations = value
+    elif flag == KEYWORD_DEFAULTS and isinstance(value, DictTracker):
+        function.keyword_defaults = {
+            str(key.as_python_constant()): item for key, item in value.items(machine.tx)
+        }
+    elif flag == DEFAULTS and isinstance(value, TupleTracker):
+        function.defaults = tuple(value.items)
+    elif flag == CLOSURE and isinstance(value, TupleTracker):
+        cells = [cell.realize() for cell in value.items]
+        function.closure = tuple(cell for cell in cells if isinstance(cell, CellTracker))
+    else:
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{value.describe()} as a part of a new function")
+
+
+@opcode(Kind.RETURN)
+def return_value(machine: Machine, operation: Operation) -> None:
+    """Leave the frame; a generator's frame ends."""
+    frame = machine.frame
+    held = variables_of(frame)
+    if len(machine.frames) == 1:  # the entry ends here: what exists and is held by nobody else goes with it
+        held = [value for value in held if value.source is None]
+    frame.locals.clear()
+    frame.cells.clear()
+    drop(machine, held)
+    if frame.generator is None:
+        machine.leave(frame.pop())
+    else:
+        drop(machine, machine.leave_generator(Returned(frame.pop())))
+
+
+@opcode(Kind.RETURN_GENERATOR)
+def return_generator(machine: Machine, operation: Operation) -> None:
+    """Leave the new frame behind as a generator."""
+    frame = machine.frame
+    if frame.code.co_flags & (COROUTINE | ASYNC_GENERATOR):
+        raise GraphBreak(UNSUPPORTED_VALUE, "a coroutine or asynchronous generator")
+    frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame))
+    machine.generators.append(frame.generator)
+    machine.leave(frame.generator)
+
+
+COROUTINE = 0x80
+ASYNC_GENERATOR = 0x200
+
+
+@opcode(Kind.YIELD)
+def yield_value(machine: Machine, operation: Operation) -> None:
+    """Suspend the frame; what is sent is pushed when it goes on."""
+    drop(machine, machine.leave_generator(Yielded(machine.frame.pop())))
+
+
+@opcode(Kind.GET_YIELD_FROM_ITER)
+def get_yield_from_iter(machine: Machine, operation: Operation) -> None:
+    """The iterator of `yield from`."""
+    machine.frame.push(machine.frame.pop().realize().iterate(machine.tx))
+
+
+@opcode(Kind.SEND)
+def send(machine: Machine, operation: Operation) -> None:
+    """One step of `yield from`: the receiver's next value, or its returned value and a jump."""
+    frame = machine.frame
+    value = frame.pop().realize()
+    receiver = frame.stack[-1].realize()
+    keeps_receiver = bool(operation.argument)
+    if isinstance(receiver, GeneratorTracker) and (step := receiver.begin_step(value)) is not None:
+        machine.deliver(step, FrameRole.DELEGATE)
+        return
+    outcome = delegate(machine, receiver, value)
+    if isinstance(outcome, Returned):
+        if not keeps_receiver:
+            frame.pop()
+        frame.jump(operation.target)
+    frame.push(outcome.value)
+
+
+def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | Returned:
+    """`yield from` an iterator that is not a generator."""
+    tx = machine.tx
+    if isinstance(receiver, GeneratorTracker):  # it has ended
+        return Returned(Constant(None))
+    if isinstance(value, Constant) and value.value is None:
+        item = receiver.advance(tx)
+        return Returned(Constant(None)) if item is None else Yielded(item)
+    return Yielded(receiver.attribute(tx, "send").call(tx, (value,), {}))
+
+
+@opcode(Kind.END_SEND)
+def end_send(machine: Machine, operation: Operation) -> None:
+    """Drop the receiver below the result (3.12+)."""
+    del machine.frame.stack[-2]
+
+
+@opcode(Kind.CLEANUP_THROW)
+def cleanup_throw(machine: Machine, operation: Operation) -> None:
+    """An exception that reached a `yield from`: StopIteration becomes its value, others go on."""
+    frame = machine.frame
+    exception = frame.pop().realize()
+    frame.pop_many(2)
+    if not issubclass(exception.python_type, StopIteration):
+        raise ObservedException(exception)
+    frame.push(Constant(None))
+    frame.push(exception.attribute(machine.tx, "value"))
+
+
+@opcode(Kind.INTRINSIC)
+def intrinsic(machine: Machine, operation: Operation) -> None:
+    """The remaining intrinsics: only the one that PEP 479 needs is modelled."""
+    if operation.argument != "STOPITERATION_ERROR":
+        raise GraphBreak(UNSUPPORTED_VALUE, f"the intrinsic {operation.argument}")
+    frame = machine.frame
+    exception = frame.pop().realize()
+    if issubclass(exception.python_type, StopIteration):
+        kind = "coroutine" if frame.code.co_flags & COROUTINE else "generator"
+        frame.push(machine.in_place_of(exception, f"{kind} raised StopIteration"))
+    else:
+        frame.push(exception)

@@ -1,0 +1,152 @@
+"""Imports and pattern matching."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from types import ModuleType
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.stack import name_of
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
+from framesmith.guards.sources import Item, Pinned
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import complete
+from framesmith.variables.callables.type_functions import isinstance_
+from framesmith.variables.core import Constant, ObservedException, Tracker
+
+Bind = Callable[[object, str], str]
+
+
+@opcode(Kind.IMPORT_NAME)
+def import_name(machine: Machine, operation: Operation) -> None:
+    """`import a.b`: only a module that is imported already; a first import runs natively."""
+    tx, frame = machine.tx, machine.frame
+    level, names = (value.as_python_constant() for value in frame.pop_many(2))
+    name = name_of(operation)
+    assert isinstance(level, int)
+    full = name
+    if level:
+        package = frame.namespace.load(tx, "__package__").as_python_constant()
+        assert isinstance(package, str)
+        full = importlib.util.resolve_name("." * level + name, package)
+    if full not in sys.modules:
+        raise GraphBreak(IMPORT, f"module {full} is not imported yet")
+    wanted = full if names or level else name.partition(".")[0]
+    frame.push(imported(machine, wanted))
+
+
+def imported(machine: Machine, name: str) -> Tracker:
+    """The module in `sys.modules`."""
+    module = sys.modules[name]
+    if not isinstance(module, ModuleType):
+        raise GraphBreak(IMPORT, f"sys.modules[{name!r}] is not a module")
+    return machine.tx.wrap(module, Item(Pinned(sys.modules, "sys.modules"), name))
+
+
+@opcode(Kind.IMPORT_FROM)
+def import_from(machine: Machine, operation: Operation) -> None:
+    """`from a import name`: an attribute, else a submodule that is imported already."""
+    frame = machine.frame
+    module = frame.stack[-1].realize()
+    name = name_of(operation)
+    value = getattr(module, "value", None)
+    try:
+        frame.push(module.attribute(machine.tx, name))
+    except ObservedException:
+        full = f"{value.__name__}.{name}" if isinstance(value, ModuleType) else ""
+        if full not in sys.modules:
+            raise GraphBreak(IMPORT, f"{name} cannot be imported") from None
+        frame.push(imported(machine, full))
+
+
+@opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)
+def match_kind(machine: Machine, operation: Operation) -> None:
+    """Whether the subject is a mapping or sequence in the sense of PEP 634."""
+    flag = 1 << 6 if operation.kind is Kind.MATCH_MAPPING else 1 << 5
+    subject = machine.frame.stack[-1].realize()
+    machine.frame.push(Constant(bool(subject.python_type.__flags__ & flag)))
+
+
+@opcode(Kind.GET_LEN)
+def get_len(machine: Machine, operation: Operation) -> None:
+    """Push the length of the subject."""
+    machine.frame.push(machine.frame.stack[-1].realize().length(machine.tx))
+
+
+@opcode(Kind.MATCH_KEYS)
+def match_keys(machine: Machine, operation: Operation) -> None:
+    """Push the values under the keys on top, or None."""
+    frame, tx = machine.frame, machine.tx
+    subject, keys = frame.stack[-2].realize(), frame.stack[-1].realize()
+    found: list[Tracker] = []
+    for key in unpack(tx, keys):
+        present = subject.contains(tx, key.realize())
+        if not present.as_python_constant():
+            frame.push(Constant(None))
+            return
+        found.append(subject.subscript(tx, key.realize()))
+    frame.push(TupleTracker(found))
+
+
+@opcode(Kind.MATCH_CLASS)
+def match_class(machine: Machine, operation: Operation) -> None:
+    """`case ResumePoint(x, y=z)`: push the matched attributes, or None."""
+    frame = machine.frame
+    subject, kind, names = (value.realize() for value in frame.pop_many(3))
+    target = kind.as_python_constant() if kind.is_python_constant() else getattr(kind, "value", None)
+    keywords = names.as_python_constant()
+    if not isinstance(target, type):
+        raise GraphBreak(UNSUPPORTED_OPCODE, "matching against what is no class")
+    if not complete(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
+        frame.push(Constant(None))
+        return
+    frame.push(class_attributes(machine, subject, target, operation, keywords))
+
+
+SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+def class_attributes(
+    machine: Machine, subject: Tracker, target: type, operation: Operation, keywords: object
+) -> Tracker:
+    """The tuple of attributes that a class pattern binds (PEP 634), or None when one is missing."""
+    assert isinstance(operation.argument, int) and isinstance(keywords, tuple)
+    if (
+        operation.argument == 1
+        and issubclass(target, SELF_MATCHING)
+        and "__match_args__" not in target.__dict__
+    ):
+        positional: list[Tracker] = [subject]
+        names = list(keywords)
+    else:
+        positional = []
+        match_args = getattr(target, "__match_args__", ())
+        if type(match_args) is not tuple or not all(isinstance(name, str) for name in match_args):
+            raise GraphBreak(UNSUPPORTED_OPCODE, f"{target.__name__}.__match_args__ is no tuple of names")
+        if operation.argument > len(match_args):
+            raise GraphBreak(
+                UNSUPPORTED_OPCODE, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns"
+            )
+        names = [*match_args[: operation.argument], *keywords]
+    values: list[Tracker] = list(positional)
+    for name in names:
+        try:
+            values.append(subject.attribute(machine.tx, name))
+        except ObservedException as error:
+            if not issubclass(error.exception.python_type, AttributeError):
+                raise
+            return Constant(None)
+    return TupleTracker(values)
+
+
+def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    name = name_of(operation)
+    text = f"__fs_r = {bind(__import__, 'import')}({name!r}, globals(), None, {operands[1]}, {operands[0]})"
+    return NativeForm((text,), (Outcome(("__fs_r",)),))
+
+
+native(Kind.IMPORT_NAME, Native(lambda operation: 2, _import_form))

@@ -1,0 +1,112 @@
+"""Jumps, conditions and loops."""
+
+from collections.abc import Callable
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
+from framesmith.variables.core import Constant, Tracker
+from framesmith.variables.operations.truth import truth_of
+
+Bind = Callable[[object, str], str]
+
+
+@opcode(Kind.JUMP)
+def jump(machine: Machine, operation: Operation) -> None:
+    """Go on elsewhere."""
+    machine.frame.jump(operation.target)
+
+
+def decisions(machine: Machine, value: Tracker) -> bool:
+    """The truth of a condition; one that depends on tensor data breaks the graph."""
+    truth = truth_of(machine.tx, value)
+    if isinstance(truth, bool):
+        return truth
+    raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the condition is {truth.describe()}, known only at run time")
+
+
+@opcode(Kind.POP_JUMP_IF)
+def pop_jump_if(machine: Machine, operation: Operation) -> None:
+    """Jump when the truth of the top is the argument."""
+    if decisions(machine, machine.frame.pop()) == operation.argument:
+        machine.frame.jump(operation.target)
+
+
+@opcode(Kind.JUMP_IF_OR_POP)
+def jump_if_or_pop(machine: Machine, operation: Operation) -> None:
+    """`a or b` as a value (3.11)."""
+    frame = machine.frame
+    if decisions(machine, frame.stack[-1]) == operation.argument:
+        frame.jump(operation.target)
+    else:
+        frame.pop()
+
+
+@opcode(Kind.POP_JUMP_IF_NONE)
+def pop_jump_if_none(machine: Machine, operation: Operation) -> None:
+    """Jump when `value is None` is the argument."""
+    value = machine.frame.pop().realize()
+    is_none = isinstance(value, Constant) and value.value is None
+    if is_none == operation.argument:
+        machine.frame.jump(operation.target)
+
+
+@opcode(Kind.GET_ITER)
+def get_iter(machine: Machine, operation: Operation) -> None:
+    """`iter(a)`."""
+    machine.frame.push(machine.frame.pop().realize().iterate(machine.tx))
+
+
+@opcode(Kind.FOR_ITER)
+def for_iter(machine: Machine, operation: Operation) -> None:
+    """Push the next value, or leave the loop."""
+    frame = machine.frame
+    value = frame.stack[-1].realize().begin_advance(machine.tx)
+    if value is None:
+        iterator = frame.pop()
+        frame.jump(operation.target)
+        drop(machine, [iterator])
+    else:
+        machine.deliver(value, FrameRole.LOOP)
+
+
+def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
+    """The truth asked for in a statement of its own, as it may raise, and the condition under which to jump."""
+    return (f"__fs_r = True if {operand} else False",), "__fs_r" if operation.argument else "not __fs_r"
+
+
+def _branch_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    asking, condition = _asked(operation, operands[0])
+    return NativeForm(asking, (Outcome((), operation.target, condition), Outcome()))
+
+
+def _keep_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    asking, condition = _asked(operation, operands[0])
+    return NativeForm(asking, (Outcome((str(operands[0]),), operation.target, condition), Outcome()))
+
+
+END = object()
+
+
+def _for_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    end = bind(END, "end")
+    return NativeForm(
+        (f"__fs_r = {bind(next, 'next')}({operands[0]}, {end})",),
+        (Outcome((), operation.target, f"__fs_r is {end}"), Outcome((str(operands[0]), "__fs_r"))),
+    )
+
+
+native(Kind.POP_JUMP_IF, Native(lambda operation: 1, _branch_form))
+native(Kind.JUMP_IF_OR_POP, Native(lambda operation: 1, _keep_form))
+native(Kind.FOR_ITER, Native(lambda operation: 1, _for_form))
+
+
+def _iter_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    return NativeForm((f"__fs_r = {bind(iter, 'iter')}({operands[0]})",), (Outcome(("__fs_r",)),))
+
+
+native(Kind.GET_ITER, Native(lambda operation: 1, _iter_form))

@@ -1,0 +1,164 @@
+"""Locals, cells, globals and the names of class bodies."""
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.stack import name_of
+from framesmith.frontend.tracing.opcodes.table import opcode
+from framesmith.graph import GraphBreak
+from framesmith.guards.sources import Item, Pinned
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.namespaces import builtins_of
+from framesmith.variables.core import NULL, Lazy, Null, raise_observed
+from framesmith.variables.core.wrap_rules import lazy
+
+
+@opcode(Kind.LOAD_LOCAL)
+def load_local(machine: Machine, operation: Operation) -> None:
+    """Push a fast local, not looked at."""
+    machine.frame.push(machine.load_local(name_of(operation)))
+
+
+@opcode(Kind.STORE_LOCAL)
+def store_local(machine: Machine, operation: Operation) -> None:
+    """Bind a fast local, or put back what LOAD_LOCAL_AND_CLEAR saved: nothing, a value or a cell."""
+    frame, name = machine.frame, name_of(operation)
+    value, before = frame.pop(), frame.locals.get(name)
+    if isinstance(value, Null):
+        frame.locals.pop(name, None)
+        frame.cells.pop(name, None)
+    elif isinstance(value, CellTracker) and name in frame.code.co_cellvars:
+        frame.cells[name] = value
+        frame.locals.pop(name, None)
+    else:
+        frame.locals[name] = value
+    if before is not None:
+        drop(machine, [before])
+
+
+@opcode(Kind.DELETE_LOCAL)
+def delete_local(machine: Machine, operation: Operation) -> None:
+    """Unbind a fast local."""
+    frame, name = machine.frame, name_of(operation)
+    before = machine.load_local(name)
+    del frame.locals[name]
+    try:
+        drop(machine, [before])
+    except GraphBreak:
+        frame.locals[name] = before  # the interpreter deletes it
+        raise
+
+
+@opcode(Kind.LOAD_LOCAL_AND_CLEAR)
+def load_local_and_clear(machine: Machine, operation: Operation) -> None:
+    """Push a fast local, or NULL, and unbind it (inlined comprehensions, PEP 709)."""
+    frame, name = machine.frame, name_of(operation)
+    saved = frame.cells.pop(name, None)
+    frame.push(frame.locals.pop(name, NULL) if saved is None else saved)
+
+
+@opcode(Kind.MAKE_CELL)
+def make_cell(machine: Machine, operation: Operation) -> None:
+    """Turn a local, perhaps a parameter, into a cell."""
+    frame, name = machine.frame, name_of(operation)
+    frame.cells[name] = CellTracker(frame.locals.pop(name, None))
+
+
+@opcode(Kind.LOAD_CLOSURE)
+def load_closure(machine: Machine, operation: Operation) -> None:
+    """Push the cell itself."""
+    machine.frame.push(machine.frame.cells[name_of(operation)])
+
+
+@opcode(Kind.LOAD_CELL)
+def load_cell(machine: Machine, operation: Operation) -> None:
+    """Push the contents of a cell."""
+    machine.frame.push(machine.load_cell(name_of(operation)))
+
+
+@opcode(Kind.STORE_CELL)
+def store_cell(machine: Machine, operation: Operation) -> None:
+    """Store into a cell."""
+    frame = machine.frame
+    cell = frame.cells[name_of(operation)]
+    before = cell.contents
+    cell.store(machine.tx, frame.pop())
+    if before is not None:
+        drop(machine, [before])
+
+
+@opcode(Kind.DELETE_CELL)
+def delete_cell(machine: Machine, operation: Operation) -> None:
+    """Empty a cell."""
+    cell = machine.frame.cells[name_of(operation)]
+    before = machine.load_cell(name_of(operation))
+    cell.store(machine.tx, None)
+    try:
+        drop(machine, [before])
+    except GraphBreak:
+        cell.store(machine.tx, before)  # the interpreter empties it
+        raise
+
+
+@opcode(Kind.LOAD_GLOBAL)
+def load_global(machine: Machine, operation: Operation) -> None:
+    """Push a global or builtin."""
+    frame = machine.frame
+    frame.push(frame.namespace.load(machine.tx, name_of(operation)))
+
+
+@opcode(Kind.STORE_GLOBAL)
+def store_global(machine: Machine, operation: Operation) -> None:
+    """Bind a global; the real dictionary is written after the graph."""
+    frame = machine.frame
+    frame.namespace.store(machine.tx, name_of(operation), frame.pop())
+
+
+@opcode(Kind.DELETE_GLOBAL)
+def delete_global(machine: Machine, operation: Operation) -> None:
+    """Delete a global."""
+    frame, name = machine.frame, name_of(operation)
+    if frame.namespace.find(machine.tx, name) is None:
+        raise_observed(NameError, f"name '{name}' is not defined")
+    frame.namespace.store(machine.tx, name, None)
+
+
+@opcode(Kind.LOAD_ASSERTION_ERROR)
+def load_assertion_error(machine: Machine, operation: Operation) -> None:
+    """Push AssertionError, whatever the name means now."""
+    machine.frame.push(machine.tx.wrap(AssertionError, Pinned(AssertionError, "AssertionError")))
+
+
+@opcode(Kind.LOAD_BUILD_CLASS)
+def load_build_class(machine: Machine, operation: Operation) -> None:
+    """Push `__build_class__`; calling it breaks the graph."""
+    frame = machine.frame
+    scope = builtins_of(frame.namespace.value)
+    builder: Lazy = lazy(
+        machine.tx, scope["__build_class__"], Item(Pinned(scope, "builtins"), "__build_class__")
+    )
+    frame.push(builder)
+
+
+@opcode(Kind.LOAD_NAME)
+def load_name(machine: Machine, operation: Operation) -> None:
+    """Push a name of a class body, else a global or builtin."""
+    frame, name = machine.frame, name_of(operation)
+    found = frame.names.get(name)
+    frame.push(frame.namespace.load(machine.tx, name) if found is None else found)
+
+
+@opcode(Kind.STORE_NAME)
+def store_name(machine: Machine, operation: Operation) -> None:
+    """Bind a name of a class body."""
+    frame = machine.frame
+    frame.names[name_of(operation)] = frame.pop()
+
+
+@opcode(Kind.DELETE_NAME)
+def delete_name(machine: Machine, operation: Operation) -> None:
+    """Unbind a name of a class body."""
+    frame, name = machine.frame, name_of(operation)
+    if name not in frame.names:
+        raise_observed(NameError, f"name '{name}' is not defined")
+    del frame.names[name]

@@ -1,0 +1,181 @@
+"""Binary, unary and comparison operators, subscripts and slices."""
+
+from collections.abc import Callable
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
+from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.callables.operator_calls import begin_binary, begin_subscript, begin_unary
+from framesmith.variables.core import Constant, Tracker
+from framesmith.variables.operations.compare import compare
+from framesmith.variables.operations.truth import truth_of
+
+Bind = Callable[[object, str], str]
+
+
+@opcode(Kind.BINARY)
+def binary_operator(machine: Machine, operation: Operation) -> None:
+    """`a + b` or `a += b`."""
+    symbol, in_place = symbol_and_flag(operation)
+    left, right = machine.frame.pop_many(2)
+    machine.deliver(begin_binary(machine.tx, symbol, left, right, in_place))
+
+
+@opcode(Kind.UNARY)
+def unary_operator(machine: Machine, operation: Operation) -> None:
+    """`-a`, `+a`, `~a`, `not a`."""
+    operand = machine.frame.pop().realize()
+    if operation.argument == "not":
+        machine.frame.push(negation(machine, operand))
+    else:
+        assert isinstance(operation.argument, str)
+        machine.deliver(begin_unary(machine.tx, operation.argument, operand))
+
+
+def negation(machine: Machine, operand: Tracker) -> Tracker:
+    """`not operand`."""
+    return Constant(not known_truth(machine, operand))
+
+
+def known_truth(machine: Machine, operand: Tracker) -> bool:
+    """`bool(operand)` where nothing but a bool will do."""
+    truth = truth_of(machine.tx, operand)
+    if not isinstance(truth, bool):
+        raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the truth of {truth.describe()}, known only at run time")
+    return truth
+
+
+@opcode(Kind.COMPARE)
+def comparison(machine: Machine, operation: Operation) -> None:
+    """`a < b` and the other five; on 3.13 perhaps turned into a bool at once."""
+    symbol, to_bool = symbol_and_flag(operation)
+    left, right = machine.frame.pop_many(2)
+    result = compare(machine.tx, symbol, left, right)
+    machine.frame.push(boolean(machine, result) if to_bool else result)
+
+
+def boolean(machine: Machine, operand: Tracker) -> Tracker:
+    """`bool(operand)`; a truth that depends on data stays itself for the jump that follows."""
+    truth = truth_of(machine.tx, operand)
+    return Constant(truth) if isinstance(truth, bool) else truth
+
+
+@opcode(Kind.TO_BOOL)
+def to_bool(machine: Machine, operation: Operation) -> None:
+    """`bool(a)` before a jump (3.13)."""
+    machine.frame.push(boolean(machine, machine.frame.pop()))
+
+
+@opcode(Kind.IS)
+def identity(machine: Machine, operation: Operation) -> None:
+    """`a is b`."""
+    left, right = machine.frame.pop_many(2)
+    same = left is right or left.realize().is_same(machine.tx, right.realize())
+    machine.frame.push(Constant(same != bool(operation.argument)))
+
+
+@opcode(Kind.CONTAINS)
+def membership(machine: Machine, operation: Operation) -> None:
+    """`a in b`."""
+    item, container = machine.frame.pop_many(2)
+    result = container.realize().contains(machine.tx, item.realize())
+    machine.frame.push(Constant(known_truth(machine, result) != operation.argument))
+
+
+@opcode(Kind.SUBSCRIPT)
+def subscript(machine: Machine, operation: Operation) -> None:
+    """`a[k]`."""
+    container, key = machine.frame.pop_many(2)
+    machine.deliver(begin_subscript(machine.tx, container, key))
+
+
+@opcode(Kind.STORE_SUBSCRIPT)
+def store_subscript(machine: Machine, operation: Operation) -> None:
+    """`a[k] = v`."""
+    value, container, key = machine.frame.pop_many(3)
+    container.realize().set_subscript(machine.tx, key.realize(), value)
+
+
+@opcode(Kind.DELETE_SUBSCRIPT)
+def delete_subscript(machine: Machine, operation: Operation) -> None:
+    """`del a[k]`."""
+    container, key = machine.frame.pop_many(2)
+    container.realize().delete_subscript(machine.tx, key.realize())
+
+
+@opcode(Kind.BINARY_SLICE)
+def binary_slice(machine: Machine, operation: Operation) -> None:
+    """`a[i:j]` (3.12+)."""
+    container, start, stop = (value.realize() for value in machine.frame.pop_many(3))
+    machine.frame.push(container.subscript(machine.tx, SliceTracker(start, stop, Constant(None))))
+
+
+@opcode(Kind.STORE_SLICE)
+def store_slice(machine: Machine, operation: Operation) -> None:
+    """`a[i:j] = v` (3.12+)."""
+    value, container, start, stop = (value.realize() for value in machine.frame.pop_many(4))
+    container.set_subscript(machine.tx, SliceTracker(start, stop, Constant(None)), value)
+
+
+@opcode(Kind.BUILD_SLICE)
+def build_slice(machine: Machine, operation: Operation) -> None:
+    """`slice(i, j[, k])` as subscripts write it."""
+    parts = [value.realize() for value in machine.frame.pop_many(count(operation))]
+    start, stop, step = (*parts, Constant(None))[:3]
+    machine.frame.push(SliceTracker(start, stop, step))
+
+
+def symbol_and_flag(operation: Operation) -> tuple[str, bool]:
+    """The argument of BINARY and COMPARE."""
+    assert isinstance(operation.argument, tuple)
+    symbol, flag = operation.argument
+    return symbol, flag
+
+
+def expression(pops: int, template: Callable[[Operation], str]) -> Native:
+    """An operation that is one Python expression over its operands."""
+
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        text = template(operation).format(*operands)
+        return NativeForm((f"__fs_r = {text}",), (Outcome(("__fs_r",)),))
+
+    return Native(lambda operation: pops, write)
+
+
+def statement(pops: int, template: Callable[[Operation], str]) -> Native:
+    """An operation that is one Python statement and pushes nothing."""
+
+    def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        return NativeForm((template(operation).format(*operands),))
+
+    return Native(lambda operation: pops, write)
+
+
+def _write_binary(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    symbol, in_place = symbol_and_flag(operation)
+    left, right = operands
+    if in_place:
+        return NativeForm((f"__fs_r = {left}", f"__fs_r {symbol}= {right}"), (Outcome(("__fs_r",)),))
+    return NativeForm((f"__fs_r = {left} {symbol} {right}",), (Outcome(("__fs_r",)),))
+
+
+def _compare_text(operation: Operation) -> str:
+    symbol, as_bool = symbol_and_flag(operation)
+    return f"True if {{0}} {symbol} {{1}} else False" if as_bool else f"{{0}} {symbol} {{1}}"
+
+
+native(Kind.BINARY, Native(lambda operation: 2, _write_binary))
+native(Kind.UNARY, expression(1, lambda operation: f"{operation.argument} {{0}}"))
+native(Kind.COMPARE, expression(2, _compare_text))
+native(Kind.TO_BOOL, expression(1, lambda operation: "True if {0} else False"))
+native(Kind.CONTAINS, expression(2, lambda op: "{0} not in {1}" if op.argument else "{0} in {1}"))
+native(Kind.IS, expression(2, lambda op: "{0} is not {1}" if op.argument else "{0} is {1}"))
+native(Kind.SUBSCRIPT, expression(2, lambda operation: "{0}[{1}]"))
+native(Kind.STORE_SUBSCRIPT, statement(3, lambda operation: "{1}[{2}] = {0}"))
+native(Kind.DELETE_SUBSCRIPT, statement(2, lambda operation: "del {0}[{1}]"))
+native(Kind.BINARY_SLICE, expression(3, lambda operation: "{0}[{1}:{2}]"))
+native(Kind.STORE_SLICE, statement(4, lambda operation: "{1}[{2}:{3}] = {0}"))

@@ -1,0 +1,68 @@
+"""Stack shuffling and constants."""
+
+from collections.abc import Callable
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, native, opcode
+from framesmith.variables.core import NULL
+
+
+@opcode(Kind.NOP)
+def nop(machine: Machine, operation: Operation) -> None:
+    """Nothing to do."""
+
+
+@opcode(Kind.POP, Kind.END_FOR)
+def pop(machine: Machine, operation: Operation) -> None:
+    """Drop the top."""
+    drop(machine, [machine.frame.pop()])
+
+
+@opcode(Kind.COPY)
+def copy(machine: Machine, operation: Operation) -> None:
+    """Push the n-th slot again."""
+    frame = machine.frame
+    frame.push(frame.stack[-count(operation)])
+
+
+@opcode(Kind.SWAP)
+def swap(machine: Machine, operation: Operation) -> None:
+    """Exchange the top with the n-th slot."""
+    stack = machine.frame.stack
+    depth = count(operation)
+    stack[-1], stack[-depth] = stack[-depth], stack[-1]
+
+
+@opcode(Kind.PUSH_NULL)
+def push_null(machine: Machine, operation: Operation) -> None:
+    """Push NULL."""
+    machine.frame.push(NULL)
+
+
+@opcode(Kind.LOAD_CONST)
+def load_const(machine: Machine, operation: Operation) -> None:
+    """Push a constant of the code object."""
+    machine.frame.push(machine.literal(operation.argument))
+
+
+def _drop_form(
+    operation: Operation, operands: list[str | None], bind: Callable[[object, str], str]
+) -> NativeForm:
+    return NativeForm(())
+
+
+native(Kind.POP, Native(lambda operation: 1, _drop_form))
+
+
+def count(operation: Operation) -> int:
+    """The integer argument."""
+    assert isinstance(operation.argument, int)
+    return operation.argument
+
+
+def name_of(operation: Operation) -> str:
+    """The name argument."""
+    assert isinstance(operation.argument, str)
+    return operation.argument

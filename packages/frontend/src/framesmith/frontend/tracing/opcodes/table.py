@@ -1,0 +1,91 @@
+"""Which function runs which operation symbolically, and which writes it as native Python source.
+
+The mechanism only: the rows stand in the modules of this package, `catalog` imports them all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.machine import Machine
+
+Step = Callable[[Machine, Operation], None]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a native operation leads to: the operation to go on at and the values pushed (as expressions).
+
+    `condition` is the Python expression under which this outcome is taken; the last one has none.
+    """
+
+    pushes: tuple[str, ...] = ()
+    target: int | None = None
+    condition: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NativeForm:
+    """An operation as Python source: how many stack slots it takes, its statements, and its outcomes."""
+
+    statements: tuple[str, ...]
+    outcomes: tuple[Outcome, ...] = (Outcome(),)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Writes an operation natively.
+
+    `pops(operation)` slots are taken off the stack; `write(operation, operands, bind)` receives their
+    expressions (None for a NULL slot), deepest first; `bind(object, hint)` names a constant.
+    """
+
+    pops: Callable[[Operation], int]
+    write: Callable[[Operation, list[str | None], Callable[[object, str], str]], NativeForm]
+
+
+class DuplicateOpcode(Exception):
+    """Two rows for one operation kind. Cause: registered twice. Cure: keep one."""
+
+
+_STEPS: dict[Kind, Step] = {}
+_NATIVES: dict[Kind, Native] = {}
+
+
+def opcode(*kinds: Kind) -> Callable[[Step], Step]:
+    """Decorator: run operations of these kinds with the decorated function."""
+
+    def register(step: Step) -> Step:
+        for kind in kinds:
+            if kind in _STEPS:
+                raise DuplicateOpcode(f"{kind} has a row already: {_STEPS[kind]}")
+            _STEPS[kind] = step
+        return step
+
+    return register
+
+
+def native(kind: Kind, row: Native) -> None:
+    """Say how an operation of this kind is written as Python source."""
+    if kind in _NATIVES:
+        raise DuplicateOpcode(f"{kind} has a native form already")
+    _NATIVES[kind] = row
+
+
+def step_of(kind: Kind) -> Step:
+    """The row of a kind."""
+    return _STEPS[kind]
+
+
+def steps() -> dict[Kind, Step]:
+    """All rows (a copy)."""
+    return dict(_STEPS)
+
+
+def native_of(kind: Kind) -> Native | None:
+    """How to write an operation natively, or None when only its whole frame can go on natively."""
+    return _NATIVES.get(kind)

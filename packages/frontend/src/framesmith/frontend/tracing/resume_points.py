@@ -1,0 +1,256 @@
+"""Points: a chain of frames at given operations, and the generators suspended in them, taken apart into plain values.
+
+**A generator that only slots of the frames hold is no object on the way to a continuation**: its own live slots are handed over, and
+the continuation puts it together again, as a symbolic frame or as a real generator. One that anything
+else holds (a list, an attribute, a cell) has to be a real generator, whose frame nobody compiles. A generator that runs is a frame of
+the chain; the slots that refer to it say which.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar, final
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.resume import Slot
+from framesmith.frontend.tracing.finalizers import has_pending_cleanup
+from framesmith.frontend.tracing.frame_layout import FrameLayout, Keeps, carrying, layout_of
+from framesmith.frontend.tracing.generators import SymbolicGenerator
+from framesmith.frontend.tracing.machine import Frame, Machine, SavedException, reading_of
+from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.variables.callables.generators import GeneratorTracker
+from framesmith.variables.core import Tracker
+from framesmith.variables.core.reach import reachable
+
+T = TypeVar("T")
+Decomposed = dict[int, Frame]
+"""The generators that are handed over in pieces: their frames by the identity of their trackers."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ResumePoint:
+    """Where a continuation goes on: frames from the outermost in, suspended generators, and whether it begins by raising.
+
+    `watched`: a weak reference was made on the way, so that the end of what is handed over may be seen. `borrowed`: the
+    positions of instances that something else holds as well. Hashable; equal points share a continuation. `namespaces` are compared through the layouts' ids.
+    """
+
+    frames: tuple[FrameLayout, ...]
+    raises: bool = False
+    generators: tuple[FrameLayout, ...] = ()
+    watched: bool = False
+    borrowed: tuple[int, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The parameter names, in order."""
+        found: list[str] = []
+        for depth, frame in enumerate((*self.frames, *self.generators)):
+            slots = [f"stack_{depth}_{i}" for i, slot in enumerate(frame.stack) if slot is not Slot.NULL]
+            slots += [local_name(name, depth) for name in frame.locals]
+            found += without(slots, frame)
+            found += [f"cell_{depth}_{name}" for name in frame.cells]
+            if frame.replaced:
+                found.append(f"result_{depth}")
+            if frame.role is FrameRole.DEFAULT:
+                found.append(f"default_{depth}")
+        return [*found, "raised"] if self.raises else found
+
+    @property
+    def is_in_loop(self) -> bool:
+        """Whether one of the frames comes back to where it goes on."""
+        return any(reading_of(frame.code).is_in_loop(frame.index) for frame in self.frames)
+
+
+_LOCAL: Final = re.compile(r"\blocal_\d+_(\w+)")
+_ON_STACK: Final = re.compile(r"\b(?:stack|result|default)_\d+(?:_\d+)?\b")
+_NO_VARIABLES: Final = ("stack_", "cell_", "result_", "default_", "raised")
+
+
+def is_variable(name: str) -> bool:
+    """Whether a parameter of a continuation carries a variable of the user's; other names mean something at one point."""
+    return not name.startswith(_NO_VARIABLES)
+
+
+def with_user_names(text: str) -> str:
+    """A message about values of a point, under the names that the user's program has for them."""
+    text = _LOCAL.sub(r"\1", text)
+    return _ON_STACK.sub("an intermediate value", text)
+
+
+def local_name(name: str, depth: int) -> str:
+    """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
+    plain = name.isidentifier() and not name.startswith("hidden_")
+    text = name if plain else f"hidden_{name.encode().hex()}"
+    # names that begin like one of ours are taken to stay apart from it
+    keeps_its_name = depth == 0 and is_variable(text) and not text.startswith("local_")
+    return text if keeps_its_name else f"local_{depth}_{text}"
+
+
+def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:
+    """The slots that carry a value, of those that would if no generator stood in one."""
+    referring = {position for position, _ in layout.references}
+    return [slot for position, slot in enumerate(slots) if position not in referring]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FrameSnapshot:
+    """A point and the frames that stand there, those of suspended generators last."""
+
+    point: ResumePoint
+    frames: tuple[Frame, ...]
+
+
+def take_snapshot(
+    layouts: Sequence[FrameLayout],
+    frames: Sequence[Frame],
+    decomposed: Decomposed,
+    keeps: Keeps,
+    *,
+    raises: bool = False,
+) -> FrameSnapshot:
+    """A point of these layouts: slots that hold a carried generator refer to it. The last layout may have slots more
+    than its frame, on top of the stack."""
+    chain, found = list(frames), list(layouts)
+    numbers = {id(frame): number for number, frame in enumerate(chain)}
+    index = 0
+    while index < len(chain):
+        layout, references = found[index], list[tuple[int, int]]()
+        for position, value in enumerate(slot_values(layout, chain[index])):
+            frame = decomposed.get(id(value))
+            if frame is None:
+                continue
+            if id(frame) not in numbers:
+                numbers[id(frame)] = len(chain)
+                chain.append(frame)
+                found.append(suspended_layout(frame, keeps))
+            references.append((position, numbers[id(frame)]))
+        found[index] = replace(layout, references=tuple(references))
+        index += 1
+    count = len(frames)
+    return FrameSnapshot(ResumePoint(tuple(found[:count]), raises, tuple(found[count:])), tuple(chain))
+
+
+def suspended_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
+    """The layout of a generator that stands at a `yield`, or before its first instruction."""
+    return layout_of(frame, frame.index, keeps=keeps)
+
+
+def is_fresh(layout: FrameLayout) -> bool:
+    """Whether a suspended generator has not begun."""
+    return reading_of(layout.code).operations[layout.current].kind is Kind.RETURN_GENERATOR
+
+
+def slot_values(layout: FrameLayout, frame: Frame) -> list[Tracker | None]:
+    """What stands in the stack and the locals of a layout; None for a slot that the frame does not have yet."""
+    more = sum(slot is not Slot.NULL for slot in layout.stack[len(frame.stack) :])
+    return [*carrying(frame.stack), *[None] * more, *(frame.locals[name] for name in layout.locals)]
+
+
+def beside_slots(layout: FrameLayout, frame: Frame) -> list[Tracker]:
+    """What a frame hands over beside its slots."""
+    found: list[Tracker] = [frame.cells[name] for name in layout.cells]
+    if frame.replacement is not None:
+        found.append(frame.replacement)
+    if frame.otherwise is not None:
+        found.append(frame.otherwise)
+    return found
+
+
+def handed_over(snapshot: FrameSnapshot) -> Iterator[Tracker | None]:
+    """The values of a point in the order of its names; None for a slot that its frame does not have yet."""
+    for layout, frame in zip(
+        (*snapshot.point.frames, *snapshot.point.generators), snapshot.frames, strict=True
+    ):
+        yield from without(slot_values(layout, frame), layout)
+        yield from beside_slots(layout, frame)
+
+
+# -- which generators go in pieces --------------------------------------------------------------------
+def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
+    """The generators that only slots of frames hold, be it slots of other such generators. `others`: values that are
+    needed as objects."""
+    if not machine.generators:
+        return {}
+    frames = frames_of_generators(machine)
+    roots = [*others, *machine.tx.mutations.changed()]
+    if machine.handled is not None:
+        roots.append(machine.handled)
+    chain = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]
+    for frame in chain:
+        slots = [*frame.stack, *frame.locals.values()]
+        roots += [
+            slot.current if isinstance(slot, SavedException) else slot
+            for slot in slots
+            if id(slot) not in frames
+        ]
+        roots += [*frame.cells.values(), *frame.names.values()]
+        roots += [value for value in (frame.replacement, frame.otherwise) if value is not None]
+    seen = reachable(roots)
+    decomposed = {key: frame for key, frame in frames.items() if key not in seen}
+    decomposed = without_rings(machine, decomposed)
+    in_slots = decomposed_in(machine.frames, decomposed)
+    return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
+
+
+def frames_of_generators(machine: Machine) -> Decomposed:
+    """The frames of all generators that have not ended and can be put together again where they stand."""
+    found: Decomposed = {}
+    for generator in machine.generators:
+        inside = generator.frame
+        if generator.finished or not isinstance(inside, SymbolicGenerator):
+            continue
+        if generator.running or not inside.is_handling:
+            found[id(generator)] = inside.frame
+    return found
+
+
+def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
+    """Leave out generators that hold each other, and those which what runs inside them holds."""
+    depths = {id(frame): depth for depth, frame in enumerate(machine.frames)}
+    kept = dict(decomposed)
+    changed = True
+    while changed:
+        changed = False
+        for key, frame in list(kept.items()):
+            inside = machine.frames[depths[id(frame)] :] if id(frame) in depths else [frame]
+            if key in decomposed_in(inside, kept):
+                del kept[key]
+                for lost in decomposed_in([frame], kept):
+                    kept.pop(lost, None)
+                changed = True
+    return kept
+
+
+def decomposed_in(frames: Sequence[Frame], decomposed: Decomposed) -> set[int]:
+    """The carried generators that slots of frames lead to through carried generators."""
+    found, todo = set[int](), list(frames)
+    while todo:
+        frame = todo.pop()
+        for slot in (*frame.stack, *frame.locals.values()):
+            if id(slot) in decomposed and id(slot) not in found:
+                found.add(id(slot))
+                todo.append(decomposed[id(slot)])
+    return found
+
+
+def holds_pending_cleanup(
+    frame: Frame, decomposed: Decomposed, generators: Sequence[GeneratorTracker]
+) -> bool:
+    """Whether a frame holds a carried generator with code of the user that runs when it is dropped."""
+    held = decomposed_in([frame], decomposed)
+    return any(id(generator) in held and has_pending_cleanup(generator) for generator in generators)
+
+
+def depth_of_real_generator(machine: Machine) -> int | None:
+    """The depth of the outermost generator's frame that runs although its generator has to be a real one."""
+    running = [depth for depth, frame in enumerate(machine.frames) if depth and frame.generator is not None]
+    if not running:
+        return None
+    decomposed = decomposed_generators(machine, ())
+    for depth in running:
+        if id(machine.frames[depth].generator) not in decomposed:
+            return depth
+    return None

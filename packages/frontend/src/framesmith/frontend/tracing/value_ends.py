@@ -1,0 +1,159 @@
+"""Where the end of an existing value is seen, the entry ends with the operation that lets go of it.
+
+The interpreter frees a value when the last reference to it goes. A trace that went on would free it at its end, after
+what comes next. Which values matter: those with `__del__`, and those that are weakly referenced in a chain of entries in which a weak
+reference was made. After each operation it is asked whether the frames still lead to them; as long as there are none, that
+costs one look at an empty table.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.tracing.container_contents import is_known_container, leads_to, parts_of, remains_of
+from framesmith.frontend.tracing.finalizers import (
+    end_here,
+    is_observable,
+    is_owned,
+    is_plain_instance,
+    is_seen,
+    may_be_referenced,
+    may_be_seen,
+    real_object,
+)
+from framesmith.frontend.tracing.machine import Machine, SavedException
+from framesmith.frontend.tracing.resume_points import ResumePoint
+from framesmith.frontend.tracing.value_end_state import Ending
+from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
+from framesmith.guards.sources import Local
+from framesmith.variables.callables.generators import Returned, Yielded
+from framesmith.variables.core import Lazy, Tracker
+from framesmith.variables.core.reach import reachable
+from framesmith.variables.objects.lookup import MISSING, peek
+
+
+def observe(machine: Machine) -> None:
+    """Have the machine told what changes and what is weakly referenced."""
+    log = machine.tx.mutations
+    log.on_change = partial(before_change, machine)
+    log.on_reference = partial(referenced, machine)
+
+
+def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
+    """These values were handed to a continuation: they belong to its frames."""
+    ends, watched, names = machine.ends, point.watched, point.names
+    ends.owning, ends.watched = True, watched
+    ends.borrowed |= {names[position] for position in point.borrowed if not watched}
+    for name, value in zip(names, given, strict=True):
+        if name in ends.borrowed:
+            continue
+        real = value.peek
+        kind = type(real)
+        if peek(kind, "__del__") is not MISSING:
+            ends.held[id(real)] = Ending(real, value)
+        elif is_observable(kind) if watched else is_plain_instance(kind) and may_be_referenced(kind):
+            if is_weakly_observed(real):
+                ends.held[id(real)] = Ending(real, value)
+            else:
+                machine.tx.guard(value.source, NotWeaklyObserved(), "its end is not seen")
+
+
+def referenced(machine: Machine, target: Tracker) -> None:
+    """A weak reference is made: in the trace, or natively if the value is new."""
+    ends, real = machine.ends, real_object(target)
+    ends.references += 1
+    if real is None:
+        ends.watched = True
+        return
+    ends.referents[id(real)] = real
+    if is_owned(machine, target):
+        ends.watched = True
+        ends.held[id(real)] = Ending(real, target)
+    elif not is_plain_instance(type(real)):  # of those it is asked only where a reference was made in sight
+        ends.watched = True
+
+
+def before_change(machine: Machine, tracker: Tracker) -> None:
+    """An existing container is about to change: what it holds may be let go of."""
+    if tracker.source is None or machine.tx.mutations.is_changed(tracker):
+        return
+    machine.ends.changed.add(tracker.source)
+    real = real_object(tracker)
+    if real is None or not is_known_container(tracker):
+        return
+    parts = parts_of(real)
+    kinds = {kind for kind in set(map(type, parts)) if may_be_seen(machine, kind)}
+    for part in parts if kinds else ():
+        if type(part) in kinds and id(part) not in machine.ends.held and is_seen(machine, part):
+            machine.ends.held[id(part)] = Ending(part, tracker, is_inside=True)
+
+
+def settle(machine: Machine) -> bool:
+    """After an operation: whether it has let go of something whose end is seen."""
+    ends = machine.ends
+    lost = [ending for ending in ends.held.values() if not is_led_to(machine, ending)]
+    for ending in lost:
+        del ends.held[id(ending.real)]
+        end_here(machine, ending)
+    return ends.reason is not None
+
+
+def is_led_to(machine: Machine, ending: Ending) -> bool:
+    """Whether what the frames hold still leads to a value."""
+    if not ending.is_inside and any(
+        value is ending.tracker
+        for frame in machine.frames
+        for value in (*frame.locals.values(), *frame.stack)
+    ):
+        return True
+    changed = {id(real_object(one)): one for one in machine.tx.mutations.changed()}
+    found = reachable(roots(machine)).values()
+    return any(holds(tracker, ending.real, changed) for tracker in found)
+
+
+def holds(tracker: Tracker, real: object, changed: Mapping[int, Tracker]) -> bool:
+    """Whether a tracker stands for the value, or for an existing one that still holds it. `changed`: the containers that the
+    trace changed, by the identity of the real ones."""
+    value = real_object(tracker)
+    if value is None or value is real:
+        return value is real
+    if id(value) not in changed:
+        return any(part is real for part in parts_of(value))
+    tracker = changed[id(value)]
+    return is_known_container(tracker) and any(leads_to(part, real) for part in remains_of(tracker))
+
+
+def roots(machine: Machine) -> Iterator[Tracker]:
+    """What holds values while the frames stand as they do. A changed object that was handed to the frames is theirs."""
+    owning = machine.ends.owning
+    for changed in machine.tx.mutations.changed():
+        if not (owning and isinstance(changed.source, Local)):
+            yield changed
+    yield from present((machine.handled,))
+    for frame in machine.frames:
+        for slot in frame.stack:
+            yield from present((slot.current, slot.previous) if isinstance(slot, SavedException) else (slot,))
+        yield from (*frame.locals.values(), *frame.cells.values(), *frame.names.values())
+        yield from present((frame.function, frame.replacement, frame.otherwise, frame.generator))
+    outcome = machine.outcome
+    if outcome is not None:
+        yield outcome.value if isinstance(outcome, Yielded | Returned) else outcome
+
+
+T = TypeVar("T")
+
+
+def present(values: Iterable[T | None]) -> Iterator[T]:
+    """Those that are not None."""
+    return (value for value in values if value is not None)
+
+
+def write_held(machine: Machine, writer: EntryWriter) -> None:
+    """The frame of the entry holds what ends with it until all changes are replayed."""
+    for ending in machine.ends.let_go:
+        if ending.tracker.source is None:
+            continue
+        text = writer.value(ending.tracker)
+        if ending.is_inside:
+            writer.statement(f"{writer.name('parts')} = {writer.constant(parts_of, 'parts_of')}({text})")
