@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from framesmith import frontend
-from framesmith.frontend.resuming import dispatcher, functions, native
+from framesmith.frontend.generated import dispatcher, functions
+from framesmith.frontend.resuming import native
 
 
 def cut(code: CodeType) -> CodeType:

@@ -15,14 +15,13 @@ from types import CodeType
 from typing import Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
-from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.exits.emit import Exit, Ways
 from framesmith.frontend.generated.dispatcher import Body, Entry
 from framesmith.frontend.generated.functions import PREFIX, Identity, generated_function
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall
-from framesmith.frontend.options import CompileOptions, config
+from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.finalizers import has_pending_cleanup
@@ -107,7 +106,7 @@ def build_entry(
     origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
-    policy: Policy,
+    policy: TracePolicy,
     ways: Ways,
     *,
     on_break: OnBreak,
@@ -161,7 +160,7 @@ def _trace_once(
     origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
-    policy: Policy,
+    policy: TracePolicy,
     ways: Ways,
     stop: PlannedStop | None,
     began: float,
@@ -178,7 +177,7 @@ def _build_from_trace(
     origin: EntryOrigin,
     values: Sequence[object],
     options: CompileOptions,
-    policy: Policy,
+    policy: TracePolicy,
     ways: Ways,
     trace: Trace,
     began: float,
@@ -233,7 +232,7 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
         raise AssertionError("\n".join(problems))
 
 
-def prepare(code: CodeType, options: CompileOptions, policy: Policy, stop: PlannedStop | None) -> Trace:
+def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: PlannedStop | None) -> Trace:
     """Put the parts of one trace together."""
     wrapper = Wrapper()
     interpreter = Interpreter(stop)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from framesmith.frontend.cache.specialization import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
+from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.marked_functions import begin_marked
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT

@@ -1,13 +1,18 @@
-"""What `mark_dynamic` promises and the program breaks: a size that the trace fixed although it was said to differ."""
+"""The marks that `mark_dynamic` and its kin leave on tensors, and the check that a trace kept what they promise."""
 
 from collections.abc import Iterable
 from types import CodeType
+from typing import Final
 
-from framesmith.frontend.cache.specialization import DYNAMIC_MARK, STATIC_MARK
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import in_force
 from framesmith.graph.shape_guards import Specialised
 from framesmith.guards.sources.tensors import TensorSize
+
+DYNAMIC_MARK: Final = "_dynamo_dynamic_indices"
+WEAK_DYNAMIC_MARK: Final = "_dynamo_weak_dynamic_indices"
+STATIC_MARK: Final = "_dynamo_static_indices"
+UNBACKED_MARK: Final = "_dynamo_unbacked_indices"
 
 
 def check_promises(found: Iterable[Specialised], code: CodeType) -> None:

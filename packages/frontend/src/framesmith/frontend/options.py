@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from framesmith.frontend.torch_settings import changed_settings, is_disabled_by_environment
 from framesmith.graph.dynamic_dims import DynamicPolicy
@@ -114,6 +114,16 @@ def in_force() -> Config:
 
 
 _DEFAULTS: Final = Config()
+
+
+class TracePolicy(DynamicPolicy, Protocol):
+    """What a trace asks while it specialises on sizes and numbers; `promised`: it met a tensor that `mark_dynamic` marked."""
+
+    promised: bool
+
+    def frozen(self) -> "TracePolicy":
+        """The decisions as they are now; what is learnt later does not change them."""
+        ...
 
 
 @final

@@ -16,8 +16,8 @@ from typing import final
 
 from torch import fx
 
-from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.generated.dispatcher import Entry
+from framesmith.frontend.options import TracePolicy
 from framesmith.frontend.tracing.frame_layout import live_names
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.graph import GraphBreak
@@ -46,7 +46,7 @@ class Recovery:
     """What an entry keeps for this. `policy` is the one it was traced with: a second trace has to go the same way."""
 
     failures: Failures
-    policy: Policy
+    policy: TracePolicy
     inputs: tuple[Source, ...]
     prefixes: dict[int, Prefix | None] = field(default_factory=dict)
 

@@ -7,16 +7,12 @@ from typing import Literal, TypeAlias, final
 
 import torch
 
+from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.options import in_force
 from framesmith.frontend.tracing.resume_points import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
 from framesmith.guards.sources import Local
-
-DYNAMIC_MARK = "_dynamo_dynamic_indices"
-WEAK_DYNAMIC_MARK = "_dynamo_weak_dynamic_indices"
-STATIC_MARK = "_dynamo_static_indices"
-UNBACKED_MARK = "_dynamo_unbacked_indices"
 
 Sizes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 """The sizes of the arguments of a call; None for what is no tensor."""
@@ -39,7 +35,7 @@ class Learned:
 @final
 @dataclass(slots=True)
 class Policy:
-    """The decisions for one function or continuation (the `DynamicPolicy` protocol of graph).
+    """The decisions for one function or continuation: a `TracePolicy`, and what changes it.
 
     `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever,
     None those that were seen to change. After `patience` misses because of one value, or because of what one container

@@ -15,9 +15,16 @@ from framesmith.frontend.generated.functions import PREFIX
 from framesmith.frontend.hidden_frames import hidden, is_hidden
 from framesmith.variables.objects.exception_chains import raise_unchained
 
-_FOLDER: Final = os.path.join(os.path.dirname(__file__), "")
+_FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _BETWEEN: Final = frozenset(
-    f"{_FOLDER}{name}.py" for name in ("trampoline", "native", "session", "dispatch", "recovery")
+    os.path.join(_FOLDER, *path)
+    for path in (
+        ("generated", "tail_calls.py"),
+        ("generated", "dispatcher.py"),
+        ("resuming", "native.py"),
+        ("cache", "session.py"),
+        ("recovery.py",),
+    )
 )
 
 
