@@ -78,7 +78,7 @@ def variables() -> None:
 
 
 def whole() -> None:
-    """Layer 5. The translator runs the operations on stand-ins, records, guards, and writes the dispatcher and the entry."""
+    """Layer 5. The symbolic interpreter runs the operations on stand-ins, records, guards, and writes the dispatcher and the entry."""
     step(5, "frontend: all of it at once")
     compiled = frontend.compile(scaled, backend="eager")
     print(compiled(torch.ones(3), 2), compiled(torch.ones(3), 1))

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from tools.layering import budget, docs, imports, packages, sizes
+from tools.layering import budget, docs, imports, packages, sizes, words
 from tools.layering.sources import MAY_IMPORT, ROOT, Problem, Rule, apply, everything
 
 PACKAGES = [ROOT / "packages" / layer for layer in MAY_IMPORT]
@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     sizes.long_functions,
     sizes.long_chains,
     docs.missing_docstrings,
+    words.retired,
 )
 
 
@@ -102,3 +103,8 @@ def test_report_what_is_longer_than_the_aim() -> None:
         warnings.warn(
             f"{len(files)} of {len(everything())} files over {sizes.FILE_AIM} lines: {listed}", stacklevel=1
         )
+
+
+def test_the_glossary_lists_the_retired_words() -> None:
+    rows = "".join(f"| {word} | {instead} |\n" for word, instead in words.RETIRED.items())
+    assert (ROOT / "docs/glossary.md").read_text().endswith(rows)

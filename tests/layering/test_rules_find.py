@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tools.layering import budget, docs, imports, packages, sizes
+from tools.layering import budget, docs, imports, packages, sizes, words
 from tools.layering.sources import source
 
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
@@ -39,6 +39,9 @@ BAD = [
     (docs.missing_docstrings, "x = 1\n"),
     (docs.missing_docstrings, '"""Doc."""\ndef f():\n    return 1\n'),
     (docs.missing_docstrings, '"""Doc."""\nclass C:\n    x = 1\n'),
+    (words.retired, "def find_landing():\n    pass\n"),
+    (words.retired, "self.is_restless = True\n"),
+    (words.retired, '"""What the trampoline does."""\n'),
 ]
 
 GOOD = [
@@ -52,6 +55,7 @@ GOOD = [
     (sizes.long_functions, LONG_FUNCTION.removesuffix("    x = 1\n")),
     (sizes.long_chains, CHAIN.replace("elif a == 7:\n    pass\n", "else:\n    pass\n")),
     (docs.missing_docstrings, '"""Doc."""\ndef f():\n    """It is f."""\ndef _g():\n    return 1\n'),
+    (words.retired, '"""Understanding."""\nx = understanding = 1\nlanding\n'),
 ]
 
 

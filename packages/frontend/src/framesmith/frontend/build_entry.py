@@ -1,6 +1,6 @@
 """One entry, phase by phase: from real values to generated code. The page to read first.
 
-1. `prepare`: recorder, guards, mutation log, wrapper and translator are put together.
+1. `prepare`: recorder, guards, mutation log, wrapper and interpreter are put together.
 2. `Interpreter.run`: the frames are executed symbolically until they return or cannot go on.
 3. Replay: changes to existing objects are written, in order.
 4. `Exit`: what comes after them is written: the returned value, or a native operation and a continuation.

@@ -115,7 +115,7 @@ FAILURE_INSIDE = _row(
 UNSUPPORTED_OPCODE = _row(
     "unsupported-opcode",
     "a bytecode instruction that is not supported",
-    "The translator has no rule for this instruction on these values.",
+    "The symbolic interpreter has no rule for this instruction on these values.",
     "Please report it together with the source line.",
 )
 UNSUPPORTED_VALUE = _row(

@@ -1,6 +1,6 @@
 """What a guard rests on alone: classes, dictionaries of modules and classes, functions, slots of objects found there.
 
-A *ground* is an object together with a kind of state that CPython changes with every change that matters. How grounds
+A *dependency* is an object together with a kind of state that CPython changes with every change that matters. How dependencies
 are compared is in `versioned_guards`.
 
 Only dictionaries of modules and plain ones held by classes are asked for their version: those of instances do not always
@@ -52,7 +52,7 @@ EMPTY_SCOPE: Final = Scope({}, {})
 @final
 @dataclass(frozen=True, slots=True)
 class StateKind:
-    """One kind of ground: `read` gives the state of what `view` makes of an object; states are compared by
+    """One kind of dependency: `read` gives the state of what `view` makes of an object; states are compared by
     equality, or by identity where equality would run user code. `attribute`: what `read` reads, if it is one."""
 
     view: Callable[..., object]
@@ -111,7 +111,7 @@ def _lasting(claim: Claim) -> bool:
 
 
 def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
-    """The grounds that give the value of the source."""
+    """The dependencies that give the value of the source."""
     if isinstance(source, Builtin):
         return ((NAMESPACE, vars(builtins)),)
     if isinstance(source, Item):
@@ -143,7 +143,7 @@ def _of_class(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] 
 
 
 def _container(source: Source | None) -> tuple[Dependency, ...] | None:
-    """The ground of which the source is the dictionary."""
+    """The dependency of which the source is the dictionary."""
     if isinstance(source, ClassDict):
         return _pinned_class(source.base)
     if isinstance(source, ClassDictItem):

@@ -71,7 +71,7 @@ def compile_guards(
         _add_ambient(guard, guard_set, writer)
     early, late = _phases(guard_set)
     implied = _implied(guard_set, preload) | _read_anyway(guard_set, preload)
-    done = implied | _add_standing([guard for guard in (*early, *late) if guard not in implied], writer)
+    done = implied | _add_versioned([guard for guard in (*early, *late) if guard not in implied], writer)
     for guard in early:
         if guard not in done:
             _add(guard, writer)
@@ -86,7 +86,7 @@ def compile_guards(
     return Program(condition, written.loads, written.constants, written.terms, written.temporaries)
 
 
-def _add_standing(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guard]:
+def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guard]:
     """Together: what rests on classes, modules and functions alone."""
     facts = versioned_guards(guards)
     if facts is None:

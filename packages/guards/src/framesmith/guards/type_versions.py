@@ -1,4 +1,4 @@
-"""Many questions about classes answered by one comparison of their version stamps.
+"""Many questions about classes answered by one comparison of their version numbers.
 
 CPython gives a class a number when its attributes are looked up through the type cache, and takes it away when the class
 or one of its bases changes (`tp_version_tag`, `assign_version_tag` and `PyType_Modified` in Objects/typeobject.c). Numbers
@@ -22,7 +22,7 @@ _OFFSET: Final = 24 + 45 * 8
 #: A view of a class's number in memory.
 VersionField: Final = ctypes.c_uint
 
-#: The number of a stamp; 0 for none.
+#: The number in a field; 0 for none.
 version_of = attrgetter("value")
 
 

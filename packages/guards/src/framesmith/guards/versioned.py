@@ -12,7 +12,7 @@ then taken as known.
 The numbers of classes are compared as bytes, straight from memory: a third of the time that objects take.
 
 Likewise the code and the defaults of functions, which have an identity instead of a number.
-What grounds there are is in `dependencies_of`.
+What dependencies there are is in `dependencies`.
 """
 
 import struct
@@ -56,21 +56,23 @@ def _looks(claim: Claim | Relation) -> int:
 
 @final
 class VersionedGuards:
-    """Facts and the grounds they rest on.
+    """Facts and the dependencies they rest on.
 
-    Invariant: `_known` holds, kind by kind, states that the grounds had before the facts were last found true.
+    Invariant: `_known` holds, kind by kind, states that the dependencies had before the facts were last found true.
     """
 
     def __init__(self, facts: dict[Guard, tuple[Dependency, ...]]) -> None:
         self.facts = tuple(facts)
         on: dict[StateKind, dict[int, tuple[object, list[Guard]]]] = {CLASS: {}}
         for guard, found in facts.items():
-            for kind, ground in found:
-                on.setdefault(kind, {}).setdefault(id(ground), (ground, []))[1].append(guard)
+            for kind, dependency in found:
+                on.setdefault(kind, {}).setdefault(id(dependency), (dependency, []))[1].append(guard)
         self._bases = _merge_bases(on[CLASS])
         self._classes = [cls for cls, _ in on[CLASS].values() if isinstance(cls, type)]
         self._over = {
-            kind: tuple(kind.view(ground) for ground, _ in held.values()) for kind, held in on.items() if held
+            kind: tuple(kind.view(dependency) for dependency, _ in held.values())
+            for kind, held in on.items()
+            if held
         }
         self._on = {kind: [guards for _, guards in held.values()] for kind, held in on.items() if held}
         self._known: dict[StateKind, list[object]] = {
@@ -102,7 +104,7 @@ class VersionedGuards:
         return f"({' and '.join(terms)} or {names.constant(self.recheck, 'recheck')}())"
 
     def recheck(self) -> bool:
-        """Ask the facts on grounds with a new state; when all are true, take the states of this moment as known."""
+        """Ask the facts on dependencies with a new state; when all are true, take the states of this moment as known."""
         for cls, field in zip(self._classes, self._over.get(CLASS, ()), strict=True):
             if not type_versions.version_of(field):
                 type_versions.assign_version(cls)

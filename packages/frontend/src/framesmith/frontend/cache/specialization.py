@@ -39,7 +39,7 @@ class Policy:
 
     `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever,
     None those that were seen to change. After `patience` misses because of one value, or because of what one container
-    holds, it is restless; never with None. In a loop two misses are enough: one may come from state that the first round makes (an optimizer's).
+    holds, it is not specialised on any more; never with None. In a loop two misses are enough: one may come from state that the first round makes (an optimizer's).
     `shared` is what the continuations of the same frames know of their variables; with `alone` it is told, not asked.
     """
 

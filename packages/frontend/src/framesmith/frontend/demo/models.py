@@ -41,7 +41,7 @@ class Architecture:
 
 
 def require() -> None:
-    """Raise MissingTransformers unless transformers can be imported; keep its remarks on tiny configurations quiet."""
+    """Raise MissingTransformers unless transformers can be imported; keep its remarks on tiny configurations out of the output."""
     if importlib.util.find_spec("transformers") is None:
         raise MissingTransformers
     transformers.logging.set_verbosity_error()

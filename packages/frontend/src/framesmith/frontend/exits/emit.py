@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.frontend.exits.stand_ins import names_its_caller, standing_for
+from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
 from framesmith.frontend.exits.weakly_held import WeaklyHeld
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall, after_raising, raise_again
@@ -81,7 +81,7 @@ class Ways(Protocol):
 
 
 def tail_call_text(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str:
-    """A step of the trampoline."""
+    """The text of a tail call."""
     listed = "".join(f"{argument}, " for argument in arguments)
     return f"{writer.constant(TailCall, 'TailCall')}(({function}, ({listed})))"
 
@@ -168,7 +168,7 @@ class Exit:
         inlined = self._machine.frames[1:]
         for index, value in enumerate(operands[:2]) if inlined else ():
             if not isinstance(value, Null) and names_its_caller(value):
-                stands = writer.constant(standing_for(inlined), "stands_for")
+                stands = writer.constant(stand_in_for(inlined), "stands_for")
                 texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
         form = row.write(frame.operation, texts, writer.constant)
         statements = list(form.statements)

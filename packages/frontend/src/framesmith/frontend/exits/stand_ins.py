@@ -42,7 +42,7 @@ def names_its_caller(value: Tracker) -> bool:
     return any(found is one for one in _NAMING)
 
 
-def standing_for(frames: Sequence[Frame]) -> Callable[..., object]:
+def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
     """A function that calls its first argument with the others, as if these frames, the outermost first, led there."""
     function: FunctionType | None = None
     for frame in reversed([frame for frame in frames if not is_polyfill_code(frame.code)]):

@@ -1,4 +1,4 @@
-"""The trampoline: an entry that goes on elsewhere returns a `TailCall`, and `run_tail_calls` follows.
+"""Tail calls: an entry that goes on elsewhere returns a `TailCall`, and `run_tail_calls` follows.
 
 **What an entry held is let go of before what comes next begins.** A suspended generator on the stack of the user's
 frame is closed when the interpreter drops it, and a person can see when that is; a frame of ours that still held it

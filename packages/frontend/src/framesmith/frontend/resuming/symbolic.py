@@ -1,4 +1,4 @@
-"""Continuations: from the values that were handed over, the frames of a point from which the translator starts.
+"""Continuations: from the values that were handed over, the frames of a point from which the symbolic interpreter starts.
 
 The same point has a native form, in `native`. What is handed over is one flat list of values, in the order of `ResumePoint.names`.
 """

@@ -118,7 +118,7 @@ class Interpreter:
         return self._machine
 
     def attach(self, tx: TraceContext) -> Machine:
-        """Make the machine over the context that holds this translator as its inliner."""
+        """Make the machine over the context that holds this interpreter as its inliner."""
         self._machine = Machine(tx, self.run_frame)
         observe(self._machine)
         return self._machine

@@ -170,7 +170,7 @@ def is_end(error: ObservedException) -> bool:
 
 
 class RunFrame(Protocol):
-    """Runs a frame until it has an outcome. Implemented by the translator."""
+    """Runs a frame until it has an outcome. Implemented by the symbolic interpreter."""
 
     def __call__(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
         """Push the frame and run it; with `raised`, it begins by raising where it stands."""

@@ -36,7 +36,7 @@ class DictIterator(IteratorTracker):
         entries: Sequence[DictEntry] = list(state.by_name.values())
         self.entries = entries[::-1] if backwards else entries
         self.index = 0
-        self.stamp = (state.structure, state.moves)
+        self.versions = (state.structure, state.moves)
         self.spoiled = False
 
     @property
@@ -58,7 +58,7 @@ class DictIterator(IteratorTracker):
 
     def _check_unchanged(self) -> None:
         ordered = "odict" in self.kind.__name__
-        if ordered and self.state.structure != self.stamp[0]:
+        if ordered and self.state.structure != self.versions[0]:
             self.owner = None
             raise_observed(RuntimeError, "OrderedDict mutated during iteration")
         if self.spoiled or len(self.state.by_name) != len(self.entries):
@@ -68,7 +68,7 @@ class DictIterator(IteratorTracker):
             raise GraphBreak(UNKNOWN_ITERATOR, "the keys of a dict changed while it was iterated over")
 
     def _moved(self) -> bool:
-        return (self.state.structure, self.state.moves) != self.stamp
+        return (self.state.structure, self.state.moves) != self.versions
 
     def children(self) -> Iterator[Tracker]:
         """The dict."""

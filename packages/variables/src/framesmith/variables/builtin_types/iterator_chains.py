@@ -130,7 +130,7 @@ class MapIterator(IteratorTracker):
             return None
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
-        """One item of each; the call is left to the translator."""
+        """One item of each; the call is left to the symbolic interpreter."""
         items: list[Tracker] = []
         for part in self.parts:
             item = part.advance(tx)

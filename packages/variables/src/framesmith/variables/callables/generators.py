@@ -38,7 +38,7 @@ class Returned:
 
 
 class SuspendedFrame(Protocol):
-    """A generator's frame. Implemented by the translator."""
+    """A generator's frame. Implemented by the symbolic interpreter."""
 
     @property
     def started(self) -> bool:
@@ -67,11 +67,11 @@ class SuspendedFrame(Protocol):
         ...
 
     def enter(self, value: Tracker) -> None:
-        """Become the innermost frame of the translator, which goes on with `value` as the result of the `yield`."""
+        """Become the innermost frame of the symbolic interpreter, which goes on with `value` as the result of the `yield`."""
         ...
 
     def left(self) -> None:
-        """The translator has taken the frame off again: it has yielded or ended."""
+        """The symbolic interpreter has taken the frame off again: it has yielded or ended."""
         ...
 
     def reconstruct(self, generator: Tracker, writer: Writer) -> str:
@@ -128,23 +128,23 @@ class GeneratorTracker(Tracker):
         return outcome
 
     def begin_advance(self, tx: TraceContext) -> PendingCall | None:
-        """`next(self)`, left to the translator."""
+        """`next(self)`, left to the symbolic interpreter."""
         return self.begin_step(Constant(None))
 
     def begin_step(self, value: Tracker) -> PendingStep | None:
-        """`self.send(value)`, left to the translator; None when the generator has ended."""
+        """`self.send(value)`, left to the symbolic interpreter; None when the generator has ended."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
         return None if self.finished else PendingStep(self, value)
 
     def enter(self, tx: TraceContext, value: Tracker) -> None:
-        """Put the frame into the translator."""
+        """Put the frame into the symbolic interpreter."""
         tx.mutations.note(self)
         self.running = True
         self.frame.enter(value)
 
     def left(self, tx: TraceContext, *, ended: bool) -> None:
-        """The translator has taken the frame off again."""
+        """The symbolic interpreter has taken the frame off again."""
         tx.mutations.note(self)
         self.running, self.finished = False, ended
         self.frame.left()

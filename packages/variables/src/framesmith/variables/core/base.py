@@ -87,7 +87,7 @@ class Tracker:
         return self.attribute(tx, name)
 
     def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
-        """`self.name` where a Python call in tail position (a property) may be left to the translator."""
+        """`self.name` where a Python call in tail position (a property) may be left to the symbolic interpreter."""
         return self.attribute(tx, name)
 
     def set_attribute(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
@@ -103,7 +103,7 @@ class Tracker:
         return self.unsupported("calling it")
 
     def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
-        """`self(*args, **kwargs)`, where a Python call in tail position is left to the translator.
+        """`self(*args, **kwargs)`, where a Python call in tail position is left to the symbolic interpreter.
 
         A tracker that only forwards to a Python function overrides this one and inherits `call` from
         `PythonCallable`, so that a graph break inside the callee can be continued frame by frame.
@@ -119,7 +119,7 @@ class Tracker:
         return self.unsupported("calling next() on it")
 
     def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
-        """`next(self)`, where a Python frame is left to the translator; its StopIteration is the end."""
+        """`next(self)`, where a Python frame is left to the symbolic interpreter; its StopIteration is the end."""
         return self.advance(tx)
 
     def length(self, tx: "TraceContext") -> "Tracker":
@@ -252,11 +252,11 @@ class PendingStep:
 
 
 PendingCall = PendingFrame | PendingStep
-"""Python code that the translator runs in a frame of its own, so that it can break in there and go on."""
+"""Python code that the symbolic interpreter runs in a frame of its own, so that it can break in there and go on."""
 
 
 class InlineCall(Protocol):
-    """Runs a Python frame symbolically to its end. Implemented by the translator."""
+    """Runs a Python frame symbolically to its end. Implemented by the symbolic interpreter."""
 
     def __call__(self, pending: PendingCall) -> Tracker:
         """The returned value. Raises `ObservedException` for a user-level exception."""

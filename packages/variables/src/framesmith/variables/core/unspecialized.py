@@ -12,7 +12,7 @@ from framesmith.variables.core.base import TraceContext, Tracker
 
 
 def require_specializable(tx: TraceContext, value: Tracker | Source) -> None:
-    """Break the graph before the content of a restless container, or the next item of an iterator, is read."""
+    """Break the graph before the content of an unspecialised container, or the next item of an iterator, is read."""
     source = value.source if isinstance(value, Tracker) else value
     if source is not None and tx.graph.is_unspecialized(source):
         cannot_specialize(value.describe() if isinstance(value, Tracker) else source.text())

@@ -1,6 +1,6 @@
 """Exceptions as values: their fields, notes, chaining and matching; making and building them.
 
-Raising from a handler goes through `core.raising`, whose maker is registered here; unwinding is the translator's.
+Raising from a handler goes through `core.raising`, whose maker is registered here; unwinding is the symbolic interpreter's.
 """
 
 import builtins
@@ -245,7 +245,7 @@ def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
     return ExceptionTracker(type(value), (), value, source)
 
 
-# -- what the translator asks ----------------------------------------------------------------------
+# -- what the symbolic interpreter asks ----------------------------------------------------------------------
 
 
 def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:

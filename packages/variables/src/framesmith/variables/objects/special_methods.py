@@ -153,7 +153,7 @@ class SpecialMethods(Holder):
             raise
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
-        """`__next__`, left to the translator where it is a Python function."""
+        """`__next__`, left to the symbolic interpreter where it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None or is_native(found):
             return self.advance(tx)

@@ -68,7 +68,7 @@ _SUPER = ClassTracker(super)
 
 
 def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
-    """`super(start, receiver)`; the translator gives both for the form without arguments."""
+    """`super(start, receiver)`; the symbolic interpreter gives both for the form without arguments."""
     start, receiver = start.realize(), receiver.realize()
     if not isinstance(start, ClassTracker):
         return raise_observed(
@@ -83,5 +83,5 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
 
 @CALLABLES.row(super)
 def super_row(tx: TraceContext, start: Tracker, receiver: Tracker, /) -> Tracker:
-    """`super(cls, obj)`. The form without arguments needs the frame: the translator's."""
+    """`super(cls, obj)`. The form without arguments needs the frame: the symbolic interpreter's."""
     return make_super(tx, start, receiver)
