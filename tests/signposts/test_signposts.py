@@ -56,6 +56,22 @@ def test_every_file_that_a_page_names_is_there(name) -> None:
     assert all((page.parent / link).exists() for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()))
 
 
+WRITTEN = sorted(
+    str(page.relative_to(pages.ROOT))
+    for pattern in ("*.md", "docs/**/*.md", "packages/*/README.md")
+    for page in pages.ROOT.glob(pattern)
+)
+PLACES = re.compile(r"`((?:packages|tests|docs|examples|tools|benchmarks)/[\w./-]+)`")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_every_path_in_the_documents_is_there(name) -> None:
+    text, folder = (pages.ROOT / name).read_text(encoding="utf-8"), (pages.ROOT / name).parent
+    links = [folder / link for link in re.findall(r"\]\(([^)#:]+)\)", text)]
+    places = [pages.ROOT / place for place in PLACES.findall(text)]
+    assert [str(path) for path in (*links, *places) if not path.exists()] == []
+
+
 def made_afresh() -> dict[str, str]:
     """The pages from untouched tables: other tests of this process may have added rows."""
     program = "import json, sys; from tools import pages; json.dump(pages.pages(), sys.stdout)"
