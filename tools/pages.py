@@ -1,4 +1,4 @@
-"""Pages made from the tables: `docs/where-is.md` and `docs/breaks/*.md`. `python -m tools.pages` writes them.
+"""Pages made from the code: `docs/where-is.md`, `docs/breaks/*.md`, `docs/architecture.svg`. `python -m tools.pages` writes them.
 
 They hold files, not lines, so that they change only when something moves; `framesmith where` knows the lines.
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from framesmith.frontend.where import Signpost, signposts
 from framesmith.graph.breaks import BreakKind, all_kinds
+from tools.drawing import architecture
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = 12
@@ -86,7 +87,11 @@ def page_of(kind: BreakKind) -> str:
 
 def pages() -> dict[str, str]:
     """Every page, by its path."""
-    found = {"docs/where-is.md": where_is(), "docs/breaks/README.md": breaks()}
+    found = {
+        "docs/where-is.md": where_is(),
+        "docs/architecture.svg": architecture(),
+        "docs/breaks/README.md": breaks(),
+    }
     return found | {f"docs/breaks/{kind.id}.md": page_of(kind) for kind in kinds()}
 
 
