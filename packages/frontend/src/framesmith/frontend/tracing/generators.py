@@ -1,5 +1,6 @@
 """The symbolic frame of a generator: run in the machine from one `yield` to the next."""
 
+import inspect
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import final
@@ -151,7 +152,8 @@ class SymbolicGenerator:
         arguments: list[str] = []
         names = code.co_varnames
         total = code.co_argcount + code.co_kwonlyargcount
-        for position, name in enumerate(names[: total + bool(code.co_flags & 4) + bool(code.co_flags & 8)]):
+        stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        for position, name in enumerate(names[: total + stars]):
             cell = self.frame.cells.get(name)
             value = (
                 cell.contents if cell is not None and name in code.co_cellvars else self.frame.locals[name]
@@ -162,7 +164,7 @@ class SymbolicGenerator:
                 arguments.append(text)
             elif position < total:
                 arguments.append(f"{name}={text}")
-            elif position == total and code.co_flags & 4:
+            elif position == total and code.co_flags & inspect.CO_VARARGS:
                 arguments.insert(code.co_argcount, f"*{text}")
             else:
                 arguments.append(f"**{text}")

@@ -5,14 +5,13 @@ generator stands in the chain of frames as any callee does: what it yields is pu
 The same table serves the symbolic machine and the native continuation.
 """
 
+import inspect
 from dataclasses import dataclass
 from enum import Enum, auto
 from types import CodeType
-from typing import Final, final
+from typing import final
 
 from framesmith.bytecode.meaning import Operation
-
-_GENERATOR: Final = 0x20
 
 
 @final
@@ -46,4 +45,4 @@ def end_of_iteration(role: FrameRole, operation: Operation) -> IterationEnd | No
 
 def is_generator(code: CodeType) -> bool:
     """Whether a frame of this code belongs to a generator."""
-    return bool(code.co_flags & _GENERATOR)
+    return bool(code.co_flags & inspect.CO_GENERATOR)

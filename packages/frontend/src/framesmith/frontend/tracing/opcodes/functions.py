@@ -1,5 +1,6 @@
 """Making functions, returning, generators."""
 
+import inspect
 from types import CodeType
 
 from framesmith.bytecode.meaning import Kind, Operation
@@ -81,15 +82,11 @@ def return_value(machine: Machine, operation: Operation) -> None:
 def return_generator(machine: Machine, operation: Operation) -> None:
     """Leave the new frame behind as a generator."""
     frame = machine.frame
-    if frame.code.co_flags & (COROUTINE | ASYNC_GENERATOR):
+    if frame.code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise GraphBreak(UNSUPPORTED_VALUE, "a coroutine or asynchronous generator")
     frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame))
     machine.generators.append(frame.generator)
     machine.leave(frame.generator)
-
-
-COROUTINE = 0x80
-ASYNC_GENERATOR = 0x200
 
 
 @opcode(Kind.YIELD)
@@ -159,7 +156,7 @@ def intrinsic(machine: Machine, operation: Operation) -> None:
     frame = machine.frame
     exception = frame.pop().realize()
     if issubclass(exception.python_type, StopIteration):
-        kind = "coroutine" if frame.code.co_flags & COROUTINE else "generator"
+        kind = "coroutine" if frame.code.co_flags & inspect.CO_COROUTINE else "generator"
         frame.push(machine.in_place_of(exception, f"{kind} raised StopIteration"))
     else:
         frame.push(exception)
