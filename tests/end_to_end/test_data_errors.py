@@ -309,8 +309,8 @@ def test_the_trace_before_the_operation_is_made_once(monkeypatch):
 
     compiled = frontend.compile(f, backend="eager")
     made = []
-    real = session.convert_before
-    monkeypatch.setattr(session, "convert_before", lambda *args: made.append(1) or real(*args))
+    real = session.build_prefix_entry
+    monkeypatch.setattr(session, "build_prefix_entry", lambda *args: made.append(1) or real(*args))
     for _ in range(3):
         assert compiled(torch.zeros(2, 2)) is None
     assert len(made) == 1
