@@ -170,6 +170,7 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
     prefixes = [max(_prefixes(number), one.width) for number, one in zip(numbers, instructions, strict=True)]
     sizes = [1 + CACHES[instruction.name] for instruction in instructions]
     jumps: dict[int, int] = {}
+    # A prefix for one jump may lengthen others, so repeat until none is added; prefixes only grow, so this ends.
     while True:
         starts = [0]
         for size, more in zip(sizes, prefixes, strict=True):
@@ -186,7 +187,7 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
 
 
 def _turn(parts: CodeParts, index: int, instruction: Instruction, target: int | None) -> None:
-    """Make a jump point the way its target lies."""
+    """Give a jump the name for the direction of its target; AssembleError if it has none for going back."""
     if target is None:
         raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} has no target in the code")
     backward = target <= index

@@ -1,8 +1,8 @@
 """`bind_constants`: placeholder names of generated source become constants of the code object.
 
 Before: `LOAD_GLOBAL _graph0` (with or without a NULL for a call). After: `LOAD_CONST <the very object>`,
-the NULL kept where it stood. Nested functions of the generated source are bound too. The objects
-need be neither hashable nor marshalable.
+with its NULL in the position that the version wants. Nested functions of the generated source are bound too.
+The objects need be neither hashable nor marshalable.
 """
 
 import sys
@@ -22,7 +22,10 @@ _LOADS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
 @final
 class Held:
-    """Keeps an object that CPython would replace by an equal one were it a constant itself."""
+    """Wraps an object that CPython would replace by an equal one (interning) if it were a constant itself.
+
+    The generated code loads the wrapper as a constant and reads `value` from it.
+    """
 
     __slots__ = ("value",)
 
@@ -39,10 +42,10 @@ def bind_constants(
     filename: str,
     firstlineno: int,
 ) -> CodeType:
-    """`code` with every global load of a name in `values` made a load of that object.
+    """A copy of `code` in which each global load of a name in `values` loads that object as a constant.
 
-    The four attributes replace those of `code` (`filename` in nested code objects too). Line numbers of
-    the instructions stay what they are.
+    The four attributes replace those of `code` (`filename` in nested code objects too). The line numbers of
+    the instructions do not change.
     """
     parts = _bind(code, {key: _constant(value) for key, value in values.items()}, filename)
     parts.name, parts.qualname, parts.firstlineno = name, qualname, firstlineno
@@ -89,7 +92,7 @@ def _replacement(instruction: Instruction, values: Mapping[str, object]) -> list
 
 
 def _used_names(parts: CodeParts) -> list[str]:
-    """The names still in use, in order: placeholders do not show up in `co_names`."""
+    """The names that instructions still use, in order, so that `co_names` lists no placeholder."""
     used: set[str] = set()
     for instruction in parts.instructions:
         argument = instruction.argument
@@ -101,7 +104,7 @@ def _used_names(parts: CodeParts) -> list[str]:
 
 
 def _constant(value: object) -> object:
-    """`value`, or a holder for it if a code object would not keep that very object.
+    """`value`, or a `Held` around it if a code object would not keep that very object.
 
     CPython interns the identifier-like strings among the constants, also inside tuples and frozensets
     (`intern_string_constants` in Objects/codeobject.c).

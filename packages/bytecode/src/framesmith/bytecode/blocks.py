@@ -29,7 +29,7 @@ class Block:
 
     @property
     def successors(self) -> tuple[int, ...]:
-        """Every block that control may get to from here, each once."""
+        """The blocks that control may reach directly from here, each once."""
         found = (self.falls, self.jumps, self.handler)
         return tuple(dict.fromkeys(one for one in found if one is not None))
 
@@ -68,7 +68,7 @@ def blocks(parts: CodeParts) -> tuple[Block, ...]:
 
 
 def dominators(found: tuple[Block, ...]) -> tuple[frozenset[int] | None, ...]:
-    """For each block the blocks every path to it goes through (itself included); None if unreachable.
+    """For each block its dominators: the blocks that every path to it passes (itself included); None if unreachable.
 
     The iterative algorithm of Cooper, Harvey and Kennedy, with sets, which are small here.
     """

@@ -10,7 +10,7 @@ from framesmith.bytecode.opcodes import NO_FALL_THROUGH
 
 
 def reachable(parts: CodeParts) -> list[bool]:
-    """For each instruction whether control can get to it, from the first one."""
+    """For each instruction, whether control can reach it from the first one."""
     index_of = parts.index_of()
     covering = stack_depth.handlers(parts, index_of)
     found = [False] * len(parts.instructions)
@@ -39,7 +39,7 @@ def remove_unreachable(parts: CodeParts) -> None:
 
 
 def remove_nops(parts: CodeParts) -> None:
-    """Drop each NOP that marks no line of its own; jumps to it lead to the next instruction.
+    """Drop each NOP without a line, or with the line of a neighbour; jumps to it lead to the next instruction.
 
     A NOP that begins a region stays: it may have been put there for 3.13 (see `Emitter.region`).
 
@@ -49,6 +49,7 @@ def remove_nops(parts: CodeParts) -> None:
     keep = [True] * len(instructions)
     moved: dict[Instruction, Instruction] = {}
     starts = {region.start for region in parts.regions}
+    # Backwards, so that a jump to the first of several NOPs finds where the last one leads.
     for index in range(len(instructions) - 2, -1, -1):
         one, following = instructions[index], instructions[index + 1]
         line = one.position.line
@@ -69,9 +70,9 @@ def remove_nops(parts: CodeParts) -> None:
 
 
 def propagate_lines(parts: CodeParts) -> None:
-    """Give an instruction without a position that of the one it can only be reached from.
+    """Give an instruction without a position the one of its only predecessor.
 
-    Before: `LOAD_FAST x @3; POP_TOP @?`. After: `POP_TOP @3`. What can be jumped to is left alone.
+    Before: `LOAD_FAST x @3; POP_TOP @?`. After: `POP_TOP @3`. Targets of jumps are left alone.
     """
     targets = {one.target for one in parts.instructions if one.target is not None}
     targets.update(region.target for region in parts.regions)
@@ -88,7 +89,7 @@ def propagate_lines(parts: CodeParts) -> None:
 
 
 def _filter(parts: CodeParts, keep: list[bool]) -> None:
-    """Keep some instructions; regions shrink to what is left of them."""
+    """Keep the instructions marked in `keep`; each region shrinks to what is left of it, an empty one goes."""
     covering = stack_depth.handlers(parts, parts.index_of())
     pairs = [
         (instruction, region)

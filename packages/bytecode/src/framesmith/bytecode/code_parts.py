@@ -12,7 +12,8 @@ class CodeParts:
     """Everything a code object holds, with the instructions in symbolic form.
 
     `constants` and `names` are the pools as they were read: `assemble` keeps them in order and adds
-    what the instructions need besides. `stacksize` is a floor; `assemble` raises it where the instructions
+    what the instructions need besides. `stacksize` is a minimum; `assemble` raises it where the instructions
+    need more.
     """
 
     name: str
@@ -33,10 +34,10 @@ class CodeParts:
     regions: list[ExceptionRegion] = field(default_factory=list)
 
     def index_of(self) -> dict[Instruction, int]:
-        """Where each instruction stands."""
+        """The index of each instruction in `instructions`."""
         return {instruction: index for index, instruction in enumerate(self.instructions)}
 
     def slot_names(self) -> list[str]:
-        """Names of the frame's slots: locals, then cells that are no arguments, then free variables."""
+        """Names of the frame's slots: locals, then cells that are not locals too, then free variables."""
         own = set(self.varnames)
         return [*self.varnames, *(name for name in self.cellvars if name not in own), *self.freevars]

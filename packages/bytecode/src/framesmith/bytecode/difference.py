@@ -14,9 +14,9 @@ _POOL_NUMBER: Final = re.compile(r" #\d+ = ")
 def diff(
     one: CodeType | CodeParts, other: CodeType | CodeParts, *, positions: bool = True, context: int = 3
 ) -> str:
-    """Empty where the two are the same; `positions=False` leaves source positions out.
+    """The unified diff of the two texts, empty if they are equal; `positions=False` leaves source positions out.
 
-    Nested code objects are compared too. Where a constant stands in the pool does not count.
+    Nested code objects are compared too. The index of a constant in the pool does not count.
     """
     before, after = _lines(one, positions), _lines(other, positions)
     found = difflib.unified_diff(before, after, "first", "second", n=context, lineterm="")

@@ -76,7 +76,7 @@ def disassemble(code: CodeType) -> CodeParts:
 
 
 def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
-    """Append the instructions of `code`; returns code unit -> index of the instruction starting there."""
+    """Append the instructions of `code` to `parts`; returns code unit -> index of the instruction that starts there."""
     raw = code.co_code
     positions = _positions(code, len(raw) // 2)
     decoders = _decoders(parts)

@@ -29,7 +29,7 @@ class Emitter:
     """Appends instructions to `parts`, stamping `position` on each.
 
     A label is an instruction (a NOP) that may be jumped to before it is placed. `depth` is the stack depth
-    before the next instruction, None when control does not get there. Regions nest; the innermost counts.
+    before the next instruction, None when control cannot reach it. Regions nest; the innermost counts.
     """
 
     def __init__(self, parts: CodeParts, depth: int = 0) -> None:
@@ -42,11 +42,14 @@ class Emitter:
         self._first = len(parts.instructions)
 
     def emit(self, name: str, argument: object = None, target: Instruction | None = None) -> Instruction:
-        """Append one native instruction."""
+        """Append a native instruction at the current position and return it; see `append`."""
         return self.append(Instruction(name, argument, target, self.position))
 
     def append(self, instruction: Instruction) -> Instruction:
-        """Append an instruction made elsewhere (its position is kept)."""
+        """Append an existing instruction (its position is kept) and update the depth.
+
+        Raises AssembleError if it pops an empty stack or jumps to a label known at another depth.
+        """
         self.parts.instructions.append(instruction)
         self._covered.append(self._covers[-1] if self._covers else None)
         if self.depth is None:
@@ -62,17 +65,17 @@ class Emitter:
         return instruction
 
     def label(self) -> Instruction:
-        """A place to jump to, to be placed once."""
+        """A new label: a target for jumps, to be passed to `place` once."""
         return Instruction("NOP", None, None, self.position)
 
     def expect(self, label: Instruction, depth: int) -> None:
-        """Note that control gets to `label` with this depth."""
+        """Note that control reaches `label` at this depth; AssembleError if it is known at another one."""
         known = self._label_depths.setdefault(label, depth)
         if known != depth:
             raise AssembleError(f"a label of {self.parts.qualname} is reached at depth {known} and {depth}")
 
     def place(self, label: Instruction) -> None:
-        """Put `label` here."""
+        """Append `label` here, at the depth of the jumps to it; AssembleError if the depths differ."""
         known = self._label_depths.get(label)
         if self.depth is None:
             self.depth = known
@@ -106,7 +109,7 @@ class Emitter:
 
     @contextmanager
     def uncovered(self) -> Iterator[None]:
-        """Leave out the innermost region for what is written inside."""
+        """Suspend the innermost region for what is written inside."""
         outer = self._covers.pop()
         try:
             yield
@@ -114,13 +117,13 @@ class Emitter:
             self._covers.append(outer)
 
     def known_depth(self) -> int:
-        """The depth here; an error where control does not get to."""
+        """The depth here; AssembleError if control cannot reach this point."""
         if self.depth is None:
             raise AssembleError(f"unreachable place in {self.parts.qualname}")
         return self.depth
 
     def finish(self) -> CodeParts:
-        """Turn what was covered into regions of `parts` and return it."""
+        """Add the exception regions to `parts` and return it."""
         mine = self.parts.instructions[self._first :]
         rest = _regions(mine, self._covered)
         self.parts.regions.extend(rest)
@@ -128,7 +131,7 @@ class Emitter:
 
 
 def _regions(instructions: list[Instruction], covered: list[Cover | None]) -> list[ExceptionRegion]:
-    """Runs of equally covered instructions as regions."""
+    """One region for each run of instructions with the same cover."""
     found: list[ExceptionRegion] = []
     current: Cover | None = None
     start = 0

@@ -1,7 +1,7 @@
 """The errors of the bytecode package.
 
-Nothing here is about the user's program: each of these means that a code object cannot be
-read, or that what somebody asked us to assemble is not a program.
+None of them is an error of the user's program: each means that a code object cannot be
+read, or that a caller asked for code that cannot be written.
 """
 
 from typing import final
@@ -45,4 +45,4 @@ class TextError(BytecodeError):
 
 @final
 class ResumeError(BytecodeError):
-    """A continuation was asked for at a place or with a layout that does not fit the code."""
+    """A continuation was asked for at an operation or with a layout that does not fit the code."""

@@ -1,4 +1,4 @@
-"""Which slots of the frame (locals, cells, free variables) a native instruction may still look at.
+"""Liveness of the frame's slots (locals, cells, free variables) before each native instruction.
 
 The counterpart, over native instructions and with cells, of `Reading.live_locals`.
 """
@@ -20,9 +20,9 @@ _PAIRS: Final = {
 
 
 def accesses(instruction: Instruction) -> tuple[tuple[str, bool, bool], ...]:
-    """What an instruction does to slots, in order: (name, looks at it, ends its value).
+    """What an instruction does to slots, in order: (name, whether it uses the value, whether it ends the value).
 
-    Cells are looked at and never ended: whoever shares the cell may look again.
+    An instruction on a cell uses it and never ends its value: other functions that share the cell may read it.
     """
     name, argument = instruction.name, instruction.argument
     kind = KINDS.get(name)
@@ -37,7 +37,7 @@ def accesses(instruction: Instruction) -> tuple[tuple[str, bool, bool], ...]:
 
 
 def live_before(parts: CodeParts) -> list[frozenset[str]]:
-    """Names live before each instruction, by name (a name with two slots counts as one)."""
+    """The names that are live before each instruction (a name with two slots counts as one)."""
     instructions = parts.instructions
     index_of = parts.index_of()
     covering = stack_depth.handlers(parts, index_of)

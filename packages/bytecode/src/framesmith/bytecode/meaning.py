@@ -45,9 +45,9 @@ _AFTER_END_FOR: Final = 2 if VERSION >= (3, 13) else 1
 
 @final
 class Reading:
-    """A code object as operations. Immutable; liveness is worked out when first asked for.
+    """A code object as operations. Immutable; liveness is computed on first use.
 
-    It does not hold the code object, so that whoever keeps readings can forget them when their code dies.
+    It does not hold the code object, so that a cache of readings does not keep code alive.
     `handlers[i]` is the exception handler in force at operation `i`, None for none.
     """
 
@@ -65,7 +65,7 @@ class Reading:
         self._live: list[frozenset[str]] | None = None
 
     def first_of(self, instruction_index: int) -> int:
-        """Index of the first operation of a native instruction (of the next one that has any)."""
+        """Index of the first operation of a native instruction; if it has none, of the next one that has any."""
         return self._first[instruction_index]
 
     def live_locals(self, index: int) -> frozenset[str]:
@@ -75,7 +75,7 @@ class Reading:
         return self._live[index]
 
     def is_in_loop(self, index: int) -> bool:
-        """Whether a jump behind operation `index` leads back to it or to what is before it."""
+        """Whether operation `index` or a later one jumps back to it or to an earlier one."""
         return any(
             operation.target is not None and operation.target <= index
             for operation in self.operations[index:]
@@ -83,7 +83,7 @@ class Reading:
 
 
 def read(code: CodeType) -> Reading:
-    """Read `code`; raises UnknownOpcode for an instruction without a row."""
+    """The reading of `code`; raises UnknownOpcode for an instruction that the tables do not know."""
     parts = disassemble(code)
     steps: list[tuple[int, Kind, object]] = []
     first: list[int] = []
@@ -142,7 +142,7 @@ def _targets(parts: CodeParts, first: list[int]) -> dict[int, int]:
                 index_of = parts.index_of()
             target = index_of[instruction.target]
             if instruction.name == "FOR_ITER" and instruction.target.name == "END_FOR":
-                target += _AFTER_END_FOR
+                target += _AFTER_END_FOR  # CPython skips them too: they clean up after the specialised loop over a generator
             found[index] = first[target]
     return found
 

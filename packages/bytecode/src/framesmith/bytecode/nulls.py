@@ -1,8 +1,7 @@
-"""Where NULLs stand on the stack: a call without its NULL, or a NULL used as a value, crashes CPython.
+"""Which stack slots hold NULL: a NULL that is used as a value, or called, crashes CPython.
 
-An abstract run over native instructions with three values per slot: NULL, an object, either. Only what certainly is wrong
-is reported: consuming a certain NULL as an object, and calling with two certain objects below a
-call whose convention wants one NULL.
+An abstract interpretation of native instructions with three values per slot: NULL, an object, either. Only what is
+certainly wrong is reported: an instruction that consumes a certain NULL as an object, and a call of a certain NULL.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ _ONLY_POPS: Final = ("POP_", "STORE_", "DELETE_", "END_FOR", "LIST_", "SET_", "D
 
 
 def null_problems(parts: CodeParts) -> list[tuple[str, int]]:
-    """(what is wrong, index of the instruction)."""
+    """The problems, each as (what is wrong, index of the instruction)."""
     before = _states(parts)
     found: list[tuple[str, int]] = []
     for index, instruction in enumerate(parts.instructions):
@@ -105,6 +104,7 @@ def _problems(instruction: Instruction, state: str) -> Iterator[str]:
         used = count + (name == "CALL_KW")
         if NULL in state[len(state) - used :]:
             yield f"{name} {count} takes a NULL as an argument: {state}"
+        # The two slots below the arguments: [NULL, callable] (before 3.13), [callable, NULL] (3.13), or [method, self].
         pair = state[len(state) - used - 2 : len(state) - used]
         function = pair[1:] if _NULL_FIRST and pair[:1] == NULL else pair[:1]
         if function == NULL:

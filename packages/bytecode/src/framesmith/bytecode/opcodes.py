@@ -1,6 +1,6 @@
 """Facts about the running interpreter's opcodes: numbers, inline caches, kinds of argument.
 
-`VERSION` stands here; the modules of this package that ask for it import it from here, and no other package does.
+`VERSION` is defined here; modules of this package import it from here, and no other package depends on it.
 The numbers come from the standard library's `opcode` module; the layouts of packed arguments from
 Python/compile.c and Python/bytecodes.c of the versions named.
 """
@@ -16,7 +16,7 @@ SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
 
 
 class ArgumentKind(Enum):
-    """How the number beside an opcode is to be understood."""
+    """What the number beside an opcode (its oparg) means."""
 
     NONE = "none"
     NUMBER = "number"
@@ -149,14 +149,14 @@ def is_backward(name: str) -> bool:
 
 
 def forward_name(name: str) -> str:
-    """The jump of the same meaning that goes forward."""
+    """The forward jump with the same meaning."""
     if name.startswith("JUMP_BACKWARD"):
         return "JUMP_FORWARD"
     return name.replace("_BACKWARD_", "_FORWARD_")
 
 
 def backward_name(name: str) -> str | None:
-    """The jump of the same meaning that goes backward, or None where this version has none."""
+    """The backward jump with the same meaning, or None if this version has none."""
     if name == "JUMP_FORWARD":
         return "JUMP_BACKWARD"
     candidate = name.replace("_FORWARD_", "_BACKWARD_")

@@ -118,7 +118,7 @@ class Kind(StrEnum):
     CHECK_EXCEPTION_MATCH = auto()
     CHECK_GROUP_MATCH = auto()
     PREPARE_RERAISE_STAR = auto()
-    RERAISE = auto()  # n: a saved instruction offset stands n below the exception, 0 for none
+    RERAISE = auto()  # n: a saved instruction offset is n slots below the exception, 0 for none
     RAISE = auto()  # n: 0 bare, 1 exception, 2 with cause
     BEFORE_WITH = auto()
     WITH_EXCEPT_START = auto()

@@ -1,17 +1,21 @@
-"""Which fast locals may still be looked at, per operation: the classic backward analysis."""
+"""Live fast locals before each operation: the classic backward liveness analysis."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
 
-# Deleting and saving look at whether the variable is bound.
+# Deleting and saving count as uses: both depend on whether the variable is bound.
 _LOOKS: Final = frozenset({Kind.LOAD_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
 _ENDS: Final = frozenset({Kind.STORE_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
 
 
 def live_before(operations: Sequence[Operation], handlers: Sequence[Handler | None]) -> list[frozenset[str]]:
-    """Names live before each operation. An exception may leave before the operation has done anything."""
+    """The names that are live before each operation.
+
+    What is live in the handler counts as live before the operation, which may raise before it has any effect.
+    """
+    # Sets of names as ints, a bit per name, which keeps the iteration to the fixed point cheap.
     bits: dict[str, int] = {}
     looks, keeps = _masks(operations, bits)
     count = len(operations)

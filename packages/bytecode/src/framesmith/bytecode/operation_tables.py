@@ -1,7 +1,7 @@
-"""Which operations each native instruction stands for: one table for all supported versions.
+"""Which operations each native instruction becomes: one table for all supported versions.
 
 A name whose meaning differs between versions has its rows chosen by `VERSION` here; a name that
-only some versions know simply never turns up in the others. No mechanism: that is in `meaning`.
+only some versions know never occurs in the others. These are tables only: `meaning` applies them.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Step = tuple[Kind, object]
 Rule = Callable[[Instruction], tuple[Step, ...]]
 
 NULL_FIRST: Final = VERSION < (3, 13)
-"""Whether the NULL of a call stands below the callable (True) or between it and the arguments."""
+"""Whether the NULL of a call is below the callable (True) or between it and the arguments."""
 
 _PUSH_NULL: Final[Step] = (Kind.PUSH_NULL, None)
 
@@ -33,7 +33,7 @@ FIXED: Final[dict[str, tuple[Step, ...]]] = {
     "FORMAT_SIMPLE": ((Kind.FORMAT_VALUE, ("", False)),),
     "FORMAT_WITH_SPEC": ((Kind.FORMAT_VALUE, ("", True)),),
 }
-"""Instructions whose argument, if any, plays no part."""
+"""Instructions that always give the same operations, whatever their argument is."""
 
 PASSED: Final[dict[str, Kind]] = {
     "POP_TOP": Kind.POP,

@@ -19,7 +19,10 @@ class NamePool:
             self._numbers.setdefault(name, number)
 
     def number(self, name: object, hint: int = -1) -> int:
-        """The number of `name`, `hint` where that is one of its numbers."""
+        """The number of `name` (`hint` if that is one of its numbers); a new name is added.
+
+        Raises AssembleError for what is no string, and for a new name in a closed pool.
+        """
         if 0 <= hint < len(self.names) and self.names[hint] == name:
             return hint
         if not isinstance(name, str):
@@ -46,7 +49,7 @@ class ConstantPool:
             self._numbers.setdefault(id(value), number)
 
     def number(self, value: object, hint: int = -1) -> int:
-        """The number of this very object, `hint` where it stands there."""
+        """The index of this very object (`hint` if it is there); a new object is added."""
         if 0 <= hint < len(self.values) and self.values[hint] is value:
             return hint
         known = self._numbers.get(id(value))

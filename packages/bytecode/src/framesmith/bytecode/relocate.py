@@ -1,4 +1,4 @@
-"""`relocate_lines`: generated code takes the line numbers of the code that it stands for.
+"""`relocate_lines`: gives generated code the line numbers of the user's code that it replaces (ADR 0004).
 
 Before: instructions at lines 1, 2, 3 of a generated text. After: each at the line that the caller names for it,
 columns dropped. Nested code objects keep theirs.

@@ -2,7 +2,7 @@
 
 `resume_function(code, operation_index, layout)` is the code object of a function that takes what was on the
 stack and in the locals, puts it back, and goes on at that operation, in whatever loop, `with`,
-`try` or handler it stands. The body is the user's, instruction for instruction; a prologue goes before it:
+`try` or handler it is. The body is the user's, instruction for instruction; a prologue goes before it:
 
     COPY_FREE_VARS                          cells come in as the closure
     MAKE_CELL x; LOAD_CLOSURE; STORE_FAST x  and are local variables again
@@ -11,7 +11,7 @@ stack and in the locals, puts it back, and goes on at that operation, in whateve
     <push the stack, bottom first>
     JUMP_FORWARD <the operation>
 
-**The stack.** `ResumeLayout.stack` has one entry per native slot, except EXCEPTION, which stands for two.
+**The stack.** `ResumeLayout.stack` has one entry per native slot, except EXCEPTION, which covers two.
 
 - VALUE: any object, the iterator of a loop and the `__exit__` of a `with` included. The offset which an exception table
   entry with `lasti` leaves below the exception is a VALUE too; what is passed for it is
@@ -60,7 +60,7 @@ _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.
 
 @final
 class Slot(Enum):
-    """What an entry of `ResumeLayout.stack` is; see the page's docstring."""
+    """What an entry of `ResumeLayout.stack` is; see the module's docstring."""
 
     VALUE = "value"
     NULL = "null"
@@ -83,11 +83,11 @@ class ResumeLayout:
 
 
 def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) -> CodeType:
-    """Code of a function that goes on at `operation_index` of `meaning.read(code)`.
+    """Code of a function that goes on at `operation_index` of `meaning.read(code)`: a native continuation (ADR 0005).
 
     Positional arguments: the stack values bottom first, NULLs left out; the values of `layout.locals`; with
     `layout.raises`, an exception that is raised at the operation instead of running it. Free variables:
-    those of `code`, then its cells.
+    those of `code`, then its cells. Raises ResumeError if the operation or the layout does not fit the code.
     """
     reading = read(code)
     parts = disassemble(code)
@@ -101,12 +101,14 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     emitter.position = operation.position
     _enter(emitter, [name for name in parts.cellvars if not name.startswith(".")])
     _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
+    # The body has such a variable in the slot `.x`, see `_become_function`: that is where its cell has to be.
     for name in doubled:
         emitter.emit("LOAD_FAST", name)
         emitter.emit("STORE_FAST", f".{name}")
     _go_on(emitter, reading, operation_index, layout, body)
     emitter.finish()
     first = code.co_varnames[0] if code.co_argcount and "__class__" in code.co_freevars else None
+    # `self` is not in the first slot any more, where super() without arguments looks for it.
     if first in layout.locals or first in code.co_cellvars:
         body = name_arguments(parts, body, str(first))
     _append_body(parts, body, regions)
@@ -149,8 +151,8 @@ def _become_function(
     """Give `parts` its new signature; returns the cells that are to be copied to a slot of their own.
 
     The cells become free variables. One that an inlined comprehension saves and overwrites (3.12) needs a slot that may
-    hold any value, since whoever looks at the frame's locals takes what is in a free variable's slot for a
-    cell: such a variable `x` lives in the slot `.x`, formally a cell that is never made.
+    hold any value: code that reads the frame's locals takes what is in a free variable's slot for a cell.
+    Such a variable `x` lives in the slot `.x`, formally a cell that is never made.
     """
     cells = set(parts.cellvars)
     doubled = {
@@ -184,7 +186,10 @@ def _become_function(
 
 
 def _enter(emitter: Emitter, cells: list[str]) -> None:
-    """The cells are put into slots of their own as well, so that an unbound variable is a local one, and known as such."""
+    """Write the prologue up to RESUME.
+
+    Each cell is stored in a cell variable's slot as well, so that an unbound one raises UnboundLocalError as a local does.
+    """
     parts = emitter.parts
     if parts.freevars:
         emitter.emit("COPY_FREE_VARS", len(parts.freevars))
@@ -200,7 +205,7 @@ def _enter(emitter: Emitter, cells: list[str]) -> None:
 
 
 def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int], names: list[str]) -> None:
-    """Push the slots; the arguments that bring them are unbound, so that nothing lives longer than it should."""
+    """Push the stack values; each argument is deleted once it is pushed, so that no value lives longer than it should."""
     names.reverse()
     for slot in layout.stack:
         if slot is Slot.NULL:
@@ -209,7 +214,7 @@ def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int],
         name = names.pop()
         if slot is Slot.VALUE:
             if emitter.known_depth() in offsets:
-                emitter.emit("LOAD_CONST", 0)
+                emitter.emit("LOAD_CONST", 0)  # the argument is an offset in the old code
             else:
                 emitter.emit("LOAD_FAST", name)
             emitter.emit("DELETE_FAST", name)
@@ -218,7 +223,7 @@ def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int],
 
 
 def _push_handled(emitter: Emitter, slot: Slot, name: str) -> None:
-    """Raise the argument and take it as PUSH_EXC_INFO does; None stands for nothing being handled any more."""
+    """Raise the argument and catch it with PUSH_EXC_INFO; None means that no exception is being handled any more."""
     nothing, handler, done = emitter.label(), emitter.label(), emitter.label()
     emitter.emit("LOAD_FAST", name)
     jump_if_none(emitter, True, nothing)
@@ -245,7 +250,7 @@ def _raise_argument(emitter: Emitter, name: str) -> None:
 def _go_on(
     emitter: Emitter, reading: Reading, index: int, layout: ResumeLayout, body: list[Instruction]
 ) -> None:
-    """Jump to the operation, or raise there; the rest of a native instruction begun is written out.
+    """Jump to the operation, or raise there; the rest of a half-done native instruction is written out.
 
     The jump is covered by the operation's own handler although it cannot raise: 3.13 looks up the
     handler of a call into Python code one code unit too low (`exception_unwind` after `resume_with_error` in
@@ -287,7 +292,7 @@ _SIMPLE: Final = {
 
 
 def _write(emitter: Emitter, operation: Operation) -> None:
-    """One operation out of the middle of a native instruction."""
+    """Write one operation that is not the first of its native instruction."""
     if operation.kind is Kind.LOAD_GLOBAL:
         emitter.emit("LOAD_GLOBAL", (operation.argument, 0))
         return
@@ -298,7 +303,7 @@ def _write(emitter: Emitter, operation: Operation) -> None:
 
 
 def _entry(body: list[Instruction], index: int) -> Instruction:
-    """The instruction to jump to in order to run instruction `index`: a call's keyword names go with it."""
+    """The instruction to jump to in order to run instruction `index`: a call begins at its KW_NAMES or PRECALL."""
     if body[index].name in ("CALL", "PRECALL"):
         while index and body[index - 1].name in ("PRECALL", "KW_NAMES"):
             index -= 1
@@ -330,7 +335,7 @@ def _saved_offsets(reading: Reading) -> list[frozenset[int]]:
             saved = frozenset(slot for slot in saved if slot < depth)
             known = found[index]
             if known is not None and known == known & saved:
-                break
+                break  # paths are merged by intersection: this one takes nothing away
             saved = found[index] = saved if known is None else known & saved
             operation, handler = operations[index], handlers[index]
             if handler is not None:

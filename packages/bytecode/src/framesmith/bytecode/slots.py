@@ -17,10 +17,10 @@ _HALVES: Final = {
 
 
 def renumber(instructions: Iterable[Instruction], new_slots: Sequence[int], names: Sequence[str]) -> None:
-    """Let each instruction that names a slot name `new_slots[old slot]`, whose name is in `names`.
+    """Replace the slot of each instruction by `new_slots[old slot]`; `names` gives the name of each new slot.
 
-    The number decides where one name has two slots (a free variable and the variable of an inlined
-    comprehension).
+    Slots are told apart by number, not by name, because one name may have two slots (a free variable and the
+    variable of an inlined comprehension).
     """
     for instruction in instructions:
         kind = KINDS[instruction.name]
@@ -31,7 +31,7 @@ def renumber(instructions: Iterable[Instruction], new_slots: Sequence[int], name
             first = new_slots[instruction.hint >> _PAIR_BITS]
             second = new_slots[instruction.hint & (1 << _PAIR_BITS) - 1]
             instruction.argument = names[first], names[second]
-            # A second number that does not fit is seen, and mended, by split_wide_pairs.
+            # The second number has four bits only; split_wide_pairs rewrites the pairs where it does not fit.
             instruction.hint = first << _PAIR_BITS | second if second >> _PAIR_BITS == 0 else -1
 
 

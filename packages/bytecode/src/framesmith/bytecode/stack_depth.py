@@ -27,7 +27,7 @@ _HAS_ARGUMENT: Final = frozenset(name for name, kind in KINDS.items() if kind is
 
 
 def effect(instruction: Instruction, jump: bool) -> int:
-    """Change of depth made by an instruction, when it jumps or when it does not."""
+    """By how much an instruction changes the depth; `jump`: when it jumps."""
     name = instruction.name
     fixed = _FIXED.get(name)
     if fixed is not None:
@@ -44,7 +44,7 @@ def effect(instruction: Instruction, jump: bool) -> int:
 
 
 def depths(parts: CodeParts) -> list[int | None]:
-    """Depth before each instruction; None for what cannot be reached.
+    """Depth before each instruction; None for an unreachable one.
 
     Raises AssembleError when two paths disagree, the stack underflows, or control runs off the end.
     """
@@ -91,7 +91,7 @@ def handlers(parts: CodeParts, index_of: dict[Instruction, int]) -> list[int | N
 
 
 def highest(parts: CodeParts) -> int:
-    """The stack size the instructions need."""
+    """The stack size that the instructions need: the greatest depth. Raises what `depths` raises."""
     top = 0
     found = depths(parts)
     for index, depth in enumerate(found):

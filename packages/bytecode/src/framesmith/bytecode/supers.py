@@ -1,7 +1,7 @@
-"""`super()` without arguments, written with them.
+"""Rewrites `super()` without arguments to `super(__class__, self)`.
 
-Called without arguments it looks at the frame that calls it: for the cell `__class__`, and for the first argument in the
-first slot (`super_init_without_args`, Objects/typeobject.c). In a continuation another value may stand there.
+Without arguments it inspects the frame that calls it: it takes the cell `__class__`, and the first argument from the
+first slot (`super_init_without_args`, Objects/typeobject.c). In a continuation that slot may hold another value.
 
     LOAD_GLOBAL super; CALL 0      ->  LOAD_GLOBAL super; LOAD_DEREF __class__; LOAD_FAST self; CALL 2
     LOAD_SUPER_ATTR name           ->  the same with the flag that says that it has its arguments (3.12+)
@@ -14,7 +14,7 @@ _TWO_ARGUMENTS = 2
 
 
 def name_arguments(parts: CodeParts, body: list[Instruction], first: str) -> list[Instruction]:
-    """The body with every such call spelled out; jumps to a call lead to where its arguments are loaded."""
+    """The body with the arguments of each such call written out; jumps to a call lead to where they are loaded."""
     load = "LOAD_DEREF" if first in parts.freevars else "LOAD_FAST"
     found: list[Instruction] = []
     before: Instruction | None = None
@@ -41,7 +41,7 @@ def _is_super(instruction: Instruction | None) -> bool:
 
 
 def _is_longer(instruction: Instruction | None) -> bool:
-    """A PRECALL (3.11) of such a call: its CALL follows."""
+    """Whether it is the PRECALL (3.11) of such a call, already rewritten: its CALL follows and needs the same count."""
     return (
         instruction is not None and instruction.name == "PRECALL" and instruction.argument == _TWO_ARGUMENTS
     )

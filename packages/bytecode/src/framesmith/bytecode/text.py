@@ -9,7 +9,7 @@
     L0: JUMP_FORWARD -> L1
       region L0 L1 -> L2 depth 0
 
-Constants are named by their place in the pool (what follows `=` is for the reader). A constant that
+Constants are named by their index in the pool (what follows `=` is for the reader). A constant that
 is no literal is `@n`: nested code objects follow as sections of their own, any other object is the n-th of
 `CodeText.objects`, to be handed to `read_text`.
 """
@@ -59,7 +59,7 @@ class CodeText:
 
 
 def text(code: CodeType | CodeParts) -> CodeText:
-    """The text of a code object, nested ones included."""
+    """The text of a code object, with a section for each nested one."""
     objects: list[object] = []
     parts = disassemble(code) if isinstance(code, CodeType) else code
     sections = ["\n".join(_section(parts, "code", objects))]
@@ -99,6 +99,7 @@ def _marks(parts: CodeParts) -> dict[Instruction, str]:
 def _instructions(
     parts: CodeParts, pool: ConstantPool, marks: dict[Instruction, str], plain: list[Instruction]
 ) -> Iterator[str]:
+    # Where the number differs from the one that `assemble` would choose without a hint, the text gives it: `~n`.
     actual = argument_numbers(parts)
     kept, parts.instructions = parts.instructions, plain
     try:
@@ -145,7 +146,7 @@ def _is_literal(value: object) -> bool:
 
 
 def _read_value(written: str) -> tuple[object, ...]:
-    """The value in a tuple of its own; empty where there is none (inf and nan are no literals)."""
+    """A tuple with the value; empty if the text is no literal (as inf and nan are)."""
     try:
         return (ast.literal_eval("..." if written == "Ellipsis" else written),)
     except (ValueError, SyntaxError):
@@ -173,7 +174,7 @@ _REGION: Final = re.compile(r"  region (L\d+) (L\d+|end) -> (L\d+) depth (\d+)( 
 def read_text(written: str | CodeText, objects: Sequence[object] = ()) -> CodeParts:
     """The parts that `text` was made of; raises TextError with the line that cannot be read.
 
-    `objects` stand for the `@n` that are no code objects; of a CodeText they are known.
+    `objects` are those that `@n` refers to, where it is no code section; a CodeText brings its own.
     """
     if isinstance(written, CodeText):
         return read_text(written.text, written.objects)

@@ -1,8 +1,8 @@
-"""`verify`: what is wrong with a code object, ours or anybody's.
+"""`verify`: what is wrong with a code object, generated or compiled by CPython.
 
 CPython trusts its code objects: a wrong depth or a wrong index is a crash, not an exception. Each check
-returns problems with the instructions around them; an empty list means that none was found. What cannot be seen
-without running (types, NULLs in odd places that no rule below covers) is not checked.
+returns problems with the instructions around them; an empty list means that none was found. What cannot be known
+without running the code (types, NULLs in odd slots that no rule below covers) is not checked.
 """
 
 import inspect

@@ -1,7 +1,6 @@
 """torch's per-thread switches that recorded operations may turn while tracing, and turning them back.
 
-Grad mode, inference mode and autocast only; what the frontend models itself (default dtype, function modes,
-seeds) is its own business.
+Grad mode and autocast only; the frontend models the rest itself (default dtype, function modes, seeds).
 """
 
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ class Ambient:
 
     @staticmethod
     def now() -> "Ambient":
-        """The switches as they are."""
+        """The present state of the switches of this thread."""
         return Ambient(
             torch.is_grad_enabled(),
             tuple(

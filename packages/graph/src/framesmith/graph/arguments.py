@@ -1,6 +1,6 @@
-"""What may stand as an argument of a graph node, and the two readings of it: the node's, and the example's.
+"""What may be an argument of a graph node, and its two forms: with nodes for the graph, with examples for a run on fakes.
 
-Before: `(Node x, [Node y, 2])`; the example reading: `(fake of x, [fake of y, 2])`.
+With nodes: `(Node x, [Node y, 2])`; with examples: `(fake of x, [fake of y, 2])`.
 """
 
 import enum
@@ -56,15 +56,15 @@ NodeOf = Callable[[object], object]
 
 
 def example(node: fx.Node) -> object:
-    """The value that stands for a node while tracing: a fake tensor, a symbolic number, a tuple of those ..."""
+    """The value that represents a node while tracing: a fake tensor, a symbolic number, a tuple of those ..."""
     return node.meta[EXAMPLE]
 
 
 def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: NodeOf) -> object:
-    """The argument in the form a graph node takes it.
+    """The argument in the form that a graph node takes.
 
     `local` gives the node to use in the current graph for a node of an outer one, `symbolic` the node that computes
-    a symbolic number (or the plain number, if it is fixed). Raises GraphBreak for an object that cannot stand in a graph.
+    a symbolic number (or the plain number, if it is fixed). Raises GraphBreak for an object that a graph cannot hold.
     """
     kind = type(argument)
     if isinstance(argument, fx.Node):
@@ -113,7 +113,7 @@ def _other_constant(argument: object) -> object:
 def prepare(
     arguments: Iterable[Argument], graph: fx.Graph, local: Callable[[fx.Node], fx.Node], symbolic: NodeOf
 ) -> tuple[list[object], list[object], list[torch.Tensor]]:
-    """Both readings of a call's arguments at once, and the tensors among the examples.
+    """Both forms of a call's arguments at once (with nodes, with examples), and the tensors among the examples.
 
     This runs for every recorded operation, hence the short cuts for what most arguments are.
     """

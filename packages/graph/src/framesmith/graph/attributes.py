@@ -11,7 +11,7 @@ _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
 
 @final
 class Attributes:
-    """A module that holds them by name. Invariant: one name per object, by identity."""
+    """A module, the root of the GraphModule, that holds these objects. Invariant: one name per object, by identity."""
 
     def __init__(self) -> None:
         self.root = torch.nn.Module()

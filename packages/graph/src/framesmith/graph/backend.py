@@ -26,14 +26,14 @@ _LOADED_LATER: Final = {
     "inductor settings": "torch._inductor",
     "inductor options": "torch._inductor.config",
 }
-"""What is loaded when it is first used: it takes seconds, and torch's whole compiler; most programs never get here."""
+"""Modules that are imported on first use: they take seconds and load torch's whole compiler; most programs need none."""
 _REGISTERED: dict[str, Backend] = {}
 
 
 def register_backend(backend: Backend, name: str | None = None) -> Backend:
-    """Make a backend known by a name, its own by default. A name that is taken by another one is refused.
+    """Register a backend under a name, by default its own, and return it.
 
-    Raises TypeError where the backend is no callable or the name no str.
+    Raises ValueError if another backend has the name, TypeError if the backend is no callable or the name no str.
     """
     if not callable(backend):
         raise TypeError(f"a backend is a callable (graph_module, example_inputs), got {backend!r}")
@@ -53,7 +53,10 @@ def list_backends() -> tuple[str, ...]:
 
 
 def lookup(backend: str | Backend) -> Backend:
-    """The backend itself. UnknownBackend names those that are known."""
+    """The backend of this name, or the callable itself.
+
+    Raises UnknownBackend, which lists the known names, and BackendFailed if a distribution's backend cannot be loaded.
+    """
     if callable(backend):
         return backend
     known = _REGISTERED.get(backend)
@@ -69,7 +72,11 @@ def lookup(backend: str | Backend) -> Backend:
 
 
 def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequence[object]) -> BackendCall:
-    """Call the chosen backend. What it raises, and a result that cannot be called, become BackendFailed."""
+    """What the chosen backend makes of the module.
+
+    Raises BackendFailed if the backend raises, returns what cannot be called or (with `verify_correctness`) computes
+    something else than the graph.
+    """
     backend = lookup(options.backend)
     settings: dict[str, object] = {}
     if options.mode is not None and options.mode != "default":
@@ -95,7 +102,7 @@ def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples:
     if not all(isinstance(value, torch.Tensor) for value in examples):
         return  # symbolic numbers have no value to run with
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        seed = torch.get_rng_state()
+        seed = torch.get_rng_state()  # both runs have to draw the same numbers
         expected = module(*_copies(examples))
         torch.set_rng_state(seed)
         found = compiled(*_copies(examples))
@@ -109,11 +116,11 @@ def _copies(examples: Sequence[object]) -> list[object]:
     return [value.detach().clone() if isinstance(value, torch.Tensor) else value for value in examples]
 
 
-# the backends that are always there
+# the built-in backends
 
 
 def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
-    """The captured graph as it is."""
+    """Run the captured graph as it is, without a compiler."""
     _refuse_settings("eager", settings)
     return module.forward
 

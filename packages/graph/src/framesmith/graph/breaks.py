@@ -1,6 +1,6 @@
 """What a graph break is: a kind from the catalogue and the details of one occurrence.
 
-The rows of the catalogue live in `break_kinds`; who reports a break and what happens next, in the frontend.
+The rows of the catalogue live in `break_kinds`; what reports a break, and what happens next, is in the frontend.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _KINDS: dict[str, "BreakKind"] = {}
 @final
 @dataclass(frozen=True, slots=True)
 class BreakKind:
-    """One way in which capture can end.
+    """One reason for which capture can end.
 
     `id` is stable: it is used in reports, documentation and tests, and is never given a new meaning.
     `explanation` says why the graph cannot go on, `remedy` what the user can do; both are whole sentences.
@@ -45,7 +45,7 @@ class UnknownBreakKind(LookupError):
 
 
 def register(kind: BreakKind) -> BreakKind:
-    """Put a row into the catalogue; refuses an id that is taken."""
+    """Add a row to the catalogue and return it; DuplicateBreakKind if another row has its id."""
     known = _KINDS.get(kind.id)
     if known is not None and known != kind:
         raise DuplicateBreakKind(known, kind)
@@ -54,7 +54,7 @@ def register(kind: BreakKind) -> BreakKind:
 
 
 def kind_of(identifier: str) -> BreakKind:
-    """The row with this id, or UnknownBreakKind."""
+    """The row with this id; raises UnknownBreakKind."""
     try:
         return _KINDS[identifier]
     except KeyError:

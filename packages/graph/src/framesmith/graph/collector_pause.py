@@ -1,7 +1,7 @@
-"""The garbage collector rests while fake tensors are in force.
+"""The garbage collector is disabled while fake tensors are in force.
 
 It finalises what it finds: a suspended generator of the user's, say, whose `finally` would then run in the middle of a trace, under
-torch's fake tensors. The state of the collector belongs to the process, so traces in several threads count themselves.
+torch's fake tensors. The collector has one state for the process, so the traces of all threads are counted.
 A forked child has the forking thread only: no other trace goes on there.
 """
 
@@ -14,12 +14,12 @@ from collections.abc import Iterator
 _lock = threading.Lock()
 _resting = 0
 _was_enabled = False
-_own = threading.local()  # how many of them are this thread's
+_own = threading.local()  # count: how many of the pauses are this thread's
 
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """No collection starts by itself inside."""
+    """A context in which no automatic garbage collection starts, in any thread."""
     global _resting, _was_enabled  # one collector for the process
     with _lock:
         if not _resting:

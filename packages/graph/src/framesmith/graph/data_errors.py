@@ -1,8 +1,8 @@
-"""Operations that may raise because of the data of their arguments, although types and shapes are right.
+"""Operations that may raise because of the data of their arguments, although types and shapes are right (ADR 0015).
 
-Known from torch's documentation and from `tests/sweeps/data_errors.py`, which tries torch's operators with bad data;
-`tests/end_to_end/test_data_errors.py` looks at what programs see. What the program can see when one
-raises has to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
+The table comes from torch's documentation and from `tests/sweeps/data_errors.py`, which tries torch's operators with bad
+data; `tests/end_to_end/test_data_errors.py` checks what programs see. The values that the program can see when one
+raises have to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
 """
 
 from typing import Final, Protocol
@@ -69,14 +69,14 @@ _NAMES: Final = {name: reason for reason, names in _REASONS.items() for name in 
 
 
 def why_data_fails(op: str, target: object) -> str | None:
-    """Why the operation may raise on data; None if it does not. What is not torch's may always."""
+    """Why the operation may raise on data; None if it does not. A function that is not torch's always may."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return "it runs a graph of its own"
     return _FOREIGN if runs_user_code(op, target) else _NAMES.get(_name(op, target))
 
 
 def runs_user_code(op: str, target: object) -> bool:
-    """Whether it is a function that is not torch's, so that nobody knows what it does beside computing."""
+    """Whether it is a function that is not torch's, and may have any effect besides computing its result."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return False
     if isinstance(target, torch._ops.OpOverload):
@@ -85,7 +85,7 @@ def runs_user_code(op: str, target: object) -> bool:
 
 
 def _name(op: str, target: object) -> str:
-    """The plain name, whichever of torch's namespaces and overloads it is."""
+    """The plain name of an operation, the same for all of torch's namespaces and overloads that offer it."""
     if isinstance(target, torch._ops.OpOverload):
         target = target.overloadpacket
     name = str(target) if op == "call_method" else str(getattr(target, "__name__", ""))
@@ -93,14 +93,14 @@ def _name(op: str, target: object) -> str:
 
 
 class FallibleWatch(Protocol):
-    """Is told of operations that come after something was written or drawn, when they may raise on data."""
+    """Is told of the operations that are recorded after something was written or random numbers were drawn."""
 
     def before(self) -> None:
-        """One that may raise is about to be recorded: what the program sees at this point has to be kept."""
+        """An operation that may raise on data is about to be recorded: the values that the program sees have to be kept."""
         ...
 
     def after(self, node: fx.Node) -> None:
-        """Any one was recorded. Raises GraphBreak where the program could not go on from here if it raised."""
+        """An operation was recorded. Raises GraphBreak if the program could not go on from here if it raised."""
         ...
 
 
@@ -110,7 +110,7 @@ def fails_on_data(op: str, target: object) -> bool:
 
 
 def may_raise(node: fx.Node) -> bool:
-    """Whether a recorded operation may raise, so that it has to run although nobody uses its result."""
+    """Whether a recorded operation may raise, so that it has to run although its result is unused."""
     reason = why_data_fails(node.op, node.target)
     if reason is None:
         return _name(node.op, node.target) in _ONE_DTYPE and _has_two_dtypes(node)

@@ -1,7 +1,7 @@
 """Operations whose C++ code reads the memory of a tensor on the CPU without asking the dispatcher.
 
-A fake has no memory: such a read is a crash of the process or a number out of nowhere, and no exception tells. So these
-are refused before they run. `tests/sweeps/operators.py` looks for more of them, in child processes;
+A fake has no memory: such a read crashes the process or gives an arbitrary number, without an exception. So these
+are refused before they run. `tests/sweeps/operators.py` searches for more of them, in child processes;
 operations that read through `item()` are not among them, since a fake refuses that by itself.
 """
 
@@ -15,8 +15,8 @@ import torch
 @final
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One operation. It reads when a tensor stands at `position` (its other forms have a list there) or is given by
-    `keyword`; `reason` says what for."""
+    """One operation. It reads the memory of a tensor that is its argument at `position` (its other forms have a list
+    there) or given by `keyword`; `reason` says what for."""
 
     position: int
     keyword: str

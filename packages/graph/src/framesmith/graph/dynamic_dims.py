@@ -1,4 +1,4 @@
-"""Which dimensions of an input may differ from call to call. The decision is the caller's; here is its form."""
+"""Which dimensions of an input may differ from call to call, as data. The caller decides (`DynamicPolicy`)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -70,7 +70,7 @@ class DynamicDims:
 
 
 class DynamicPolicy(Protocol):
-    """Decides what is symbolic. Whoever compiles implements it; without one everything is static."""
+    """Decides what is symbolic. The frontend implements it; without a policy everything is static."""
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """The treatment of the dimensions of an input tensor."""
@@ -81,6 +81,6 @@ class DynamicPolicy(Protocol):
         ...
 
     def is_unspecialized(self, source: Source) -> bool:
-        """Whether the value or content at this source differs so often that it must not be looked at: an
-        operation that needs it runs natively."""
+        """Whether the value or content at this source differs so often that the trace must not read it: an
+        operation that needs it runs natively (ADR 0010)."""
         ...

@@ -1,4 +1,4 @@
-"""Errors of this layer that are no graph breaks: the user's own mistake, and a backend that failed."""
+"""Errors of this layer that are no graph breaks: mistakes of the user's program, failed backends, bugs of our own."""
 
 from typing import final
 
@@ -18,7 +18,7 @@ class FakeFailure(Exception):
 
 @final
 class FloatNeeded(Exception):
-    """An operation decided on a symbolic float, or computed a size from it: the call is to be made with its value."""
+    """An operation decided on a symbolic float, or computed a size from it, so the float has to be fixed (ADR 0011)."""
 
     def __init__(self, operation: str) -> None:
         super().__init__(f"a float that {operation} has to know")
@@ -40,7 +40,7 @@ class BackendFailed(RuntimeError):
 
 @final
 class UnknownBackend(ValueError):
-    """A backend name that nobody registered."""
+    """A backend name that is neither registered nor an entry point of an installed distribution."""
 
     def __init__(self, name: str, known: tuple[str, ...], near: str = "") -> None:
         self.name = name

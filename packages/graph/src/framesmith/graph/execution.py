@@ -1,6 +1,6 @@
-"""One operation run on fakes as a transaction: its result and what it changed, or everything as before.
+"""One operation run on fakes as a transaction: either it gives a result and how to undo it, or nothing has changed.
 
-`infer` knows what an exception means; here is what has to be put back.
+What an exception of the operation means is in `infer`; this module knows what to restore.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -36,10 +36,10 @@ def execute(
     tensors: Sequence[torch.Tensor],
     may_mutate: bool,
 ) -> Execution:
-    """Run it. `tensors` are the fakes among the arguments; `target` is any callable or a method's name, hence Any.
+    """Run the operation. `tensors` are the fakes among the arguments; `target` is any callable or a method's name, hence Any.
 
-    Whatever is raised, the fakes and torch's switches are as they were. An operation that nobody expected to
-    write, and that wrote, is found by the version counters.
+    Raises what `infer.run` raises, with the fakes restored (if `may_mutate`) and torch's switches (if `tensors` is empty).
+    An operation that wrote although `may_mutate` is false is detected by the version counters.
     """
     undo = snapshots(tensors, target in _GIVES_OTHER_MEMORY) if may_mutate else ()
     # an operation without tensors may be one that turns a switch
@@ -56,13 +56,15 @@ def execute(
 
 
 def storage_of(tensor: torch.Tensor) -> int:
-    """What a tensor and its views share; 0 for a tensor without memory."""
+    """The identity of the storage, which a tensor shares with its views; 0 for a layout without strides."""
     return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0
 
 
 def check_writes(operation: str, tensors: Sequence[torch.Tensor], inference: Set[int]) -> None:
-    """Break before a write to an inference tensor outside of inference mode: torch writes first and raises then, so a graph that
-    raised there cannot be made good by running the operation again. `inference` are the storages of such tensors."""
+    """Raise GraphBreak before a write to an inference tensor outside of inference mode. `inference` are their storages.
+
+    torch writes first and raises then, so after a failed graph the operation could not be run again (ADR 0015).
+    """
     if torch.is_inference_mode_enabled():
         return
     if any(storage_of(tensor) in inference for tensor in tensors):

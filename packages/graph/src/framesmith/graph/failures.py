@@ -1,16 +1,16 @@
-"""A graph that raised: which operation it was, which values are there, and the same operations replayed from them.
+"""A graph that raised: which operation did, which values are still there, and a replay of the operations before it (ADR 0015).
 
-An operation may fail on data that the trace did not see. What the program did before it in Python has to have happened then, and what
-comes after it not, handlers included. So the frontend traces the part before that operation once more, and that part takes its tensors
-from the run that failed: nothing is written twice, nothing is drawn twice.
+An operation may fail on data that the trace did not see. Then the Python effects of the program before it must have happened, and
+those after it must not, and the program's own handlers must see it. So the frontend traces the part before that operation once more,
+and that part takes its tensors from the run that failed: nothing is written twice, no random number is drawn twice.
 
     def forward(self, x):           f_locals of the frame in the traceback:
         a = x + 1                   a is there
         b = x.add_(1)               b is there (None: freed after its last use)
         c = torch.linalg.inv(x)     c is missing: this one raised
 
-A freed value is computed anew from what is left, unless something was written since; `Recorder.finish` keeps such ones to the end.
-A backend that does not run our module leaves no such frame: its part is run again on the inputs, as it was captured.
+A freed value is computed again from what is left, unless something was written since; `Recorder.finish` keeps such values to the end.
+A backend that does not run our module leaves no such frame: the captured operations are run again on copies of the inputs.
 """
 
 import threading
@@ -28,14 +28,17 @@ from framesmith.graph.purity import IMPURE, is_random, is_switch
 
 STEP: Final = "framesmith_step"
 """In `meta` of a node: (the step of the trace at which it was recorded, its number among the recorded operations). The
-numbers of operations are even; an odd one belongs to arithmetic on numbers, which no other trace has at the same place."""
+numbers of operations are even; an odd one belongs to arithmetic on numbers, which another trace may record elsewhere."""
 
 Known = Mapping[int, object]
 
 
 @final
 class GraphFailed(Exception):
-    """What an entry raises in place of the exception of its graph; its dispatcher catches it. `recovery` is the entry's own."""
+    """What an entry raises instead of the exception of its graph (`error`), for the dispatcher to catch.
+
+    `recovery` is the entry's own object for going on from there.
+    """
 
     def __init__(self, recovery: object, error: Exception) -> None:
         super().__init__()
@@ -45,15 +48,18 @@ class GraphFailed(Exception):
 
 @final
 class Unrecoverable(Exception):
-    """A value that the operations before the failed one need is lost."""
+    """A value that the operations before the failed one need was freed and cannot be computed again."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The operation that raised: its step of the trace. `known` are the values by number; None: the backend ran something else.
-    `began`: it may have written or drawn something by then, so it must not run again; a backend that runs something else
-    writes to inputs at its end."""
+    """The operation that raised: the step of the trace that recorded it, and its number (see `STEP`).
+
+    `known` are the values by number; None if the backend ran something else than the captured operations.
+    `began`: the operation may have written something or drawn random numbers by then, so it must not run again. It is
+    false where the backend ran something else: that writes to inputs only at its end.
+    """
 
     step: int
     number: int
@@ -64,14 +70,17 @@ class Failure:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Failures:
-    """What an entry keeps in case its graph raises. `start`: torch's switches as they are when the graph begins."""
+    """What an entry keeps in case its graph raises. `start`: the state of torch's switches when the graph begins."""
 
     module: fx.GraphModule
     start: Ambient
 
     def find(self, error: Exception, inputs: Callable[[], Sequence[object]]) -> Failure | None:
-        """Where the graph raised; None if the captured operations do not raise. `inputs` are needed where the backend
-        compiled the module to something else. What is left of the traceback is what the operation called."""
+        """The operation at which the graph raised; None if the captured operations do not raise.
+
+        `inputs` is called if the backend compiled the module to something else. The error's traceback is cut down to the
+        frames that the operation called.
+        """
         own = self._own(error)
         if own is not None:
             error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
@@ -80,7 +89,7 @@ class Failures:
         return None if done is None else self._failure(done, None)
 
     def writes_between(self, step: int, number: int) -> bool:
-        """Whether an operation from this step on, before the one with this number, did more than compute."""
+        """Whether an operation of this step or a later one, before the one with this number, did more than compute."""
         return any(
             place[0] >= step and place[1] < number and changes(node)
             for node in self._nodes()
@@ -100,8 +109,11 @@ class Failures:
         return None
 
     def _failure(self, done: set[str], known: Known | None) -> Failure | None:
-        """The first operation that has no value. Assertions about numbers that only the run knows have no step of their own:
-        the program has to go on behind the operation before."""
+        """The first operation without a value (`done` are the names of those that have one); None if all have one.
+
+        Assertions about numbers that only the running graph knows have no step: the program goes on after the operation
+        before them.
+        """
         last = (0, -1)
         for node in self._nodes():
             place = node.meta.get(STEP)
@@ -114,7 +126,7 @@ class Failures:
         return None
 
     def _try_out(self, inputs: Sequence[object]) -> set[str] | None:
-        """Run the captured operations on copies of the inputs: those that came before the one that raises."""
+        """Run the captured operations on copies of the inputs; the names of those before the one that raises, None if none does."""
         copies = [
             value.detach().clone().requires_grad_(value.requires_grad)
             if isinstance(value, torch.Tensor)
@@ -135,7 +147,7 @@ class Failures:
 
 
 def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
-    """The values of operations that were not freed."""
+    """The values of operations that are still there, by number; arithmetic on numbers (odd) is left out."""
     return {
         number: found[node.name]
         for node in nodes
@@ -144,22 +156,22 @@ def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
 
 
 def _may_have_written(node: fx.Node) -> bool:
-    """Whether an operation that raised may have done something by then, so that it cannot be run again."""
+    """Whether an operation that raised may have had an effect by then, so that it cannot be run again."""
     return changes(node) or runs_user_code(node.op, node.target)
 
 
 def changes(node: fx.Node) -> bool:
-    """Whether running an operation a second time would be seen."""
+    """Whether the program could observe that an operation ran twice: it writes or draws random numbers."""
     return (bool(node.meta.get(IMPURE)) and not is_switch(node)) or is_random(node)
 
 
 @final
 @dataclass(slots=True)
 class Replay:
-    """A backend for the part before the operation that raised: it answers with values of the run that failed.
+    """A backend for the part before the operation that raised: it returns the values of the run that failed.
 
-    `asks`: the entry calls `raise_given` in front of the operation, which raises in its place what it raised already:
-    `scatter_add_` has added what stands before an index that is out of range, and a second run would add it twice.
+    `asks`: the entry calls `raise_given` before the operation, to raise its exception instead of running it again:
+    `scatter_add_` has added the items before an index that is out of range, and a second run would add them twice.
     """
 
     __qualname__ = "Replay"
@@ -167,7 +179,7 @@ class Replay:
     asks: bool = False
 
     def __call__(self, module: fx.GraphModule, examples: Sequence[object]) -> Callable[..., object]:
-        """The `Backend` protocol."""
+        """The `Backend` protocol: a callable that replays the values given for this call, or runs the module if none are."""
 
         def run(*inputs: object) -> object:
             known: Known | None = self.given.__dict__.pop("known", None)
@@ -176,25 +188,28 @@ class Replay:
         return run
 
     def give(self, known: Known | None, error: Exception | None) -> None:
-        """The values for the next call in this thread, and what it raises in place of the operation."""
+        """Set the values for the next call in this thread, and the exception for `raise_given`."""
         self.given.__dict__.update(known=known, error=error)
 
     def raise_given(self) -> None:
-        """What was given to raise, once."""
+        """Raise the exception that was given, once; without one do nothing."""
         error: Exception | None = self.given.__dict__.pop("error", None)
         try:
             if error is not None:
                 raise error
         finally:
-            del error
+            del error  # the traceback of the exception refers to this frame: a ring
 
 
 def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> object:
-    """The outputs of the module: known values, and what is computed anew from them. Raises Unrecoverable."""
+    """The outputs of the module: known values, and what is computed from them again.
+
+    Raises Unrecoverable if a needed value was freed and something was written since it was made.
+    """
     nodes = list(module.graph.nodes)
     values: dict[fx.Node, object] = dict(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
     if not any(changes(node) or runs_user_code(node.op, node.target) for node in nodes):
-        known = {}  # some were freed: what is computed anew and what is not would not share their memory as they did
+        known = {}  # compute all again: a recomputed value and a known one would not share memory as view and base did
     values.update(
         (node, known[node.meta[STEP][1]]) for node in nodes if node.meta.get(STEP, (0, -1))[1] in known
     )
@@ -211,7 +226,10 @@ def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> ob
 
 
 def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> set[fx.Node]:
-    """The nodes whose values are needed and were freed. What an operation wrote since they were made must not be among them."""
+    """The nodes whose values are needed and were freed.
+
+    Raises Unrecoverable if an operation wrote something since the first of them, or one of them draws random numbers.
+    """
     anew: set[fx.Node] = set()
     todo = list(nodes[-1].all_input_nodes)
     while todo:

@@ -1,7 +1,7 @@
-"""Undoing what in-place operations did to fake tensors.
+"""Undoes what in-place operations did to fake tensors.
 
 A recorded operation that is rolled back, or that failed half-way, must leave the fakes as they were: sizes,
-strides, offset and whether a gradient is required. Making fakes is the business of `shape_env`.
+strides, offset and whether a gradient is required. Fakes are made in `shape_env`.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class Snapshot:
 
     @staticmethod
     def of(tensor: torch.Tensor, keep_memory: bool = False) -> "Snapshot":
-        """The metadata as it is. Sparse and nested layouts have no strides to remember.
+        """The present metadata. Sparse and nested layouts have no strides to remember.
 
         `keep_memory` for operations that give a tensor other memory (`x.data = y`, `x.set_(y)`).
         """
@@ -40,7 +40,7 @@ class Snapshot:
         )
 
     def restore(self) -> bool:
-        """Put the metadata back, where the operation changed it. False if a gradient history could not be taken off."""
+        """Put the metadata back where the operation changed it. False if a gradient history could not be removed."""
         tensor = self.tensor
         if not self.requires_grad and tensor.requires_grad:
             _forget_history(tensor)
@@ -75,7 +75,7 @@ def _forget_history(tensor: torch.Tensor) -> None:
 
 
 def snapshots(tensors: Iterable[torch.Tensor], keep_memory: bool = False) -> list[Snapshot]:
-    """One per tensor, bases of views after their views."""
+    """One snapshot per tensor and per base of a view; a base that is added for its view comes after it."""
     found: dict[int, torch.Tensor] = {}
     for tensor in tensors:
         found.setdefault(id(tensor), tensor)

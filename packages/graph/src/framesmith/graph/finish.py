@@ -30,10 +30,10 @@ _CALL: Final = "_wrapped_call"  # what `GraphModule.__call__` runs
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledSubgraph:
-    """What the graph layer hands over.
+    """The result of a recording: what the frontend needs to call the compiled graph.
 
-    `call(*values of inputs)` returns a tuple of `outputs` values. The i-th output asked for is number
-    `positions[i]` of that tuple: an output asked for twice is computed once.
+    `call(*values of inputs)` returns a tuple of `outputs` values. The i-th requested output is number
+    `positions[i]` of that tuple: an output requested twice is computed once.
     When no operation is left, `call` and `graph_module` are None, and `positions` count the `inputs` instead.
     `failures` serves the case that `call` raises.
     `mutated` are the inputs that the graph writes to, in the order of `inputs`.
@@ -51,7 +51,10 @@ class CompiledSubgraph:
 def close(
     graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient, kept: Sequence[fx.Node] = ()
 ) -> tuple[int, ...]:
-    """Add the output and clean the graph; returns where each output asked for stands in the tuple."""
+    """Add the output node and clean the graph; returns the position of each requested output in the tuple.
+
+    `kept` are further values that the graph returns, after the outputs.
+    """
     distinct = list(dict.fromkeys([*outputs, *kept]))
     result = graph.output(tuple(distinct))
     result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
@@ -61,7 +64,7 @@ def close(
 
 
 def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> fx.GraphModule:
-    """The GraphModule, with the assertions that tracing owes about numbers known at run time only."""
+    """The GraphModule, with torch's deferred assertions about numbers that only the running graph knows."""
     asserts = bool(world.env.deferred_runtime_asserts)
     if not asserts:
         drop_unused_inputs(graph)
@@ -78,7 +81,7 @@ def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> f
     weakref.finalize(module, forget_source, source_name(module)).atexit = False
     problems = verify(module.graph)
     assert not problems, "\n".join(problems)
-    # fx's own prints, and takes the traceback off the exception
+    # fx's own `__call__` prints an error and removes its traceback, in which `failures` finds the operation (ADR 0015)
     setattr(type(module), _CALL, staticmethod(module_call))
     return module
 
@@ -89,20 +92,20 @@ def source_name(module: fx.GraphModule) -> str:
 
 
 def forget_source(name: str) -> None:
-    """fx keeps the text of every module for the life of the process; it is needed as long as the module lives."""
+    """Delete the text of a module from the caches of fx and `linecache`, which would keep it for the life of the process."""
     _loader.eval_cache.pop(name, None)
     linecache.cache.pop(name, None)
 
 
 def module_call(module: fx.GraphModule, *values: object) -> object:
-    """`module(*values)`."""
+    """`module(*values)` without fx's wrapper, which handles errors in its own manner."""
     return torch.nn.Module.__call__(module, *values)
 
 
 def returns_tuple(
     call: Callable[..., Sequence[object]], module: fx.GraphModule
 ) -> Callable[..., tuple[object, ...]]:
-    """A backend may return a list; the caller is promised a tuple. The module itself gives one."""
+    """The call with its result made a tuple: a backend's callable may return a list. The module's own forward needs nothing."""
     if getattr(call, "__self__", None) is module:
         return cast(Callable[..., tuple[object, ...]], call)
 
@@ -114,5 +117,5 @@ def returns_tuple(
 
 
 def works(graph: fx.Graph) -> bool:
-    """Whether a backend is needed at all."""
+    """Whether the graph has an operation left, so that a backend is needed."""
     return has_work(graph)

@@ -1,7 +1,8 @@
-"""What an operation decided or computed from a symbolic float, beyond comparing the float itself with a number.
+"""Finds operations that decided on a symbolic float, or computed a size from it, by torch's arithmetic (ADR 0011).
 
 torch does arithmetic on symbolic floats as if they were real numbers: the number of elements of `torch.arange(0, v, 0.1)`
 is `ceiling(10.0*v)` to it, where the operation computes `ceil(v / 0.1)` with rounding. Such a float has to be fixed.
+Only a comparison of the float itself with a number is exact.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from framesmith.graph.expressions import Expression
 
 
 def check_floats(operation: str, result: object, decisions: Iterable[Expression]) -> None:
-    """Raise FloatNeeded where torch has computed with a symbolic float."""
+    """Raise FloatNeeded if torch computed the result, its sizes or one of the decisions from a symbolic float."""
     if _rests_on_floats(result, decisions):
         raise FloatNeeded(operation)
 
@@ -35,7 +36,7 @@ def _has_float(expression: Expression) -> bool:
 
 
 def _is_plain(decision: Expression) -> bool:
-    """A comparison of a float as it is with a number."""
+    """Whether it compares symbols and numbers only, without arithmetic."""
     return isinstance(decision, sympy.core.relational.Relational) and all(
         isinstance(side, sympy.Symbol) or side.is_number for side in decision.args
     )

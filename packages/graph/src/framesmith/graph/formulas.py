@@ -1,4 +1,4 @@
-"""The source of a symbolic number: where an input shows it, or how Python computes it from such places.
+"""The source of a symbolic number: the source of an input's size, or a function that Python computes from such sources.
 
 Before: `2*s0 + 1` with s0 being `x.size(0)`. After: a computed source over `x.size(0)`.
 """
@@ -32,7 +32,7 @@ class _Printer(PythonPrinter):
 
 
 def source_of(world: ShapeWorld, value: torch.SymInt | torch.SymFloat) -> Source | None:
-    """None for a number that an operation invents, or that is fixed."""
+    """The source of a symbolic number; None if it is fixed, or if an operation of the graph invents it."""
     expression = value.node.expr
     symbols = sorted(expression.free_symbols, key=str)
     sources = [world.source_of(symbol) for symbol in symbols]

@@ -1,4 +1,4 @@
-"""Running one operation on fake values, and telling the user's mistakes from what a graph cannot hold."""
+"""Running one operation on fake values; its exceptions become FakeFailure (the user's mistake) or GraphBreak."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -76,7 +76,8 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
 
 
 def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:
-    """What an exception raised by a fake operation means."""
+    """The exception to raise for one that an operation raised on fakes: GraphBreak or FakeFailure."""
+    # torch wraps some of these errors, so the telling one may be a cause of the one raised.
     for reason in _chain(error):
         if isinstance(reason, DataDependentOutputException):
             item = "local_scalar" in str(reason) or operation in ("Tensor.item", "Tensor.tolist")

@@ -19,7 +19,7 @@ _LONGEST = 60
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Input:
-    """One input. `value` is the real object, kept while recording only; `example` is what stands for it.
+    """One input. `value` is the real object, kept while recording only; `example` represents it in the trace.
 
     `layout` is what a tensor's fake was made with: sizes, strides, offset. The fake itself may be changed by a
     recorded operation such as `x.t_()`.
@@ -48,7 +48,7 @@ def placeholder_name(source: Source) -> str:
 
 @final
 class Inputs:
-    """The table. Invariant: a source has one entry; entries stand in the order in which they were asked for."""
+    """The inputs by source. Invariant: a source has one entry; entries are in the order of their first request."""
 
     def __init__(self) -> None:
         self._entries: dict[Source, Input] = {}
@@ -60,12 +60,12 @@ class Inputs:
         return self._entries.get(source)
 
     def add(self, entry: Input) -> None:
-        """A new entry; the source must not have one."""
+        """Add an entry; the source must not have one."""
         assert entry.source not in self._entries, entry.source
         self._entries[entry.source] = entry
 
     def remember(self, source: Source, example: object) -> None:
-        """Keep the example of a source for the whole recording, so that a rolled back input comes back as it was."""
+        """Keep the example of a source for the whole recording, so that an input that was rolled back gets it again."""
         self._fakes[source] = example
 
     def remembered(self, source: Source) -> object:
@@ -97,8 +97,8 @@ class Inputs:
 
 
 def written(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
-    """Inputs whose content or metadata a recorded operation changed, or a tensor that shares their memory: their fakes have
-    another version than at first."""
+    """Inputs whose content or metadata a recorded operation changed, directly or through a tensor that shares their
+    memory: the version counter of their fake differs from its first value."""
     return tuple(
         entry.source
         for entry in used
@@ -114,7 +114,7 @@ def for_backend(entry: Input) -> object:
 
 
 def let_go(used: Sequence[Input]) -> None:
-    """Take the caller's objects out of the graph, which lives as long as the compiled function."""
+    """Take the caller's objects out of the graph, which lives as long as the compiled function (ADR 0014)."""
     for entry in used:
         if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
             entry.node.meta[EXAMPLE] = None

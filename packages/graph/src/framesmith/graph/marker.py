@@ -1,4 +1,4 @@
-"""A moment of a recording to go back to, and what a roll-back must leave as it was. Going back is the recorder's."""
+"""A moment of a recording to go back to, and the fakes that a roll-back must restore. `Recorder.rollback` goes back."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from framesmith.graph.subgraph import Subgraph
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Marker:
-    """A moment of the recording to go back to."""
+    """A moment of the recording: the graph being recorded, its length, the length of the undo list, torch's switches."""
 
     body: Subgraph
     length: int

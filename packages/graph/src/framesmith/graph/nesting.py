@@ -19,7 +19,7 @@ from framesmith.graph.verify import verify
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NestedGraph:
-    """A finished body. `node` is the get_attr node of it in the enclosing graph, `lifted` the operands it needs.
+    """A finished body. `node` is its get_attr node in the enclosing graph, `lifted` are the operands it needs.
 
     `examples` are the examples of its outputs, one each.
     """
@@ -45,7 +45,7 @@ class NestedRecording:
         return tuple(self.body.lifted)
 
     def input(self, name: str, value: object) -> fx.Node:
-        """An input of the body itself, such as the carried value of a loop; to be made before anything is lifted."""
+        """Add an input of the body itself, such as the carried value of a loop; to be called before anything is lifted."""
         assert not self.body.lifted, "own inputs of a body stand before the lifted ones"
         return self.body.placeholder(name, value)
 
@@ -73,6 +73,7 @@ def unify(bodies: Sequence[NestedRecording]) -> tuple[fx.Node, ...]:
     To be called before they are finished. A body that does not use an operand gets an unused placeholder for it.
     """
     wanted = list(dict.fromkeys(node for body in bodies for node in body.lifted))
+    # Existing placeholders are moved to the head of the graph: own inputs first, then the operands in the common order.
     for recording in bodies:
         body = recording.body
         for outer in wanted:

@@ -1,4 +1,4 @@
-"""What a caller may choose about one recording."""
+"""The options of one recording, and helpers for symbolic numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,12 +47,12 @@ def is_symbolic(value: object) -> bool:
 
 
 def count_terms(value: torch.SymInt | torch.SymFloat | torch.SymBool, most: int) -> int:
-    """How many terms the expression of a symbolic number has, counted no further than `most`."""
+    """How many nodes the expression of a symbolic number has; counting stops at `most`."""
     return sum(1 for _ in islice(sympy.preorder_traversal(value.node.expr), most))
 
 
 def is_fixed(value: object) -> bool:
-    """Whether a symbolic number turned out to be one number only."""
+    """Whether a number can have one value only: it is plain, or symbolic and fixed by a decision of the trace."""
     if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return True
     if value.node.is_constant():

@@ -1,4 +1,4 @@
-"""Dropping what a recorded graph does not need. Works on a closed graph, in place.
+"""Drops what a recorded graph does not need. Works on a closed graph (one with its output), in place.
 
 Before: `a = x + 1; b = a * 2; no_grad on; no_grad off; return x * 3`. After: `return x * 3`.
 Operations that change something stay, see `purity`, and those that may raise, see `data_errors`.
@@ -14,7 +14,7 @@ _SET_GRAD = torch._C._set_grad_enabled
 
 
 def drop_dead_nodes(graph: fx.Graph) -> int:
-    """Erase unused pure operations, last first, so that a whole dead chain goes. Returns how many."""
+    """Dead code elimination: erase unused pure operations that cannot raise, last first. Returns how many."""
     count = 0
     for node in reversed(list(graph.nodes)):
         if not node.users and is_pure(node) and not may_raise(node):
@@ -24,7 +24,7 @@ def drop_dead_nodes(graph: fx.Graph) -> int:
 
 
 def drop_unused_inputs(graph: fx.Graph) -> list[fx.Node]:
-    """Erase placeholders that nobody uses; returns those that stay, in order."""
+    """Erase placeholders without users; returns those that stay, in order."""
     kept: list[fx.Node] = []
     for node in list(graph.find_nodes(op="placeholder")):
         if node.users:
@@ -35,9 +35,10 @@ def drop_unused_inputs(graph: fx.Graph) -> list[fx.Node]:
 
 
 def collapse_grad_switches(graph: fx.Graph, initial: bool) -> int:
-    """Erase switches of the grad mode that another one overrides before anything ran, and such that change nothing.
+    """Erase switches of the grad mode that another switch overrides before any operation, and those without an effect.
 
-    `initial` is the mode in which the graph starts. The mode in force at each operation and at the end stays.
+    `initial` is the mode in which the graph starts. The mode in force at each operation and at the end does not change.
+    Returns how many were erased.
     """
     erased = 0
     pending: fx.Node | None = None
@@ -73,5 +74,5 @@ def _is_switch(node: fx.Node) -> bool:
 
 
 def has_work(graph: fx.Graph) -> bool:
-    """Whether any operation is left. Switches alone are none: whoever calls the graph sets the mode of its end."""
+    """Whether any operation is left. Switches alone do not count: the caller of the graph sets the final mode itself."""
     return any(node.op in ("call_function", "call_method") and not _is_switch(node) for node in graph.nodes)

@@ -71,7 +71,7 @@ _RANDOM_NAMES = frozenset(
 
 
 def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-    """Whether the call may change one of its arguments, told from the target and the keywords."""
+    """Whether the call may change one of its arguments, judged by the target, the arguments and the keywords."""
     if kwargs and (kwargs.get("out") is not None or kwargs.get("inplace") is True):
         return True
     if _target_mutates(op, target) or (len(args) > 1 and _inplace_flag(target, args)):
@@ -81,14 +81,14 @@ def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[
 
 @lru_cache(maxsize=4096)
 def _takes_statistics(target: object) -> bool:
-    """Whether it is a normalization that writes to running statistics, which neither schemas nor versions tell."""
+    """Whether it is a normalization that writes to running statistics; schemas and version counters do not show it."""
     if isinstance(target, torch._ops.OpOverload):
         target = target.overloadpacket
     return str(getattr(target, "__name__", "")).removeprefix("_") in _NORMALIZATIONS
 
 
 def _is_training(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-    """All of them take the flag at the same place; one that was left out is decided by a default."""
+    """Whether a normalization runs in training mode. All take the flag as their sixth argument; without it: yes."""
     given = [kwargs[name] for name in ("training", "train", "use_input_stats") if name in kwargs]
     return (given or [*args[5:6], True])[0] is not False
 
@@ -102,7 +102,7 @@ def _inplace_flag(target: object, args: Sequence[object]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _inplace_positions(target: object) -> frozenset[int]:
-    """Where the flag stands, in any form of the call."""
+    """The positions that the parameter `inplace` has in the signatures of the target."""
     code = getattr(target, "__code__", None)
     if code is not None:
         forms = [code.co_varnames[: code.co_argcount]]
@@ -137,7 +137,10 @@ def _target_mutates(op: str, target: object) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_foreign(target: object) -> bool:
-    """Whether the target comes from outside torch and the pure part of the standard library."""
+    """Whether the target is neither torch's nor from `builtins`, `math` or `operator`.
+
+    Operators of `torch.ops` are never foreign, higher-order operators always: they run a graph of their own.
+    """
     if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
         return False
     if isinstance(target, torch._ops.HigherOrderOperator):
@@ -178,7 +181,7 @@ def _drops_nothing(node: fx.Node) -> bool:
 
 
 def is_switch(node: fx.Node) -> bool:
-    """Whether the node turns one of torch's switches: it takes no value of the graph."""
+    """Whether the node turns one of torch's switches: an impure function of torch that takes no value of the graph."""
     return (
         node.op == "call_function"
         and bool(node.meta.get(IMPURE))
@@ -188,7 +191,7 @@ def is_switch(node: fx.Node) -> bool:
 
 
 def is_pure(node: fx.Node) -> bool:
-    """Whether the node may be dropped when nobody uses it. Needs the marks the recorder left in `meta`."""
+    """Whether the node may be dropped when its result is unused. Needs the marks that the recorder left in `meta`."""
     if node.op == "get_attr":
         return True
     if node.op not in ("call_function", "call_method"):

@@ -1,4 +1,4 @@
-"""Whether a nested graph gives the same when it runs twice, as that of a checkpoint does."""
+"""Whether a nested graph draws random numbers: that of a checkpoint runs twice and must give the same result."""
 
 from collections.abc import Sequence
 from typing import final
@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 @final
 class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's modes have no types
-    """Sees the operators behind what a program calls: `F.dropout(x, 0.0)` draws nothing, whatever its name says."""
+    """Watches the operators that really run: `F.dropout(x, 0.0)` draws nothing, whatever its name says."""
 
     drawn = False
 
@@ -38,7 +38,7 @@ def _drops_nothing(func: torch._ops.OpOverload, args: Sequence[object], kwargs: 
 
 
 def draws_random_numbers(module: fx.GraphModule, operands: Sequence[object]) -> bool:
-    """Whether the graph draws random numbers; it is run on the examples given, and must not change them."""
+    """Whether the graph draws random numbers, found by running it on `operands`, which it must not change."""
     watch = _Watch()  # type: ignore[no-untyped-call]  # torch's modes have no types
     with watch:
         module(*operands)

@@ -1,7 +1,7 @@
-"""The recording of one graph: what the layers above talk to.
+"""The recording of one graph: the interface for the layers above.
 
-`with Recorder(options) as recorder:` spans the trace. Fake mode is on inside, so real tensors must not be
-computed with there except in `with recorder.paused():`.
+`with Recorder(options) as recorder:` spans the trace. Fake mode is on inside: real tensors must not be used in
+computations there, except in `with recorder.paused():`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ UserStack: TypeAlias = str
 
 @final
 class _Compute:
-    """Stands for "no example given: run the operation"."""
+    """The default of `result`: no example is given, so run the operation."""
 
 
 _COMPUTE = _Compute()
@@ -138,33 +138,33 @@ class Recorder:
             self._pause()
 
     def locate(self, place: Callable[[], Place | None]) -> None:
-        """How to learn where the program stands: the reasons of shape guards name it."""
+        """Set the function that gives the user's current line, which the reasons of shape guards name."""
         self._world.context.place = place
 
-    # what can be asked
+    # queries
 
     @property
     def runs_as_captured(self) -> bool:
-        """Whether the backend runs the captured operations themselves, or is somebody's own.
+        """Whether the backend runs the captured operations themselves ("eager"), or is a callable of the user.
 
-        AOTAutograd runs others in their place. It converts symbolic floats to float32, takes no generator, no default dtype
+        AOTAutograd replaces them by others. It converts symbolic floats to float32, takes no generator, no default dtype
         that changes midway, and no history of its own results.
         """
         return self.options.backend == "eager" or not isinstance(self.options.backend, str)
 
     @property
     def graph(self) -> fx.Graph:
-        """The graph being recorded at the moment; not to be changed by hand."""
+        """The graph being recorded now (a nested one inside `subgraph`); not to be changed by hand."""
         return self._body.graph
 
     @property
     def operations(self) -> int:
-        """How many nodes the graph being recorded has, inputs left out: equal means that nothing was recorded."""
+        """How many nodes the graph being recorded has, without inputs: the same number means that nothing was recorded."""
         return len(self._body.order) - len(self._inputs)
 
     @property
     def decisions(self) -> int:
-        """How many decisions on symbolic numbers were taken: equal means that nothing was decided."""
+        """How many decisions on symbolic numbers were taken: the same number means that nothing was decided."""
         return len(self._world.env.guards)
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
@@ -178,7 +178,7 @@ class Recorder:
         return policy is not None and policy.is_dynamic_number(source)
 
     def is_unspecialized(self, source: Source) -> bool:
-        """Whether the policy forbids to look at the value or content at this source."""
+        """Whether the policy forbids the trace to read the value or content at this source (ADR 0010)."""
         policy = self.options.policy
         return policy is not None and policy.is_unspecialized(source)
 
@@ -193,7 +193,7 @@ class Recorder:
         return tuple(entry.source for entry in self._inputs)
 
     def offset_is_read(self, tensor: torch.Tensor) -> None:
-        """Somebody looks at the storage offset of a fake."""
+        """Note that the trace reads the storage offset of a fake, so that it is guarded."""
         self._offsets.read([tensor], self._inputs)
 
     def unguarded_numbers(self, guards: GuardSet) -> list[str]:
@@ -205,7 +205,7 @@ class Recorder:
     def tensor_input(
         self, source: Source, value: torch.Tensor, dynamic: DynamicDims | None = None
     ) -> fx.Node:
-        """The node of an input tensor, made at the first request; `example_value` is its fake."""
+        """The node of an input tensor, made on the first request; `example_value` is its fake."""
         known = self._inputs.find(source)
         if known is not None:
             return known.node
@@ -237,7 +237,7 @@ class Recorder:
         return self._add_input(source, value, symbol, None)
 
     def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
-        """How Python computes a symbolic number from the values of the call; None where it cannot."""
+        """The source that computes a symbolic number from the values of the call; None if there is none."""
         return source_of(self._world, value)
 
     def object_input(self, source: Source, value: object) -> fx.Node:
@@ -318,7 +318,7 @@ class Recorder:
         meta = node.meta
         meta[EXAMPLE] = result
         meta[IMPURE] = impure
-        # Numbers are written when something needs them, in a second trace elsewhere: they are between two operations.
+        # Arithmetic on numbers is recorded on demand, in a second trace maybe elsewhere: it gets an odd number, see STEP.
         is_number = not tensors and not more and (is_symbolic(result) or isinstance(result, int | float))
         meta[STEP] = self.step, 2 * self._count - is_number
         self._count += not is_number
@@ -341,7 +341,7 @@ class Recorder:
         return node
 
     def _check_unfixed(self, numbers: Iterable[tuple[Source, object]]) -> None:
-        """Break where torch has just fixed one of the numbers to its present value: the next round has another one."""
+        """Raise GraphBreak if torch has just fixed one of these numbers, which differ in the next iteration (ADR 0010)."""
         for source, symbol in numbers:
             if is_fixed(symbol):
                 raise GraphBreak(CHANGING_VALUE, source.text())
@@ -413,7 +413,7 @@ class Recorder:
     # going back
 
     def marker(self) -> Marker:
-        """This moment."""
+        """The present moment of the recording, for `rollback`."""
         return Marker(self._body, len(self._body.order), len(self._undo), Ambient.now())
 
     def rollback(self, marker: Marker) -> bool:
@@ -440,9 +440,9 @@ class Recorder:
     # the end
 
     def finish(self, outputs: Sequence[fx.Node], kept: Sequence[fx.Node] = ()) -> CompiledSubgraph:
-        """Clean the graph, build the module, call the backend. The recording is over.
+        """Clean the graph, build the module, call the backend. This ends the recording.
 
-        `kept` are values that nobody asks for and that must not be freed before the graph has run (see `failures`).
+        `kept` are values besides the outputs that must not be freed before the graph has run (see `failures`).
         """
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
@@ -473,13 +473,13 @@ class Recorder:
         )
 
     def release(self) -> None:
-        """Hold nothing any more, neither the caller's objects nor the parts that refer back: the trace has ended."""
+        """Drop all references, to the caller's objects and to parts that refer back, at the end of the trace (ADR 0014)."""
         world = self._world
         vars(self).clear()
         world.release()
 
     def shape_guards(self) -> list[ShapeExpression]:
-        """What was decided about symbolic numbers, as relations over sources; to be asked after `finish`."""
+        """What was decided about symbolic numbers, as relations over sources; to be called after `finish`."""
         claims = (guard.claim for guard in self.explained_shape_guards())
         return [claim for claim in claims if isinstance(claim, ShapeExpression)]
 
@@ -490,7 +490,7 @@ class Recorder:
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
     def specialised(self) -> list[Specialised]:
-        """The numbers that were asked to be symbolic and that the trace fixed."""
+        """The numbers that were requested as symbolic and that the trace fixed."""
         with self.paused():
             return ShapeFacts(self._world, self._all_inputs).specialised()
 

@@ -41,7 +41,7 @@ _DUCK: _Treatments = {**_PLAIN, Dim.DYNAMIC: DimDynamic.DUCK}
 _FORGET: Final = tuple(
     forget for method in vars(ShapeEnv).values() if callable(forget := getattr(method, "cache_clear", None))
 )
-"""torch caches some methods of ShapeEnv for the process, with the ShapeEnv among the keys."""
+"""Clear torch's caches of methods of ShapeEnv, which live as long as the process and have the ShapeEnv in their keys."""
 
 Place: TypeAlias = tuple[str, int, str]
 """File, line and function."""
@@ -49,7 +49,7 @@ Place: TypeAlias = tuple[str, int, str]
 
 @final
 class LocatedContext(torch._guards.TracingContext):
-    """A tracing context that asks where the program stands when torch wants to know, which is seldom."""
+    """A tracing context that finds the user's current line only when torch asks for it, which is seldom."""
 
     def __init__(self, mode: FakeTensorMode) -> None:
         self.place: Callable[[], Place | None] = _nowhere
@@ -57,7 +57,7 @@ class LocatedContext(torch._guards.TracingContext):
 
     @property
     def loc_in_frame(self) -> Place | None:
-        """What torch reads."""
+        """The attribute that torch reads: the user's current file, line and function."""
         return self.place()
 
     @loc_in_frame.setter
@@ -66,7 +66,7 @@ class LocatedContext(torch._guards.TracingContext):
 
 
 def _nowhere() -> None:
-    """Before anybody has said where the program stands."""
+    """The location before `Recorder.locate` was called: unknown."""
 
 
 @final
@@ -89,7 +89,7 @@ class ShapeWorld:
         self.context = LocatedContext(self.mode)
 
     def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
-        """A fresh mode and context over the same symbols.
+        """A fresh fake mode and tracing context with the same symbols.
 
         Tracing may have changed the metadata of its fakes (`x.t_()`); a backend has to start from the inputs
         as the caller hands them in, so it fakes them again.
@@ -100,17 +100,16 @@ class ShapeWorld:
         return mode, context
 
     def release(self) -> None:
-        """The trace is over: torch's caches hold its ShapeEnv no longer, which dies with the graph it belongs to.
+        """End the trace: clear torch's caches, so that its ShapeEnv dies with the graph it belongs to (ADR 0014).
 
-        Their keys name one ShapeEnv each, so nothing is lost to a later trace; one that goes on in another thread
-        computes again.
+        Each key names one ShapeEnv, so a later trace loses nothing; one that goes on in another thread computes again.
         """
         if self.env.var_to_range:
             for forget in _FORGET:
                 forget()
 
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
-        """The fake of an input tensor: its class, Parameter or view as far as fakes allow, sizes symbolic as asked."""
+        """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
         ours = self.names.wrap(source)
         context = self._context(source, value, dynamic)
         self.context.tensor_to_context[value] = context
@@ -176,11 +175,11 @@ class ShapeWorld:
         return self.env.create_symfloatnode(symbol, hint=value, source=ours)
 
     def source_of(self, symbol: Symbol) -> Source | None:
-        """Where the value of a symbol can be read; None for one that an operation invented."""
+        """The first source that gives the value of a symbol; None for a symbol that an operation invented."""
         return next(self.sources_of(symbol), None)
 
     def sources_of(self, symbol: Symbol) -> Iterator[Source]:
-        """Every place where the value of a symbol can be read."""
+        """All sources that give the value of a symbol."""
         for source in self.env.var_to_sources.get(symbol, ()):
             ours = unwrap(source)
             if ours is not None:
@@ -196,7 +195,7 @@ class ShapeWorld:
         return self.env.create_symintnode(symbol, hint=None if hint is None else int(hint))
 
     def unbacked_bindings(self, result: object) -> Mapping[Symbol, tuple[object, ...]] | None:
-        """Where the result of an operation holds the symbols that the operation invented; None if it invented none."""
+        """For each symbol that an operation invented the path to it in the operation's result; None if it invented none."""
         if not self.env.pending_fresh_unbacked_symbols:
             return None
         return compute_unbacked_bindings(self.env, result)
@@ -206,11 +205,11 @@ class ShapeWorld:
         return [guard.expr for guard in self.env.guards[since:]]
 
     def drop_pending(self) -> None:
-        """No operation is to bind the symbols just invented."""
+        """Forget the symbols just invented, so that the next operation does not bind them."""
         self.env.pending_fresh_unbacked_symbols.clear()
 
     @contextmanager
     def no_guards(self) -> Iterator[None]:
-        """Questions asked in this block leave no guard behind (for looking at values, never for deciding)."""
+        """A block in which questions about symbolic numbers add no guard: for inspecting values, never for deciding."""
         with self.env.suppress_guards():
             yield

@@ -35,7 +35,7 @@ _LARGEST = torch.iinfo(torch.int64).max - 1
 
 @final
 class _Printer(PythonPrinter):
-    """Prints symbols as `{0}`, `{1}` ... and collects the sources they stand for."""
+    """Prints symbols as `{0}`, `{1}` ... and collects their sources in this order (`used`)."""
 
     def __init__(self, sources: "dict[Symbol, Source]") -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class _Printer(PythonPrinter):
 @final
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """A number that was asked to be symbolic and that the trace fixed to `value`, at `line` of the user if known.
+    """A number that was requested as symbolic and that the trace fixed to `value`, at `line` of the user if known.
 
     `owner` is the tensor whose size, stride or offset it is.
     """
@@ -68,7 +68,7 @@ class Specialised:
 
 @final
 class ShapeFacts:
-    """Reads the facts out of a ShapeEnv, at the end of a recording and after the backend had its say."""
+    """Reads the facts out of a ShapeEnv, at the end of a recording, after the backend ran: it may decide more."""
 
     def __init__(self, world: ShapeWorld, inputs: Sequence[Input]) -> None:
         self._world = world
@@ -115,7 +115,7 @@ class ShapeFacts:
             yield self._relation(
                 f"{left} == {printer.doprint(expression)}", printer, expression, self._tied(original)
             )
-        # torch may tie a symbol to several places (duck shapes)
+        # torch may tie a symbol to several sources (duck shapes)
         for symbol, torch_sources in self._env.var_to_sources.items():
             yield from self._duck(symbol, len(torch_sources))
 
@@ -135,7 +135,7 @@ class ShapeFacts:
                 guard.expr, axioms=(), size_oblivious=guard.size_oblivious
             )
             if known is not None:
-                continue
+                continue  # the replacements and ranges imply it, and they become relations of their own
             expression = self._env.simplify(guard.expr)
             if expression.free_symbols <= self._sources.keys():
                 printer = _Printer(self._sources)
@@ -163,7 +163,7 @@ class ShapeFacts:
                 yield self._relation("".join(parts), printer, None, _RANGE)
 
     def _live_symbols(self) -> Iterable[Symbol]:
-        """Symbols that nothing replaced."""
+        """Symbols that no equality has replaced by another symbol or a number."""
         return [symbol for symbol in self._sources if self._env.replace(symbol) == symbol]
 
     def _tied(self, original: Expression) -> Reason:
@@ -181,7 +181,7 @@ def _reason(what: str, place: object) -> Reason:
 
 
 def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Expression]]":
-    """(where, expression now, expression at first) for every size, stride, offset and number among the inputs."""
+    """(source, expression now, expression at first) for each symbolic size, stride, offset and number of the inputs."""
     for entry in inputs:
         if entry.layout is None:
             yield from _number(entry.source, entry.example)

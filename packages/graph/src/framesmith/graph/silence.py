@@ -1,9 +1,9 @@
-"""An operation that runs on fake values is not heard: no warning, no log record, no hook on saved tensors.
+"""Silences an operation that runs on fake values: no warning, no log record, no hook on saved tensors.
 
     F.mse_loss(x, y)    warns of sizes that differ
     ->                  the fake run says nothing (it would say `torch.Size([s93])`); the graph says it when it runs
 
-Everything here is about the running thread while it infers, whatever another thread does.
+This holds for the running thread while it infers (runs an operation on fakes), whatever other threads do.
 """
 
 import logging
@@ -17,7 +17,7 @@ import torch
 
 @final
 class _Depth(threading.local):
-    """How deep in inference this thread is."""
+    """How many nested inferences run in this thread."""
 
     value = 0
 
@@ -40,9 +40,9 @@ logging.getLogger("torch._subclasses.fake_tensor").addFilter(_Unheard())
 
 @final
 class _Inferring:
-    """Stands where a warning filter has a pattern for the module's name: `warnings` only calls its `match`.
+    """Replaces the module pattern of a warning filter: `warnings` only calls its `match`.
 
-    A pattern could not tell, as `stacklevel` and C++ name whatever module is some frames up.
+    A real pattern would not do: `stacklevel` and C++ give the name of whatever module is some frames up.
     """
 
     def match(self, module: str) -> bool:
@@ -58,7 +58,7 @@ _FILTER: Final = ("ignore", None, Warning, _INFERRING, 0)
 
 
 def _put_filter_first() -> None:
-    """`catch_warnings` and `simplefilter` replace the filters or come before ours.
+    """Make ours the first filter again: `catch_warnings` and `simplefilter` replace the filters or insert theirs before it.
 
     `warnings` need not be told (`_filters_mutated`): that only makes it forget which warnings were shown, and an ignored
     warning is not remembered as shown.
@@ -74,9 +74,9 @@ def _put_filter_first() -> None:
 
 @final
 class _WarnAlways:
-    """Keeps C++ from marking a warning that it gives once per process as given, while any thread infers.
+    """While any thread infers, C++ does not mark its once-per-process warnings as given, so that the run still gives them.
 
-    The setting is the process's: a thread beside may hear such a warning once more.
+    The setting belongs to the process: another thread may get such a warning once more.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class _WarnAlways:
         self._before = False
 
     def enter(self) -> None:
-        """One more thread infers."""
+        """Count a thread that begins to infer; the first one turns the setting on."""
         with self._lock:
             if not self._inferring:
                 self._before = torch._C._get_warnAlways()
@@ -93,14 +93,14 @@ class _WarnAlways:
             self._inferring += 1
 
     def leave(self) -> None:
-        """One thread less."""
+        """Count a thread that has finished; the last one restores the setting."""
         with self._lock:
             self._inferring -= 1
             if not self._inferring:
                 torch._C._set_warnAlways(self._before)
 
     def start_over(self) -> None:
-        """In a forked child: no other thread infers, and nobody holds the lock."""
+        """Start anew in a forked child, where no other thread runs: a fresh lock, and the count of this thread alone."""
         self._lock = threading.Lock()
         if self._inferring and not _DEPTH.value:
             torch._C._set_warnAlways(self._before)
@@ -113,7 +113,7 @@ os.register_at_fork(after_in_child=_WARN_ALWAYS.start_over)
 
 @final
 class _Silence(threading.local):
-    """The context; it may be entered again inside itself."""
+    """The context manager; it is reentrant."""
 
     hooks = False
 

@@ -1,4 +1,4 @@
-"""Storage offsets of inputs: guarded where the trace looked at one.
+"""Storage offsets of inputs: guarded only where the trace read one.
 
 Nearly no program does, and a guard on each tensor of each call would cost more than it is worth. Reading the offset of
 a view reads that of its input: both share one storage, also among fakes.
@@ -14,7 +14,7 @@ from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.tensors import TensorStorageOffset
 
-# What places its result by the offset of its operand; a backend may write the number into its code.
+# The layout of their result depends on the offset of their operand; a backend may write the number into its code.
 _READERS: Final[tuple[object, ...]] = (
     "as_strided",
     "as_strided_",
@@ -35,11 +35,11 @@ class StorageOffsets:
 
     @staticmethod
     def are_read_by(target: object) -> bool:
-        """Whether a recorded operation looks at offsets."""
+        """Whether the result of an operation depends on offsets."""
         return target in _READERS
 
     def read(self, tensors: Iterable[torch.Tensor], inputs: Iterable[Input]) -> None:
-        """Somebody looks at the offset of these fakes."""
+        """Note that the trace read the offsets of these fakes: the inputs that share their storages are to be guarded."""
         wanted = {tensor.untyped_storage()._cdata for tensor in tensors}
         for entry in inputs:
             fake = entry.example

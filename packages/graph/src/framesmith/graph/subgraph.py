@@ -1,4 +1,4 @@
-"""One fx.Graph being recorded: appending, erasing back to a mark. Free variables are the business of `nesting`."""
+"""One fx.Graph being recorded: append nodes, erase back to a length, lift nodes of enclosing graphs. See also `nesting`."""
 
 from collections.abc import Mapping
 from typing import Any, final
@@ -13,8 +13,8 @@ from framesmith.graph.expressions import Expression
 class Subgraph:
     """A graph and the order in which its nodes were made.
 
-    Invariant: placeholders stand before all other nodes; `order` lists every node, oldest first; `lifted` maps a
-    node of the enclosing graph to the placeholder that stands for it here, `symbols` a symbolic number to its node.
+    Invariant: placeholders come before all other nodes; `order` lists every node, oldest first; `lifted` maps a
+    node of the enclosing graph to its placeholder here, `symbols` the expression of a symbolic number to its node.
     """
 
     def __init__(self, parent: "Subgraph | None" = None) -> None:
@@ -26,7 +26,7 @@ class Subgraph:
         self._last_placeholder: fx.Node | None = None
 
     def placeholder(self, name: str, value: object) -> fx.Node:
-        """A new input after the inputs there are."""
+        """Add an input after the existing inputs; `value` becomes its example."""
         after = self._last_placeholder or self.graph._root
         with self.graph.inserting_after(after):
             node = self.graph.placeholder(name)
@@ -39,13 +39,16 @@ class Subgraph:
         return node
 
     def append(self, op: str, target: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> fx.Node:
-        """A new node at the end. `target` is a callable, a method's name or an attribute's, hence Any."""
+        """Add a node at the end. `target` is a callable, or the name of a method or an attribute, hence Any."""
         node = self.graph.create_node(op, target, args, dict(kwargs))  # type: ignore[arg-type]  # fx's closed types
         self.order.append(node)
         return node
 
     def local(self, node: fx.Node) -> fx.Node:
-        """The node to use here for a node of this or an enclosing graph; lifts free variables through every level."""
+        """The node to use here for a node of this or an enclosing graph.
+
+        One of an enclosing graph becomes a placeholder on every level in between. AssertionError for any other graph's.
+        """
         if node.graph is self.graph:
             return node
         if self.parent is None:

@@ -28,7 +28,7 @@ from framesmith.guards.sources.base import Source
 
 NewInput = Callable[[Source, object], fx.Node]
 _Number: TypeAlias = float | fx.Proxy
-"""What stands for a number while an expression is written out."""
+"""A number while an expression is written out: itself, or the proxy of its node."""
 
 
 @final
@@ -45,11 +45,14 @@ class SymbolNodes:
         self._unbacked: dict[Symbol, tuple[fx.Node, tuple[object, ...]]] = {}
 
     def bind(self, symbol: Symbol, node: fx.Node, path: tuple[object, ...]) -> None:
-        """Remember where an invented symbol can be read."""
+        """Note that an invented symbol can be read from the result of `node`, at `path`."""
         self._unbacked[symbol] = (node, path)
 
     def node_of(self, value: object, body: Subgraph) -> object:
-        """The node for a symbolic number in this graph, or the plain number if it turned out to be fixed."""
+        """The node for a symbolic number in this graph, or the plain number if it turned out to be fixed.
+
+        Raises GraphBreak for a number whose origin is not known, or that cannot be written as nodes.
+        """
         if isinstance(value, complex):  # one whose text, in the graph's code, would be another number
             return _record(body, "call_function", complex, (value.real, value.imag))
         inner = getattr(value, "node", None)
@@ -105,7 +108,7 @@ def _record(body: Subgraph, op: str, target: Any, args: tuple[object, ...]) -> f
 
 
 class _Written(PythonReferenceAnalysis):
-    """torch's own table of the functions in expressions, where it calls functions that take no node."""
+    """torch's table of functions in expressions; overrides those that torch implements by functions that take no proxy."""
 
     @staticmethod
     def floor_to_int(x: _Number, dtype: torch.dtype) -> _Number:
@@ -147,6 +150,7 @@ def _write(expression: Expression, body: Subgraph) -> fx.Node:
     try:
         result = sympy_interp(_Written, proxies, expression)
     except Exception as error:
+        # Nodes are written as the expression is walked: those before the error are there already.
         for node in reversed(list(body.graph.nodes)[before:]):
             body.graph.erase_node(node)
         raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {expression}") from error

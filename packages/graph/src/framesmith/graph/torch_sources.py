@@ -1,8 +1,8 @@
-"""Our sources in the clothes torch's ShapeEnv expects, and back again. Adapter to `torch._guards`.
+"""Our sources in the form that torch's ShapeEnv expects, and back again. Adapter to `torch._guards`.
 
-torch asks a source for a unique name and whether it is ephemeral; everything else of its interface serves
-another front end. The way back looks at the shape of torch's derived sources (base, property, index) only,
-so nothing of that front end is imported here.
+torch asks a source for a unique name and whether it is ephemeral; the rest of its interface serves Dynamo.
+`unwrap` reads only the attributes of torch's derived sources (base, property, index), so nothing of Dynamo is
+imported here.
 """
 
 import itertools
@@ -28,13 +28,13 @@ class TorchSource(torch._guards.Source):
     label: str
 
     def __init__(self, trace: int, label: str) -> None:
-        # torch's class is a frozen dataclass, hence the way around its __setattr__
+        # torch's class is a frozen dataclass, hence not through its __setattr__
         object.__setattr__(self, "trace", trace)
         object.__setattr__(self, "label", label)
 
     @property
     def ours(self) -> Source | None:
-        """Our source, as long as the trace goes on."""
+        """Our source; None once the trace has ended."""
         names = _TRACES.get(self.trace)
         return None if names is None else names.source(self.label)
 
@@ -59,7 +59,7 @@ class TorchSource(torch._guards.Source):
 
 @final
 class SourceNames:
-    """Gives each source a label of its own: torch keeps symbols by name, and two of our texts may be alike."""
+    """Gives each source of a trace a unique label: torch keeps symbols by name, and two sources may have one text."""
 
     def __init__(self) -> None:
         self._known: dict[Source, TorchSource] = {}
@@ -68,7 +68,7 @@ class SourceNames:
         _TRACES[self._number] = self
 
     def source(self, label: str) -> Source:
-        """The source with a label."""
+        """The source that has this label; KeyError for an unknown one."""
         return self._sources[label]
 
     def wrap(self, source: Source) -> TorchSource:

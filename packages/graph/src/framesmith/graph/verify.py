@@ -1,4 +1,4 @@
-"""What must hold of a recorded graph. Returns problems with their surroundings, never raises."""
+"""`verify`: what must hold of a recorded graph. It returns problems, each with its node, and never raises."""
 
 from torch import fx
 
@@ -6,7 +6,7 @@ from framesmith.graph.arguments import EXAMPLE
 
 
 def verify(graph: fx.Graph) -> list[str]:
-    """The problems of a graph, none when it is sound: order of nodes, owners of arguments, examples, one output."""
+    """The problems of a graph, an empty list if it is sound: order of nodes, owners of arguments, examples, one output."""
     problems: list[str] = []
     seen: set[fx.Node] = set()
     body_started = False

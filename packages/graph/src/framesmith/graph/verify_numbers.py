@@ -1,7 +1,7 @@
-"""What must hold of a finished entry: no number of an input is plain without a guard on it.
+"""What must hold of a finished entry: each plain or fixed number of an input has a guard.
 
-A size that was asked to be symbolic may become a number all the same (0 and 1 do, and what a decision fixes). Each
-such number is written into the graph and into the rewritten function, so the entry has to be refused when it differs.
+A size that was requested as symbolic may become a number all the same (0 and 1 do, and one that a decision fixes). Such
+a number is a constant of the graph and of the generated function, so the entry must not run when it differs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ _Claims: TypeAlias = Mapping[Source, list[Claim]]
 
 
 def verify_numbers(inputs: Iterable[Input], guards: GuardSet) -> list[str]:
-    """The problems: each names the number, its value and what is missing."""
+    """The problems, an empty list if there are none: each names the number, its value and the missing guard."""
     claims: dict[Source, list[Claim]] = {}
     related: set[Source] = set()
     for guard in guards:

@@ -1,8 +1,8 @@
 """Exact equality of constants, and value equality for sources and claims.
 
-Python's `==` holds `1`, `1.0` and `True` for equal, and calls whatever `__eq__` a user wrote. A guard may do
-neither: two constants are the same here when their types are the same all the way down and no user code had to
-run to find out. What has no row in the table below is compared by identity.
+To Python's `==`, `1`, `1.0` and `True` are equal, and it calls the `__eq__` that a user wrote. A guard may do
+neither: here two constants are the same when they are equal, their types are the same all the way down, and no user
+code runs to find out. What has no row in the table below is compared by identity.
 """
 
 import math
@@ -23,11 +23,11 @@ class Comparable:
     _hash: int
 
     def compared(self) -> tuple[object, ...]:
-        """What equality looks at."""
+        """The values that `==` compares: by default all fields."""
         return tuple([getattr(self, name) for name in type(self).__slots__])
 
     def hashed(self) -> tuple[object, ...]:
-        """What the hash looks at: nothing whose `__hash__` a user wrote."""
+        """The values that the hash is made of; none may have a `__hash__` that a user wrote."""
         return self.compared()
 
     def __eq__(self, other: object) -> bool:
@@ -71,7 +71,7 @@ def same_constant(left: object, right: object) -> bool:
 
 
 def hash_key(value: object) -> object:
-    """What stands for a value in a hash, without its `__hash__`, which a user may have written.
+    """What replaces a value in a hash, so that its own `__hash__`, which a user may have written, is not called.
 
     Invariant: `same_constant(a, b)` implies `hash_key(a) == hash_key(b)`.
     """
@@ -81,6 +81,7 @@ def hash_key(value: object) -> object:
     if issubclass(kind, tuple):
         assert isinstance(value, tuple)
         return tuple(map(hash_key, tuple.__iter__(value)))
+    # Types that are compared by content share one hash a type; what is compared by identity has the hash of its id.
     return id(kind if kind in _COMPARERS else value)
 
 
@@ -126,6 +127,7 @@ def _same_members(left: object, right: object) -> bool:
     assert isinstance(left, frozenset) and isinstance(right, frozenset)
     if len(left) != len(right) or left != right:
         return False
+    # Members that are equal may differ in type (1 and True), so each is compared with its equal in the other set.
     twins = {item: item for item in right}
     return all(same_constant(item, twins[item]) for item in left)
 

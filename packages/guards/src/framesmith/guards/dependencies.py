@@ -1,10 +1,10 @@
-"""What a guard rests on alone: classes, dictionaries of modules and classes, functions, slots of objects found there.
+"""The dependencies of a guard: classes, dictionaries of modules and classes, functions, slots of objects found there (ADR 0008).
 
-A *dependency* is an object together with a kind of state that CPython changes with every change that matters. How dependencies
-are compared is in `versioned_guards`.
+A *dependency* is an object together with a kind of state (a version number, an identity) that CPython changes with every
+change that matters. How the states are compared is in `versioned`.
 
-Only dictionaries of modules and plain ones held by classes are asked for their version: those of instances do not always
-count (CPython 3.13).
+Only dictionaries of modules and plain ones held by classes are asked for their version: on CPython 3.13 the version of
+an instance's dictionary does not count every store.
 """
 
 import builtins
@@ -39,7 +39,7 @@ from framesmith.guards.torch_adapter import dict_version
 
 _ABOUT_THE_OBJECT = (Identical, NotIdentical, IsNone, NotNone, Present)
 _SCALARS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
-# What an object of the type gives under the name for as long as it lives.
+# (type, attribute): an object of the type has the same value there for as long as it lives.
 _FIXED: Final = {
     (property, "fget"),
     (property, "fset"),
@@ -72,7 +72,7 @@ TYPE: Final = StateKind(lambda value: value, type, by_identity=True)
 
 @cache
 def slot(name: str) -> StateKind:
-    """What the slot of this name holds."""
+    """The kind of state of a slot: what an object holds under this name, by identity."""
     return StateKind(lambda value: value, attrgetter(name), by_identity=True)
 
 
@@ -81,7 +81,7 @@ Dependency: TypeAlias = tuple[StateKind, object]
 
 
 def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
-    """What alone the guard rests on, which may be nothing; None when it rests on anything else."""
+    """The dependencies that decide the guard alone, possibly none; None if anything else can change its answer."""
     claim = guard.claim
     if isinstance(claim, SameObject):
         left, right = _holder(claim.left), _holder(claim.right)
@@ -100,7 +100,7 @@ def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
 
 
 def _lasting(claim: Claim) -> bool:
-    """Whether the claim stays true of an object once it was: of its identity, of what cannot change, or of nothing else."""
+    """Whether a claim that once held of an object always holds of it: it is about identity, or about what cannot change."""
     if isinstance(claim, EqualTo):
         return claim.is_about_identity or type(claim.value) in _SCALARS
     if isinstance(
@@ -111,7 +111,7 @@ def _lasting(claim: Claim) -> bool:
 
 
 def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
-    """The dependencies that give the value of the source."""
+    """The dependencies that decide which object the source gives; None if anything else can."""
     if isinstance(source, Builtin):
         return ((NAMESPACE, vars(builtins)),)
     if isinstance(source, Item):
@@ -134,7 +134,10 @@ def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
 
 
 def _of_class(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] | None:
-    """The state of an object that a class holds, in its dictionary or below. Others would be kept alive."""
+    """The state of an object that a class holds, in its dictionary or below; None for other objects.
+
+    The guards keep the object alive, so it has to be one that its class keeps alive anyway.
+    """
     below = source
     while isinstance(below, Item | Attribute):
         below = below.base
@@ -143,7 +146,7 @@ def _of_class(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] 
 
 
 def _container(source: Source | None) -> tuple[Dependency, ...] | None:
-    """The dependency of which the source is the dictionary."""
+    """The dependencies for the content of a dictionary: of a class, held by a class, or of a module; else None."""
     if isinstance(source, ClassDict):
         return _pinned_class(source.base)
     if isinstance(source, ClassDictItem):
@@ -164,7 +167,7 @@ def _function(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] 
 
 
 def _namespace(source: Source | None) -> tuple[Dependency, ...] | None:
-    """A pinned dictionary of an imported module."""
+    """The dependency for a pinned dictionary of an imported module; None for anything else."""
     if not isinstance(source, Pinned) or type(source.value) is not dict:
         return None
     module = sys.modules.get(str(source.value.get("__name__")))

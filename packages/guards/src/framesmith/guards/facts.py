@@ -1,6 +1,6 @@
-"""A check of ourselves: what a trace read of the real world, as data, and which of it no guard covers.
+"""A self-check: what a trace read of real objects, as data, and which of it no guard covers.
 
-Whoever looks at a real object notes what it learned (`FactLog`), apart from adding guards. When the entry is made,
+Code that reads a real object notes what it learned (`FactLog`), besides adding guards. When the entry is made,
 `uncovered` compares the two. It runs in tests only: a trace without a log notes nothing.
 """
 
@@ -52,20 +52,23 @@ class FactLog:
         self.facts: dict[tuple[str, Source, object], Fact] = {}
 
     def note(self, what: str, source: Source | None, name: object = None) -> None:
-        """Note a fact about a real object; nothing to do for a value born in the trace."""
+        """Note a fact about a real object; without a source (a value made in the trace) nothing is noted."""
         if source is not None and (what, source, name) not in self.facts:
             self.facts[what, source, name] = Fact(what, source, name, self._where())
 
 
 def uncovered(facts: Iterable[Fact], guards: GuardSet, loads: Sequence[Source]) -> list[str]:
-    """The facts that may change without any guard noticing. `loads` are read by the entry, so a missing one is a miss."""
+    """The facts that may change without any guard noticing, as text.
+
+    `loads` are read by the entry: that they are there is checked by reading them.
+    """
     covered = _Covered(guards, loads)
     return [fact.text() for fact in facts if not _RULES[fact.what](covered, fact)]
 
 
 @final
 class _Covered:
-    """The guards, by what they speak about."""
+    """The guards, indexed by source: claims, sources of relations, and everything that checking or loading reads."""
 
     def __init__(self, guards: GuardSet, loads: Sequence[Source]) -> None:
         self.claims: dict[Source, list[Claim]] = {}
@@ -90,7 +93,7 @@ class _Covered:
         return any(isinstance(claim, kinds) for claim in self.claims.get(source, ()))
 
     def says(self, source: Source, claim: Claim) -> bool:
-        """Whether this very claim is about the source."""
+        """Whether a guard makes exactly this claim about the source."""
         return claim in self.claims.get(source, ())
 
     def fixes_content(self, source: Source) -> bool:

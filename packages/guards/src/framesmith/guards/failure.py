@@ -19,7 +19,7 @@ from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import CallResult, InstanceDict
 
-#: What reading a path or checking a claim may raise when the world has changed: a miss, not an error.
+#: What reading a path or checking a claim may raise when the program's objects have changed: a miss, not an error.
 MISSES: tuple[type[Exception], ...] = (
     AttributeError,
     LookupError,
@@ -36,7 +36,7 @@ _FIXES: Final = re.compile(r"\(?(\{0\} == -?\d+|-?\d+ == \{0\})\)?")
 @final
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """A number that was guarded by value and is another now (of the same type, int or float)."""
+    """A number that was guarded by value and has another value now (of the same type, int or float)."""
 
     was: int | float
     found: int | float
@@ -51,17 +51,17 @@ class Failure:
     text: str
     tensor_change: TensorChange | None = None
     value_change: ValueChange | None = None
-    #: Sources of immutable values, containers and iterators that are of the same type and were known too well.
+    #: Sources of immutable values, containers and iterators that kept their type and were fixed to a value or content.
     overspecialized: tuple[Source, ...] = ()
 
     @property
     def is_of_another_kind(self) -> bool:
-        """Whether it may be any other object now, not just another value or content."""
+        """Whether the source may give an object of another kind now, not just another value or content."""
         return not (self.overspecialized or self.tensor_change or self.value_change)
 
     @property
     def source(self) -> Source | None:
-        """Where the value came from that failed."""
+        """The source of the value that failed; None for a relation."""
         return self.guard.source
 
 
@@ -76,11 +76,14 @@ def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
 
 
 def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
-    """Every guard that does not hold, for reports and for the dynamic-shapes policy. What is asked of the call's values is
-    asked without the modes that the user has entered meanwhile, which would see it."""
+    """Every guard that does not hold, for reports and for the dynamic-shapes policy.
+
+    The values of the call are inspected with torch functions disabled, so that no torch-function mode that the user
+    has entered meanwhile sees it.
+    """
     scope = scope.remembering()
     failures: list[Failure] = []
-    broken: set[Source] = set()  # of another type now: what is read from them would ask a wrong question
+    broken: set[Source] = set()  # of another kind now: guards on what is read from them say nothing new
     for guard in guard_set:
         if broken and any(broken.intersection((one, *one.ancestors())) for one in guard.sources):
             continue
@@ -94,7 +97,7 @@ def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
 
 
 def _of_another_kind(guard: Guard) -> Sequence[Source]:
-    """What must not be read from any more; attributes are read from the dictionary of their holder."""
+    """The sources of a failed guard, from which nothing else is read, and the holders of instance dictionaries among them."""
     holders = [source.base for source in guard.sources if isinstance(source, InstanceDict)]
     return [*guard.sources, *holders]
 
@@ -141,7 +144,7 @@ def _explained(guard: Guard, values: Sequence[object]) -> Failure:
 
 
 def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
-    """The number that a relation fixes to one value."""
+    """The numbers that a relation fixes to one value (`{0} == 3`); empty if it does not."""
     if not isinstance(claim, ShapeExpression) or len(claim.sources) != 1:
         return ()
     if claim.template.startswith("same({0}, "):
@@ -150,7 +153,10 @@ def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
 
 
 def _other_value(source: Source, claim: EqualTo, found: object) -> tuple[Source, ...]:
-    """The value that is another one now. What was asked of a container (the order of a set) speaks of the container."""
+    """The source whose value differs now, if the type is the same.
+
+    For the result of a function of a container (the order of a set) the container is named as well.
+    """
     if type(found) is not type(claim.value):
         return ()
     return (source, source.base) if isinstance(source, CallResult) else (source,)
@@ -164,7 +170,7 @@ def _value_change(was: object, found: object) -> ValueChange | None:
 
 
 def _same_tensor_twice(guard_set: GuardSet, scope: Scope) -> Failure | None:
-    """Tensors from different sources are different objects unless a guard says they are one."""
+    """The failure where two sources give one tensor: they are distinct objects unless a guard says `SameObject`."""
     tensors = split_tensors(guard_set).distinct
     marks = [id(scope.value_of(source)) for source, _ in tensors]
     if len({*marks}) == len(marks):

@@ -14,7 +14,7 @@ from framesmith.guards.sources.base import Source
 @final
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Who asked for a guard: what was decided, and the user's frame (`file.py:12 in forward`) if there is one."""
+    """Why a guard was added: what was decided, and the user's frame (`file.py:12 in forward`) if there is one."""
 
     what: str
     user_frame: str | None = None
@@ -38,7 +38,7 @@ class Guard:
 
     @classmethod
     def relation(cls, claim: Relation, reason: Reason = NO_REASON) -> "Guard":
-        """A guard without a source of its own."""
+        """The guard of a relation, which names its sources itself."""
         return cls(None, claim, reason)
 
     @property
@@ -60,9 +60,9 @@ class Guard:
 class GuardSet:
     """Guards in the order they were added, each once; the first reason given is kept.
 
-    Whoever adds a guard adds those on its base before, so that checking in order never runs user code on a value
-    of an unexpected type. Guards are never taken back: trackers are made once in a trace, and rest on the guards that
-    were added then. A trace that has to forget what it read begins anew, with a set of its own.
+    The guards on a source are added after those on its base, so that checking in order never runs user code on a value
+    of an unexpected type. Guards are never removed: trackers are made once in a trace, and rely on the guards that
+    were added then. A trace that has to forget what it read begins anew, with a new set.
     """
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
@@ -72,12 +72,12 @@ class GuardSet:
             self.add(guard)
 
     def add(self, guard: Guard) -> None:
-        """Add the guard unless its like is there."""
+        """Add the guard unless the same claim about the same source is there."""
         source = None if isinstance(guard.claim, Relation) else guard.source
         self._guards.setdefault((source, guard.claim), guard)
 
     def update(self, guards: Iterable[Guard]) -> None:
-        """Add them all."""
+        """Add each guard, as `add` does."""
         for guard in guards:
             self.add(guard)
 
@@ -91,15 +91,18 @@ class GuardSet:
         return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
 
     def guard_once(self, cls: type) -> bool:
-        """Whether the structure of a class is asked for the first time: a short cut, as each use of an instance asks. The
-        guard that is added then keeps the class alive."""
+        """Whether this is the first request to guard the structure of this class; True once a class.
+
+        It saves the work of building the guard, as each use of an instance asks for it. The class is noted by id: the
+        guard that the caller adds keeps it alive.
+        """
         if id(cls) in self._classes:
             return False
         self._classes.add(id(cls))
         return True
 
     def mark(self) -> int:
-        """Where the set stands, for `since`."""
+        """The number of guards now, to be given to `since` later."""
         return len(self._guards)
 
     def since(self, mark: int) -> Iterator[Guard]:
@@ -131,7 +134,11 @@ class Tensors:
 
 
 def split_tensors(guard_set: GuardSet) -> Tensors:
-    """Sources that `SameObject` says are one tensor stand once among the distinct ones, by the first of them."""
+    """The tensor claims of the set, split.
+
+    Sources that `SameObject` says are one tensor occur once among the distinct ones, as the first of them; a differing
+    second claim about that tensor is among `apart`.
+    """
     leader = _leaders(guard_set)
     chosen: dict[Source, TensorIs] = {}
     apart = []
@@ -144,6 +151,7 @@ def split_tensors(guard_set: GuardSet) -> Tensors:
 
 def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
     """For every source in a `SameObject`: the tensor source of its group that was guarded first."""
+    # All members of a group share one list, as in union-find.
     group: dict[Source, list[Source]] = {}
     for guard in guard_set:
         if isinstance(guard.claim, SameObject):
@@ -154,6 +162,7 @@ def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
                 group.update(dict.fromkeys(right, left))
     if not group:
         return {}
+    # Negative, for `max`: the first tensor source is the greatest, a source without a tensor claim the least.
     order = {source: -index for index, (source, _) in enumerate(guard_set.tensors)}
     return {
         source: max(members, key=lambda item: order.get(item, -len(order) - 1))

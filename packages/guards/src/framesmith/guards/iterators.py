@@ -1,8 +1,8 @@
 """Looking ahead in builtin iterators without moving them.
 
-A builtin iterator describes itself by `__reduce__`: what it runs over and where it stands. From that a second
-iterator is built that stands at the same place, inner iterators (of `zip`, `enumerate`) included. Generators,
-`map`, `filter` and whatever has no row below run user code when they advance: `UnknownIterator`.
+A builtin iterator describes itself by `__reduce__`: its container and its position. From that a second iterator
+is built at the same position, inner iterators (of `zip`, `enumerate`) included. Generators, `map` and `filter` run
+user code when they advance: `clone` raises UnknownIterator for them, and for every type without a row below.
 """
 
 from collections import OrderedDict, deque
@@ -26,7 +26,7 @@ class UnknownIterator(TypeError):
 
 
 def clone(iterator: object) -> Iterator[object]:
-    """An independent iterator at the same position."""
+    """An independent iterator at the same position; raises UnknownIterator."""
     row = _CLONERS.get(type(iterator))
     if row is None:
         raise UnknownIterator(iterator)
@@ -52,14 +52,14 @@ def peek(iterator: object, ahead: int = 0) -> object:
 
 
 def has_at_least(iterator: object, count: int) -> bool:
-    """Whether `count` more items will come."""
+    """Whether at least `count` items are left; the iterator does not move."""
     if type(iterator) in _LOOKS:
         return length_hint(iterator) >= count
     return count <= 0 or next(islice(clone(iterator), count - 1, None), _DONE) is not _DONE
 
 
 def is_long_to_look_into(iterator: object) -> bool:
-    """Whether each look copies many items: an iterator over a dict, set or deque has no way to one further on."""
+    """Whether each `peek` copies many items: an iterator over a dict, set or deque can only be copied, not indexed."""
     if type(iterator) in (enumerate, zip):
         return any(is_long_to_look_into(part) for part in parts(iterator) if hasattr(type(part), "__next__"))
     return type(iterator) in _COPYING and length_hint(iterator) > _MANY
@@ -81,7 +81,7 @@ def _described(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple
 
 
 def _clone_flat(iterator: object) -> Iterator[object]:
-    """One that runs over a container: the constructor, its argument, the position."""
+    """The clone of an iterator over a container, made of its constructor, its argument and its position."""
     constructor, arguments, state = _described(iterator)
     if not _runs_no_user_code(constructor, arguments[0]):
         raise UnknownIterator(iterator)
@@ -157,7 +157,7 @@ _CLONERS: dict[type, Callable[[object], Iterator[object]]] = {
 
 
 def _look_into_sequence(iterator: object, ahead: int) -> object:
-    """The quick way for lists, tuples and ranges: container and position are in `__reduce__`."""
+    """`peek` for lists, tuples and ranges: container and position are in `__reduce__`, so the item is indexed."""
     reduced: tuple[object, ...] = iterator.__reduce__()  # type: ignore[assignment]  # never a name, for these types
     (container,) = cast(tuple[Sequence[object]], reduced[1])
     if type(container) not in _PLAIN_SEQUENCES:
@@ -170,14 +170,14 @@ _PLAIN_SEQUENCES: frozenset[type] = frozenset({list, tuple, range})
 
 
 def _look_slowly(iterator: object, ahead: int) -> object:
-    """Over a clone."""
+    """`peek` for the rest: advance a clone; IndexError when it ends before."""
     item = next(islice(clone(iterator), ahead, None), _DONE)
     if item is _DONE:
         raise IndexError(f"the iterator has no item {ahead} ahead")
     return item
 
 
-# Iterators over sequences: they know how many items are left, and where they stand.
+# Iterators over sequences: they know how many items are left, and their position.
 _LOOKS: dict[type, Callable[[object, int], object]] = dict.fromkeys(
     _types_of(iter([]), iter(()), iter(range(0))), _look_into_sequence
 )

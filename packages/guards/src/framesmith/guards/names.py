@@ -1,4 +1,4 @@
-"""How a source or a claim names what it needs while it writes itself as Python text.
+"""How a source or a claim names what it needs when it is rendered as Python text.
 
 The protocol, and the plain implementation without temporaries. The one that shares paths is in `writer`.
 """

@@ -1,11 +1,11 @@
 """From a guard set to one Python expression: what the dispatcher evaluates before it enters an entry.
 
-`x.fc.weight` and `x.fc.bias` guarded give, in essence
+The guards on `x.fc.weight` and `x.fc.bias` become, in essence
 
     type(__fs_t0 := x.__dict__['_modules']['fc']) is Linear and CHECK(x, (__fs_t1 := __fs_t0.__dict__...)['weight'], ...)
 
-where every path is read once, into a temporary. Order: the global state; the guards as they were added; all tensors
-in one native call; then what rests on tensors (sizes, shape relations) or relates several values.
+where every path is read once, into a temporary. Order: the global state; the versioned guards; the other guards in the
+order they were added; all tensors in one native call; then guards on what is read from tensors (sizes), and relations.
 """
 
 import contextlib
@@ -59,16 +59,17 @@ def compile_guards(
     local_names: Mapping[str, str] | None = None,
     dispatcher_locals: Collection[str] | None = None,
 ) -> Program:
-    """The check for the set.
+    """The generated check for the guards of the set, and for reading the `preload` sources.
 
     `prefix` starts the names of the constants (one prefix per entry of a dispatcher; temporaries are shared).
     `local_names` maps a local variable to its spelling in the dispatcher where the two differ.
-    `dispatcher_locals`: all local names of the dispatcher; with it a global none of them hides is read by its bare
-    name, which is the fastest (the dispatcher's globals are the user's), otherwise through a call.
+    `dispatcher_locals`: all local names of the dispatcher. If it is given, a global that none of them hides is read by
+    its bare name, which is the fastest (the dispatcher's globals are the user's); otherwise by a call of `read_global`.
     """
     writer = ConditionWriter(prefix, local_names or {}, dispatcher_locals)
     for guard in _ambient(guard_set):
         _add_ambient(guard, guard_set, writer)
+    # Native code checks the tensors between the two: what is read from a tensor must not be asked of anything else.
     early, late = _phases(guard_set)
     implied = _implied(guard_set, preload) | _read_anyway(guard_set, preload)
     done = implied | _add_versioned([guard for guard in (*early, *late) if guard not in implied], writer)
@@ -87,7 +88,7 @@ def compile_guards(
 
 
 def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guard]:
-    """Together: what rests on classes, modules and functions alone."""
+    """Render the guards that rest on classes, modules and functions alone as one term (ADR 0008); returns these guards."""
     facts = versioned_guards(guards)
     if facts is None:
         return set()
@@ -96,7 +97,7 @@ def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guar
 
 
 def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
-    """That a plain dictionary has a key, where the item is read anyway: a missing one is a miss by its KeyError."""
+    """The guards `HasKey` on plain dictionaries whose item is read anyway: a missing key is a miss by its KeyError."""
     needed = (*preload, *(source for guard in guard_set if not guard.sources[1:] for source in guard.sources))
     read = {
         (source.base, source.key) for source in needed if isinstance(source, Item) and _is_text(source.key)
@@ -114,7 +115,7 @@ def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
 
 
 def _read_anyway(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
-    """That a path can be read, where something reads it: it is a miss by its error."""
+    """The guards `Present` on sources that something else reads: one that cannot be read is a miss by its exception."""
     read: set[Source] = set()
     held = [guard for guard in guard_set if isinstance(guard.claim, Present)]
     others = (
@@ -140,7 +141,7 @@ def _ambient(guard_set: GuardSet) -> list[Guard]:
 
 
 def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
-    """The guards before and after the tensor check."""
+    """The guards to check before and after the tensors: after are relations, and what is read from a tensor."""
     tensors = {source for source, _ in guard_set.tensors}
     rests: dict[Source, bool] = {}
     early: list[Guard] = []
@@ -181,6 +182,7 @@ def _add(guard: Guard, writer: ConditionWriter) -> None:
     claim = guard.claim
     if isinstance(claim, Relation):
         expressions = [writer.source(source) for source in claim.over]
+        # A relation may evaluate a source only sometimes (the right of an `or`), where no temporary may be bound.
         if not claim.reads_all:
             for source in claim.over:
                 writer.read_now(source)
@@ -201,7 +203,7 @@ def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
 
 
 def _add_tensors(guard_set: GuardSet, writer: ConditionWriter) -> None:
-    """One native call for all tensors it can tell; a Python check each for the rest."""
+    """One native call for all tensors that it can check; a Python check for each of the rest."""
     tensors = split_tensors(guard_set)
     native, examples = [], []
     for source, claim in tensors.distinct:
@@ -226,14 +228,17 @@ def _add_tensors(guard_set: GuardSet, writer: ConditionWriter) -> None:
 
 
 def _not_nested(cls: type, tensor: str, writer: ConditionWriter) -> str:
-    """The native check aborts the process on a nested tensor without strides, which has the plain class or is a parameter.
-    The parameters of a module are not asked, as there are many and modules do not get nested ones."""
+    """A term that is false for a nested tensor of this class: the native check would abort the process on one.
+
+    The caller asks for it for plain tensors and for parameters that are roots (a local, a global), not for the
+    parameters of a module: there are many, and modules do not get nested ones.
+    """
     is_plain = f"{writer.constant(type, 'type')}({tensor}) is {writer.constant(cls, cls.__name__)}"
     return f"{is_plain} and not {tensor}.is_nested"
 
 
 def _state_of(guard_set: GuardSet) -> contextlib.AbstractContextManager[object]:
-    """The dispatch keys in force when the global state was captured; those of now if it is not guarded."""
+    """A context with the dispatch keys in force when the global state was captured; the present ones if it is not guarded."""
     for guard in guard_set:
         if isinstance(guard.claim, GlobalState):
             return guard.claim.dispatch.forced()

@@ -1,10 +1,10 @@
-"""The one place that touches `torch._C._dynamo.guards` and other private parts of torch the guards rest on.
+"""The one module that uses `torch._C._dynamo.guards` and other private parts of torch for guards.
 
 What was found out by running torch 2.13, 2.14 and 2.15 (they agree):
 - `TensorGuards` compares exact type, dispatch keys, dtype, device, `requires_grad`, sizes and strides (sizes and
   strides come from the lists, not from the example tensors), and refuses the same tensor twice in one call.
   The dispatch keys are those *in force*: inference mode, dispatch modes, functorch levels and autocast change them.
-  It does not look at layout details of sparse or quantised tensors.
+  It does not compare layout details of sparse or quantised tensors.
   It aborts the process when it meets a nested tensor of the plain class (strided layout): ask `is_nested` first.
 - `GlobalStateGuard` compares grad mode, autocast, default dtype, deterministic algorithms, number of threads, TF32
   and reduced-precision switches, and whether torch functions are disabled; no mode stacks, no levels, no hooks.
@@ -28,8 +28,8 @@ forward_ad_module = forward_ad
 
 is_inference_mode: Callable[[], bool] = torch.is_inference_mode_enabled
 function_mode_depth: Callable[[], int] = torch._C._len_torch_function_stack
-#: Asked about None: whether a torch-function mode is entered, in half of the time that counting them takes. It always
-#: says no while torch functions are disabled altogether.
+#: Called with None: whether a torch-function mode is entered, in half of the time that counting them takes. Always
+#: False while torch functions are disabled altogether.
 function_mode_applies: Callable[[object], bool] = torch._C._has_torch_function_unary
 dispatch_mode_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
 functorch_top: Callable[[], object] = peek_interpreter_stack
@@ -47,12 +47,12 @@ class StateSnapshot:
 
     @property
     def check(self) -> Callable[[], bool]:
-        """The bound native method."""
+        """The bound native method: it returns whether the switches are as they were."""
         return self._guard.check
 
     @property
     def allows_function_modes(self) -> bool:
-        """Whether torch-function modes had an effect, which `check` compares."""
+        """Whether torch-function modes had an effect (torch functions were not disabled); `check` compares this too."""
         return self.fields.get("torch_function_all_disabled") is False
 
     def changes(self) -> list[str]:
@@ -80,7 +80,7 @@ class DispatchState:
         self._exclude = torch._C._dispatch_tls_local_exclude_set()
 
     def forced(self) -> contextlib.AbstractContextManager[object]:
-        """A context in which they are in force."""
+        """A context in which these keys are in force."""
         guard: contextlib.AbstractContextManager[object] = torch._C._ForceDispatchKeyGuard(
             self._include, self._exclude
         )
@@ -97,8 +97,8 @@ def tensor_check(
     sizes: Sequence[Sequence[int | None]],
     strides: Sequence[Sequence[int | None]],
 ) -> Callable[..., bool]:
-    """The native check of so many tensors against type, keys, dtype, device and `requires_grad` of the examples,
-    and against these sizes and strides (None: any). It refuses the same tensor in two places."""
+    """The native check of as many tensors as there are examples: against type, keys, dtype, device and `requires_grad`
+    of the examples, and against these sizes and strides (None: any). It refuses the same tensor given twice."""
     guards = _native.TensorGuards(
         *examples,
         dynamic_dims_sizes=_listed(sizes),
@@ -114,7 +114,7 @@ def _listed(dims: Sequence[Sequence[int | None]]) -> list[torch.SymInt | None]:
 
 @contextlib.contextmanager
 def outside_modes(inference: bool) -> Iterator[None]:
-    """Make plain tensors whatever modes the user has entered; inference tensors if so asked."""
+    """A context without the modes that the user has entered, for making plain tensors; inference tensors if `inference`."""
     with (
         _disable_current_modes(),
         torch._C.DisableTorchFunction(),

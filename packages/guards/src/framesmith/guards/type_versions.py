@@ -1,11 +1,11 @@
-"""Many questions about classes answered by one comparison of their version numbers.
+"""Version numbers of classes: one comparison replaces many guards on what the class holds (ADR 0008).
 
 CPython gives a class a number when its attributes are looked up through the type cache, and takes it away when the class
 or one of its bases changes (`tp_version_tag`, `assign_version_tag` and `PyType_Modified` in Objects/typeobject.c). Numbers
 are never given twice. As long as a class has the number it had when its attributes were found as guarded, they still are.
 
-The number is read from memory at an offset that a self-test proves at import. Where it cannot (another
-implementation, another layout) nobody asks for it (`USABLE`).
+The number is read from memory at an offset that a self-test proves at import. Where the test fails (another
+implementation, another layout) `USABLE` is False and the numbers are not used.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def version_field(cls: type) -> ctypes.c_uint:
 
 
 def assign_version(cls: type) -> None:
-    """Have CPython number the class if it has none: look a name up, without the metaclass's own ways."""
+    """Have CPython number the class if it has none: look a name up with `type`'s method, not the metaclass's."""
     with contextlib.suppress(AttributeError):
         type.__getattribute__(cls, "looked_up")
 
@@ -73,4 +73,5 @@ def _prove() -> bool:
     return 0 not in seen and len(set(seen)) == len(seen) and number(Other) not in seen
 
 
+# Free-threaded builds (abiflags `t`) have another object head.
 USABLE: Final = "t" not in sys.abiflags and _prove()

@@ -16,8 +16,8 @@ from framesmith.guards.sources.roots import Local, Pinned
 
 
 def verify_guards(guard_set: GuardSet, scope: Scope | None = None) -> list[str]:
-    """Problems of the set: names that are none, guards added before those on their base, and (with the scope the
-    guards were captured in) a guard that does not hold of what it was captured from."""
+    """Problems of the set: locals whose name is no identifier, guards added before those on their base, and (with the
+    scope the guards were captured in) the first guard that does not hold of what it was captured from."""
     problems = [problem for guard in guard_set for problem in _names(guard)]
     problems += _late_bases(guard_set)
     failure = None if scope is None else first_failure(guard_set, scope)
@@ -31,7 +31,7 @@ def verify_guards(guard_set: GuardSet, scope: Scope | None = None) -> list[str]:
 def verify_program(
     program: Program, local_names: Collection[str], global_names: Collection[str] = ()
 ) -> list[str]:
-    """Problems of the text: no expression, names nobody binds, temporaries read before they are bound."""
+    """Problems of the text: no expression, unknown names, temporaries read before they are bound, missing prefixes."""
     try:
         tree = ast.parse(program.condition, mode="eval")
     except SyntaxError as error:
@@ -85,9 +85,9 @@ def _names(guard: Guard) -> Iterator[str]:
 
 
 def _late_bases(guard_set: GuardSet) -> list[str]:
-    """Sources that are read before what makes reading them safe.
+    """Sources that are guarded before the base whose guards make reading them safe.
 
-    A constant is known to be what it was, except that its class may be exchanged: only a claim about that may be late.
+    A pinned base needs no guard, as it is always the same object; but a guard on its type must not come later.
     """
     first: dict[Source, int] = {}
     typed: dict[Source, int] = {}

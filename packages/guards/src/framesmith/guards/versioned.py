@@ -1,18 +1,18 @@
-"""Facts that rest on classes and modules alone, answered by version numbers.
+"""Guards on classes, modules and functions, checked by comparing version numbers (ADR 0008).
 
-What a program is made of (which class defines `forward`, what `F` means in a module, whether a name is hidden) makes up
-about half of the guards of a model and hardly ever changes. CPython numbers the states of classes (see `type_versions`)
-and of dictionaries (`dict_version`). As long as every class and namespace has the number it had when the facts were
-last found true, they are true; when a number is new, the facts that rest on it are asked one by one, and the number is
-then taken as known.
+Guards on the program itself (which class defines `forward`, what `F` means in a module, whether a name is hidden) are
+about half of the guards of a model and hardly ever fail. Here they are called facts. CPython numbers the states of
+classes (see `type_versions`) and of dictionaries (`dict_version`). As long as every class and namespace has the number
+it had when the facts were last found true, they are true; when a number is new, the facts that depend on it are checked
+one by one, and if they hold, the number counts as known.
 
     F is functional and 'relu' not in relu.__dict__ and forward.__code__ is ... and ...
     ->  known == join(numbers) and [*map(dict_version, namespaces)] == known or recheck()
 
-The numbers of classes are compared as bytes, straight from memory: a third of the time that objects take.
+The numbers of classes are compared as bytes, read directly from memory: a third of the time that int objects take.
 
-Likewise the code and the defaults of functions, which have an identity instead of a number.
-What dependencies there are is in `dependencies`.
+The code and the defaults of functions have an identity instead of a number, which is compared in the same way.
+The kinds of dependencies are in `dependencies`.
 """
 
 import struct
@@ -35,12 +35,12 @@ from framesmith.guards.sources.steps import resolution_order
 _UNKNOWN: Final = -1
 #: The number in the bytes where none is known; CPython gives none as high.
 _NO_NUMBER: Final = 2**32 - 1
-#: So many states of a kind are compared one by one.
+#: Up to so many states of a kind are compared one by one.
 _FEW: Final = 3
 
 
 def versioned_guards(guards: Sequence[Guard]) -> "VersionedGuards | None":
-    """The facts among the guards, if there are enough of them for numbers to be cheaper."""
+    """The guards that versions can check; None if there are too few of them for that to be cheaper, or no versions."""
     if not type_versions.USABLE:
         return None
     facts = {guard: found for guard in guards if (found := dependencies_of(guard)) is not None}
@@ -50,7 +50,7 @@ def versioned_guards(guards: Sequence[Guard]) -> "VersionedGuards | None":
 
 
 def _looks(claim: Claim | Relation) -> int:
-    """What asking the claim itself costs, in look-ups."""
+    """The estimated cost of checking the claim itself, in look-ups."""
     return 2 if isinstance(claim, ClassAttribute) else 100 if isinstance(claim, ClassStructure) else 1
 
 
@@ -87,27 +87,31 @@ class VersionedGuards:
 
     @property
     def size(self) -> int:
-        """How many states are compared."""
+        """How many states are compared on each call."""
         return sum(map(len, self._over.values()))
 
     def render(self, names: Names) -> str:
-        """One comparison a kind for all of them; the facts themselves where it fails."""
+        """Python text: the comparisons of all states, kind by kind, `or` a call of `recheck`."""
         terms = [
             _same_numbers(over, self._numbers, names)
             if kind is CLASS
             else _same(kind, over, self._known[kind], names)
             for kind, over in self._over.items()
         ]
-        # Copying the references brings the objects into the processor's caches, many at a time.
+        # Copying the references brings the objects into the processor's caches, many at a time (ADR 0008).
         if self.size > _FEW:
             terms.insert(0, f"[*{names.constant(self._touched, 'touched')}]")
         return f"({' and '.join(terms)} or {names.constant(self.recheck, 'recheck')}())"
 
     def recheck(self) -> bool:
-        """Ask the facts on dependencies with a new state; when all are true, take the states of this moment as known."""
+        """Check the facts on dependencies with a new state; if all hold, the present states become the known ones.
+
+        The states are read before the facts are checked, so a change in between shows as a new state in the next call.
+        """
         for cls, field in zip(self._classes, self._over.get(CLASS, ()), strict=True):
             if not type_versions.version_of(field):
                 type_versions.assign_version(cls)
+        # A class without a number reads 0: changes of it would not show, so its facts are checked each time (None).
         states = {kind: [kind.read(view) or None for view in over] for kind, over in self._over.items()}
         for kind, now in states.items():
             for held, new, old in zip(self._on[kind], now, self._known[kind], strict=True):
@@ -116,6 +120,7 @@ class VersionedGuards:
                     return False
         if not all(map(_is_true, self._independent)):
             return False
+        # A number covers a base only as long as the class derives from it.
         if not all(id(base) in _order_of(cls) for base, cls in self._bases):
             return False
         for kind, now in states.items():
@@ -126,7 +131,10 @@ class VersionedGuards:
 
 
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
-    """Take out the bases of other classes, whose number changes with the base's; which class stands for which base."""
+    """Remove classes that are bases of other ones: the number of a derived class changes with that of its base.
+
+    The facts on a base go to a derived class that stays. Returns the pairs (base, derived class that covers it).
+    """
     found: list[tuple[type, type]] = []
     held = [cls for cls, _ in classes.values() if isinstance(cls, type)]
     orders = {id(cls): _order_of(cls) for cls in held}
@@ -156,7 +164,7 @@ def _is_true(guard: Guard) -> bool:
 
 
 def _as_bytes(numbers: Sequence[object]) -> list[bytes]:
-    """How numbers of classes stand in memory: one by one if they are few, else joined."""
+    """Version numbers as the bytes they are in memory: each by itself if they are few, else all joined."""
     known = [each if isinstance(each, int) and each != _UNKNOWN else _NO_NUMBER for each in numbers]
     packed = [struct.pack("I", each) for each in known]
     return packed if len(packed) <= _FEW else [b"".join(packed)]
@@ -185,7 +193,10 @@ def _same(kind: StateKind, over: tuple[object, ...], known: list[object], names:
 
 
 def _same_one(kind: StateKind, view: object, index: int, known: list[object], names: Names) -> str:
-    """What an attribute holds is compared by identity: two code objects that are not one are compared item by item."""
+    """The comparison of one state as text.
+
+    What an attribute holds is compared by identity, because `==` would compare two code objects item by item.
+    """
     held = names.constant(view, "over")
     state = f"{held}.{kind.attribute}" if kind.attribute else f"{names.constant(kind.read, 'state')}({held})"
     return f"{state} {'is' if kind.by_identity or kind.attribute else '=='} {names.constant(known, 'known')}[{index}]"

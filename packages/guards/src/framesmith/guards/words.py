@@ -6,7 +6,7 @@ _NOT_SPOKEN_AS_VOWELS: Final = ("uni", "use", "one", "eu")
 
 
 def a_type(kind: type) -> str:
-    """The name of a type with its article; nothing of the type's own making runs."""
+    """The name of a type with its article; no code of its metaclass runs."""
     return with_article(type.__getattribute__(kind, "__name__"))
 
 

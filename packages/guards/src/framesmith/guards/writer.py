@@ -1,8 +1,8 @@
 """Python text in which every path is read once: the first mention binds a temporary, the others use it.
 
-Terms are written with marks in place of sources (`\\0 7 \\0`). When all terms are known, and so how often each
+Terms are collected with marks in the positions of sources (`\\0 7 \\0`). When all terms are known, and so how often each
 source is mentioned, the marks are replaced. Temporaries are reused after their last mention. What may be evaluated
-only sometimes (the right of an `or`) has to be bound before: `read_now`. No guard is known here.
+only sometimes (the right of an `or`) has to be bound before: `read_now`. This module knows no kind of guard.
 """
 
 from collections.abc import Collection, Mapping
@@ -82,23 +82,23 @@ class ConditionWriter:
     # --- collecting --------------------------------------------------------------------------------------------
 
     def add(self, term: str) -> None:
-        """One more thing that has to be true."""
+        """Add a term: Python text (with marks) that has to be true."""
         self._terms.append(self._split(term))
 
     def is_new(self, source: Source, claim: Claim) -> bool:
-        """Whether nobody asked this before (claims that are lowered may meet)."""
+        """Whether this claim comes for the first time; it is noted. Two claims may be lowered to the same one."""
         size = len(self._said)
         self._said.add((source, claim))
         return len(self._said) > size
 
     def read_now(self, source: Source) -> None:
-        """Bind the source here, whatever is evaluated later."""
+        """Bind the source at this point, so that later terms may use it wherever they are evaluated."""
         text = self.source(source)
         if text.startswith(_MARK):
             self._terms.append(self._split(text))
 
     def preload(self, source: Source) -> None:
-        """Keep the value for the entry."""
+        """Bind the source and keep its temporary until the end: the entry uses the value."""
         self.read_now(source)
         text = self.source(source)
         self._split(text)
@@ -123,7 +123,7 @@ class ConditionWriter:
 
 @final
 class _Pen:
-    """Replaces marks, in evaluation order."""
+    """Replaces the marks by expressions and temporaries, term by term in evaluation order."""
 
     def __init__(self, templates: list[list[str]], bases: list[int], mentions: list[int]) -> None:
         self._templates = templates
@@ -146,12 +146,13 @@ class _Pen:
         if number in self.bound:
             self._left[number] -= 1
             return
+        # `(t := x) is t` is always true: a term that binds and tests nothing.
         self._left[number] += 1  # the right side of the `is` below
         first = self._mention(number)
         self.terms.append(f"({first} is {self._mention(number)})")
 
     def _bind_far(self, number: int) -> None:
-        """Bind every so many bases of a path that nobody bound yet, so that it does not nest too deeply."""
+        """Bind every `_DEEPEST`-th unbound base of a path by a term of its own, so that the text does not nest too deeply."""
         chain = []
         while number not in self.bound and self._bases[number] >= 0:
             number = self._bases[number]

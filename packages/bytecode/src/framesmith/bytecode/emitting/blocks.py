@@ -51,7 +51,7 @@ def for_loop(emitter: Emitter) -> Iterator[Loop]:
 
 @contextmanager
 def while_loop(emitter: Emitter) -> Iterator[Loop]:
-    """Loop until something jumps to `after`."""
+    """Loop for ever; the body jumps to `after` to leave the loop."""
     loop = Loop(emitter.label(), emitter.label())
     emitter.place(loop.start)
     yield loop
@@ -187,7 +187,7 @@ def with_block(emitter: Emitter, body: Write) -> None:
 
 
 def _exit_normally(emitter: Emitter) -> None:
-    """Call the `__exit__` on top with three Nones, the way compiled code does: it stands where the callable goes."""
+    """Call the `__exit__` on top with three Nones, as CPython's compiler does: it is in the slot of the callable."""
     if VERSION >= (3, 13):
         emitter.emit("PUSH_NULL")
         for _ in range(3):

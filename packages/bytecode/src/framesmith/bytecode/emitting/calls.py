@@ -1,4 +1,4 @@
-"""Calls and functions. The NULL that a call wants stands in a different place in 3.13; here is where that is known.
+"""Calls and functions. The NULL that a call needs has another slot in 3.13; this module hides the difference.
 
     with-NULL convention 3.11, 3.12:  NULL callable arguments...
                          3.13:        callable NULL arguments...
@@ -21,13 +21,13 @@ _DEFAULTS, _KEYWORD_DEFAULTS, _CLOSURE = 1, 2, 8
 
 
 def before_callable(emitter: Emitter) -> None:
-    """To be written before the callable is pushed."""
+    """Push the call's NULL where it comes first (before 3.13). Write this before the callable is pushed."""
     if _NULL_FIRST:
         emitter.emit("PUSH_NULL")
 
 
 def after_callable(emitter: Emitter) -> None:
-    """To be written after the callable was pushed, before the arguments."""
+    """Push the call's NULL where it comes second (3.13). Write this after the callable, before the arguments."""
     if not _NULL_FIRST:
         emitter.emit("PUSH_NULL")
 
@@ -40,7 +40,7 @@ def make_callable(emitter: Emitter) -> None:
 
 
 def make_callable_below(emitter: Emitter, argc: int) -> None:
-    """The same where `argc` arguments are on the stack above the callable already."""
+    """Make a callable ready to be called that has its `argc` arguments above it on the stack already."""
     emitter.emit("PUSH_NULL")
     for depth in range(argc + (2 if _NULL_FIRST else 1), 1, -1):
         emitter.emit("SWAP", depth)
@@ -118,14 +118,14 @@ def make_function(
 
 
 def load_closure(emitter: Emitter, names: Sequence[str]) -> None:
-    """Push a tuple of cells."""
+    """Push the tuple of the cells of these variables: a function's `__closure__`."""
     for name in names:
         load_cell(emitter, name)
     emitter.emit("BUILD_TUPLE", len(names))
 
 
 def begin_function(emitter: Emitter) -> None:
-    """What every function starts with: its cells, its closure, and RESUME; a generator is made here too."""
+    """Write the start of a function: make its cells, copy its closure, make the generator if it is one, RESUME."""
     parts = emitter.parts
     for name in parts.cellvars:
         emitter.emit("MAKE_CELL", name)
@@ -138,5 +138,5 @@ def begin_function(emitter: Emitter) -> None:
 
 
 def return_value(emitter: Emitter) -> None:
-    """Return the top."""
+    """Return the value on top of the stack."""
     emitter.emit("RETURN_VALUE")

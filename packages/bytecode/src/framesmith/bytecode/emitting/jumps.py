@@ -23,5 +23,5 @@ def jump_if(emitter: Emitter, wanted: bool, label: Instruction) -> None:
 
 
 def jump_if_none(emitter: Emitter, wanted: bool, label: Instruction) -> None:
-    """Pop a value and go to `label` (further on) if whether it is None is `wanted`."""
+    """Pop a value and go to `label` (further on) if it is None (`wanted`), or if it is not (not `wanted`)."""
     emitter.emit(f"{_PREFIX}{'NONE' if wanted else 'NOT_NONE'}", None, label)

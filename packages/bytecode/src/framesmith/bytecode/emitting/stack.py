@@ -4,7 +4,7 @@ from framesmith.bytecode.emitter import Emitter
 
 
 def pop(emitter: Emitter) -> None:
-    """Drop the top."""
+    """Drop the value on top of the stack."""
     emitter.emit("POP_TOP")
 
 
@@ -32,7 +32,7 @@ def lift(emitter: Emitter, n: int) -> None:
 
 
 def reverse(emitter: Emitter, n: int) -> None:
-    """Turn the n topmost slots around."""
+    """Reverse the order of the n topmost slots."""
     # SWAP reaches only from the top: fetch each slot of the lower half up, exchange, and put it back.
     for high in range(1, n // 2 + 1):
         low = n + 1 - high

@@ -124,7 +124,7 @@ class DistinctStorages(Relation):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SameOverlap(Relation):
-    """Two tensors of one storage lie in it as they did: apart (`layout` is None), or shifted and shaped as they were."""
+    """Two tensors of one storage overlap as they did: not at all (`layout` is None), or with the same shift and shapes."""
 
     left: Source
     right: Source
@@ -155,8 +155,8 @@ class SameOverlap(Relation):
 
 
 def overlap_of(left: object, right: object) -> Layout | None:
-    """None where the bytes from the first to the last element of one come before those of the other; else how far the
-    right one is from the left one in bytes, and the sizes and strides of both."""
+    """None if the byte ranges (first to last element) of the two do not overlap; else the distance in bytes from the
+    left one's start to the right one's, and the sizes and strides of both. TypeError (a miss) for anything but tensors."""
     if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
         raise TypeError(f"expected tensors, found {a_type(type(left))} and {a_type(type(right))}")
     first, second = _extent(left), _extent(right)
@@ -182,7 +182,7 @@ def storage_of(tensor: object) -> int:
 
 
 def first_pair(marks: Sequence[int]) -> tuple[int, int]:
-    """The first two positions with equal marks."""
+    """The first two positions with equal marks; ValueError if all differ."""
     seen: dict[int, int] = {}
     for index, mark in enumerate(marks):
         if mark in seen:

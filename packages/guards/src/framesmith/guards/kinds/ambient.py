@@ -19,7 +19,7 @@ from framesmith.guards.sources.base import Source
 class GlobalState(Relation):
     """torch's switches, mode stacks and levels are as they were when this was captured.
 
-    Beside a native tensor check the dispatch modes, functorch levels and inference mode need no look of their own:
+    Beside a native tensor check the dispatch modes, functorch levels and inference mode need no check of their own:
     they change the dispatch keys in force, which that check compares (see `torch_adapter`).
 
     Hooks for saved tensors are no part of it: they run when a graph saves its tensors, whichever hooks were there
@@ -36,7 +36,7 @@ class GlobalState(Relation):
 
     @classmethod
     def capture(cls) -> "GlobalState":
-        """What holds now. Call it in the user's state, before any mode of ours is entered."""
+        """The claim that the state stays what it is now. To be called before the compiler enters a mode of its own."""
         return cls(
             torch_adapter.StateSnapshot(),
             torch_adapter.DispatchState(),
@@ -140,5 +140,5 @@ class AmbientValue(Relation):
 
 
 def _marks_of(modes: Sequence[object]) -> tuple[object, ...]:
-    """A default device is the same for two `with torch.device(...)` blocks; any other mode is itself."""
+    """Modes as they are compared: a `with torch.device(...)` block by its device, any other mode by identity."""
     return tuple(("device", mode.device) if isinstance(mode, DeviceContext) else mode for mode in modes)

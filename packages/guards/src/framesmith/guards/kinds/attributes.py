@@ -75,7 +75,7 @@ class ClassAttribute(Claim):
 
     @classmethod
     def capture(cls, owner: type, name: str) -> "ClassAttribute":
-        """What holds of the class now."""
+        """The claim that the lookup finds what it finds now."""
         return cls(name, static_lookup(owner, name))
 
     def check(self, value: object) -> bool:
@@ -119,7 +119,7 @@ _flags_of = type.__dict__["__flags__"].__get__
 
 
 def is_immutable(cls: type) -> bool:
-    """Whether nobody can set attributes of the class: a static type, or Py_TPFLAGS_IMMUTABLETYPE (object.h)."""
+    """Whether attributes of the class cannot be set: a static type, or Py_TPFLAGS_IMMUTABLETYPE (object.h)."""
     flags: int = _flags_of(cls)
     return not flags & (1 << 9) or bool(flags & (1 << 8))
 

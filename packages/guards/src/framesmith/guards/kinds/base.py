@@ -1,6 +1,6 @@
 """What every claim is: a statement about one value, or a relation over several.
 
-The concrete ones stand in the neighbouring files, one family a file.
+The concrete ones are in the neighbouring files, one family a file.
 """
 
 from abc import abstractmethod
@@ -77,10 +77,10 @@ class Relation(Comparable):
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """The value for a message: short, on one line, without code of the user (a `__repr__`, or one of its items')."""
+    """The value for a message: short, on one line. No `__repr__` that a user wrote runs, also not of an item."""
     kind = type(value)
     if issubclass(kind, type):
-        return type.__repr__(value)  # whatever its metaclass prints
+        return type.__repr__(value)  # not the `__repr__` of its metaclass
     if not _prints_natively(value, 0):
         return a_type(kind)
     try:
@@ -95,7 +95,7 @@ _LIBRARIES: Final = ("torch", "enum")
 
 
 def _prints_natively(value: object, depth: int) -> bool:
-    """Whether printing runs no code but CPython's and the libraries'. `object.__repr__` says nothing and counts as not."""
+    """Whether `repr` runs only code of CPython and the libraries. False for `object.__repr__`, which says nothing."""
     kind = type(value)
     if kind in _CONTAINERS or kind is dict:
         if depth > 3:
@@ -108,7 +108,7 @@ def _prints_natively(value: object, depth: int) -> bool:
     if owner is object or issubclass(kind, (list, tuple, set, frozenset, dict)):
         return False
     module = str(vars_of(kind).get("__module__", "builtins")).partition(".")[0]
-    if owner.__flags__ & (1 << 9):
+    if owner.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE (object.h): no static type of C code
         return owner is Enum or module in _LIBRARIES
     return True
 

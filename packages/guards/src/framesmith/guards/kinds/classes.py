@@ -1,4 +1,4 @@
-"""The claim on what CPython consults of a class without a look-up that anybody writes: its bases, its special names."""
+"""The claim about what CPython itself looks up in a class: its bases and special names, which no user code need mention."""
 
 from dataclasses import dataclass
 from typing import Final, final
@@ -10,7 +10,7 @@ from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import type_dict
 
 _resolution_order = type.__dict__["__mro__"].__get__
-#: Special names that no operation consults: documentation, caches of annotations and the like.
+#: Special names that no operation reads: documentation, caches of annotations and the like.
 _DESCRIPTIONS: Final = frozenset(
     {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__doc__", "__module__",
      "__qualname__", "__name__", "__signature__", "__abstractmethods__", "__static_attributes__", "__firstlineno__",
@@ -35,7 +35,7 @@ class ClassStructure(Claim):
 
     @classmethod
     def capture(cls, owner: type) -> "ClassStructure":
-        """What holds of the class now."""
+        """The claim that bases and special names stay what they are now."""
         return cls(owner, _resolution_order(owner), _special_entries(owner))
 
     def compared(self) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """Claims about builtin containers and their iterators: lengths, keys and their order, membership.
 
 The type of the container has to be guarded as well (`TypeIs`), so that `len`, `in` and iteration are builtin code.
-Where a value is of another type the casts below lie, and the TypeError is a miss, as in the generated text.
+The casts below are false for a value of another type: its TypeError is a miss, as in the generated text.
 """
 
 from collections import OrderedDict, deque
@@ -96,7 +96,7 @@ class KeysAre(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Listed(Claim):
-    """What `KeysAre` says, of the list of the keys."""
+    """`KeysAre` as a claim about the list of the keys (`DictKeys`), which other guards share."""
 
     keys: tuple[object, ...]
 
@@ -193,5 +193,5 @@ def _length(value: object) -> str:
 
 
 def _holds(keys: Sequence[object], key: object) -> bool:
-    """Whether the key is among them, without its `__eq__`."""
+    """Whether the key is among `keys`; its own `__eq__` is not called."""
     return any(same_constant(one, key) for one in keys)

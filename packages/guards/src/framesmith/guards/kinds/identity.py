@@ -12,7 +12,7 @@ from framesmith.guards.sources.base import Source
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Identical(Claim):
-    """The very object (held strongly: use it for what outlives the compiled function anyway)."""
+    """The value is this very object, held strongly: for objects that outlive the compiled function anyway."""
 
     value: object
 
@@ -73,7 +73,7 @@ class NotNone(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NotIdentical(Claim):
-    """Anything but this object."""
+    """The value is any object but this one (held strongly)."""
 
     value: object
 
@@ -96,13 +96,16 @@ class NotIdentical(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class WeaklyIdentical(Claim):
-    """The very object, held weakly: for what may die before the compiled function. Never true once it is dead."""
+    """The value is this very object, held weakly: for what may die before the compiled function (ADR 0014).
+
+    False for every value once the object is dead.
+    """
 
     reference: weakref.ReferenceType[object]
 
     @classmethod
     def capture(cls, value: object) -> "WeaklyIdentical":
-        """What holds of the value now. TypeError when its type allows no weak references."""
+        """The claim that the value is this object. Raises TypeError if its type allows no weak references."""
         return cls(weakref.ref(value))
 
     def compared(self) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import InstanceDict, InstanceItem
 
-# What `Module.__call__` looks at before it goes straight to `forward`.
+# What `Module.__call__` checks before it goes straight to `forward`.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -43,7 +43,7 @@ ModuleHooks = NoModuleHooks
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _NoHooksIn(Claim):
-    """What `NoModuleHooks` says, of the instance's dictionary."""
+    """`NoModuleHooks` as a claim about the instance's dictionary, which other guards share."""
 
     def check(self, value: object) -> bool:
         return not any(cast(Mapping[str, object], value)[name] for name in _HOOKS)

@@ -1,4 +1,4 @@
-"""The claim that a path leads somewhere: a look-up that found a value of which nothing else is known."""
+"""The claim that a source can be read: a look-up found a value, and the trace knows nothing else about it."""
 
 from dataclasses import dataclass
 from typing import final
@@ -13,8 +13,8 @@ from framesmith.guards.sources.base import Source
 class Present(Claim):
     """The source can be read. A source that cannot raises one of `MISSES`.
 
-    Whoever looks a name, key or attribute up and finds it adds this claim: what the program does with the value
-    afterwards, if anything, is guarded apart. It costs nothing where another guard or the entry reads the source.
+    Each look-up of a name, key or attribute that succeeds adds this claim; what the program does with the value
+    afterwards is guarded separately. It costs nothing where another guard or the entry reads the source.
     """
 
     def check(self, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""Relations between numbers (sizes, strides, integers): what the symbolic shapes of the graph rest on."""
+"""Relations between numbers (sizes, strides, integers) that the symbolic shapes of the graph assume."""
 
 import math
 import operator
@@ -23,7 +23,7 @@ _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 class ShapeExpression(Relation):
     """A Python expression over sources that is true: `ShapeExpression("{0} % 8 == 0", (size,))`.
 
-    `{0}`, `{1}` ... stand for the sources; other names are looked up in `functions`, then in the table below
+    `{0}`, `{1}` ... are replaced by the sources; other names are looked up in `functions`, then in the table below
     (`Mod`, `FloorDiv`, `Max`, `math` ...). `expression` may hold the sympy relation the text was printed from.
     """
 

@@ -63,7 +63,7 @@ class TensorIs(Claim):
         return f"{names.constant(self.spec.accepts, 'tensor')}({value_expression})"
 
     def change(self, value: object) -> TensorChange:
-        """What differs. A value that is no tensor differs in its `type`."""
+        """What differs between the spec and the value. A value that is no tensor differs in its `type`."""
         if not isinstance(value, torch.Tensor):
             return TensorChange(other=("type",))
         with torch._C.DisableTorchFunction():
@@ -146,7 +146,7 @@ class TensorProperty(Claim):
 
 
 def _fields(spec: TensorSpec, tensor: torch.Tensor) -> dict[str, tuple[object, object]]:
-    """What the user has words for, as expected and as found."""
+    """The fields that a message names, each as (expected, found)."""
     return {
         "type": (spec.cls, type(tensor)),
         "dtype": (spec.dtype, tensor.dtype),

@@ -42,7 +42,10 @@ class TensorSpec(Comparable):
         dynamic_sizes: Collection[int] = (),
         dynamic_strides: Collection[int] | None = None,
     ) -> "TensorSpec":
-        """What holds of the tensor now. Strides that depend on a dynamic size are dynamic unless said otherwise."""
+        """The metadata of the tensor now; the dynamic sizes and strides match any number.
+
+        By default the strides that depend on a dynamic size are dynamic. No `__torch_function__` is called.
+        """
         with torch._C.DisableTorchFunction():  # no __torch_function__ of a subclass or a mode
             sizes, strides = sizes_of(tensor), strides_of(tensor)
             if dynamic_strides is None:
@@ -79,7 +82,10 @@ class TensorSpec(Comparable):
             )
 
     def example(self) -> torch.Tensor | None:
-        """An empty tensor the native check may learn everything but the sizes from; None when it cannot tell."""
+        """An empty tensor with this metadata, all but sizes and strides, for the native check; None where it cannot serve.
+
+        The native check compares no layout details, hence none for sparse, nested or quantised tensors and subclasses.
+        """
         plain = (
             self.cls in (torch.Tensor, torch.nn.Parameter)
             and self.layout is torch.strided
@@ -100,7 +106,7 @@ class TensorSpec(Comparable):
 
 
 def sizes_of(tensor: torch.Tensor) -> Dims | None:
-    """The sizes; None for layouts without (nested), None in a dimension that is no plain int."""
+    """The sizes; None if the layout has none (nested), None in a dimension whose size is no plain int."""
     try:
         return tuple(size if type(size) is int else None for size in tensor.size())
     except RuntimeError:
@@ -108,7 +114,7 @@ def sizes_of(tensor: torch.Tensor) -> Dims | None:
 
 
 def strides_of(tensor: torch.Tensor) -> Dims | None:
-    """The strides; None for layouts without, None in a dimension that is no plain int."""
+    """The strides; None if the layout has none, None in a dimension whose stride is no plain int."""
     if tensor.layout is not torch.strided:
         return None
     try:

@@ -35,7 +35,7 @@ class TypeIs(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceTypes(Claim):
-    """The types of the items of a list or tuple, in order: one look at many small values."""
+    """The types of the items of a list or tuple, in order: one check for many small values."""
 
     types: tuple[type, ...]
 

@@ -14,8 +14,8 @@ from framesmith.guards.sources.base import Source
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EqualTo(Claim):
-    """The same constant: equal, and of the same type all the way down (`1` is not `True`, `0.0` not `-0.0`, NaN is
-    NaN). What is no plain constant (an enum member, a dtype) is compared by identity."""
+    """The value is the same constant: equal, and of the same type all the way down (`1` is not `True`, `0.0` not
+    `-0.0`, NaN is NaN). What is no plain constant (an enum member, a dtype) is compared by identity."""
 
     value: object
 
@@ -24,7 +24,7 @@ class EqualTo(Claim):
 
     @property
     def is_about_identity(self) -> bool:
-        """Whether only the very object is equal."""
+        """Whether the value is compared by identity."""
         return not is_plain_constant(self.value) and not issubclass(
             type(self.value), Comparable | tuple | list | frozenset
         )
@@ -55,7 +55,7 @@ class EqualTo(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NotEqualTo(Claim):
-    """A string or number that is not equal (Python's `==`) to this one: a decision taken on `n != "a"`.
+    """The string or number differs (Python's `!=`) from this one: the guard of a branch on `n != "a"`.
     The type of the value has to be guarded as well."""
 
     value: str | int | float | bytes
@@ -76,7 +76,7 @@ class NotEqualTo(Claim):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Truthy(Claim):
-    """`bool(value)`. The type has to be guarded as well: only builtin types answer without user code."""
+    """`bool(value)` is this. The type has to be guarded as well: only builtin types answer without user code."""
 
     expected: bool
 
@@ -98,7 +98,7 @@ def _by_identity(constant: object, value: str, names: Names) -> str:
 
 
 def _by_type_and_value(constant: object, value: str, names: Names) -> str:
-    """The identity test first: it needs no look at the value."""
+    """The identity test comes first: it need not read the value."""
     kind = type(constant)
     is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, kind.__name__)}"
     held = names.constant(constant, kind.__name__)
@@ -120,7 +120,7 @@ def _float(constant: object, value: str, names: Names) -> str:
 
 
 def _deep(constant: object, value: str, names: Names) -> str:
-    """The identity test first: constants of the code pass it, and then nothing is walked."""
+    """The identity test comes first: constants of the code pass it, and no item is compared."""
     held = names.constant(constant, type(constant).__name__)
     return f"({value} is {held} or {names.constant(same_constant, 'same')}({value}, {held}))"
 

@@ -1,4 +1,4 @@
-"""The claim that no weak reference sees how long a value lives."""
+"""The claim that no weak reference can observe when a value dies."""
 
 import weakref
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ _PROXIES: Final = weakref.ProxyTypes
 
 
 def is_weakly_observed(value: object) -> bool:
-    """Whether a weak reference shows the end of the value, or it is itself one whose callback falls silent with it.
+    """Whether the program can observe the value's death: something refers to it weakly, or it is itself a weak
+    reference with a callback, which is not called if the reference dies first, or a proxy.
 
     Fake tensors refer to the tensors of which they were made by `WeakIdRef`: those do not count.
     """
@@ -30,7 +31,7 @@ def is_weakly_observed(value: object) -> bool:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class NotWeaklyObserved(Claim):
-    """No weak reference shows the end of the value."""
+    """The program cannot observe the value's death through a weak reference (`is_weakly_observed`)."""
 
     def check(self, value: object) -> bool:
         return not is_weakly_observed(value)

@@ -1,4 +1,4 @@
-"""What every source is. The concrete ones stand in the neighbouring files, one family a file."""
+"""What every source is. The concrete ones are in the neighbouring files, one family a file."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -21,16 +21,16 @@ class Source(Comparable):
     base: "Source | None"
 
     def __post_init__(self) -> None:
-        """Hash while the base's hash is at hand, so that long paths do not recurse."""
+        """Compute the hash now: the base has computed its own, so that long paths do not recurse."""
         hash(self)
 
     @abstractmethod
     def read(self, scope: Scope) -> object:
-        """The value now."""
+        """The present value, read by Python; raises one of `MISSES` if the path is gone."""
 
     @abstractmethod
     def expression(self, names: Names) -> str:
-        """Python text that gives the value."""
+        """Python text (a primary expression) that gives the value."""
 
     @abstractmethod
     def text(self) -> str:
@@ -41,7 +41,7 @@ class Source(Comparable):
         return False
 
     def leaves(self) -> "Iterator[Source]":
-        """Itself; for a computed number what it is computed from."""
+        """The source itself; for a computed number the sources that it is computed from."""
         yield self
 
     def ancestors(self) -> Iterator["Source"]:

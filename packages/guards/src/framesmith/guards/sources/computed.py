@@ -51,7 +51,7 @@ class Computed(Source):
         return f"{self.name}({', '.join(shown)})"
 
     def leaves(self) -> Iterator[Source]:
-        """What it is computed from in the end."""
+        """The sources that it is computed from, through every level of computation."""
         for operand in self.operands:
             if isinstance(operand, Source):
                 yield from operand.leaves()

@@ -1,6 +1,6 @@
 """Steps into containers and iterators: items, keys, lengths, what an iterator will give.
 
-Where a value is of another type the casts below lie, and the TypeError is a miss, as in the generated text.
+The casts below are false for a value of another type: its TypeError is a miss, as in the generated text.
 """
 
 from collections.abc import Iterable, Sized
@@ -46,7 +46,7 @@ class Item(Source):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class DictKeys(Source):
-    """`[*base]`: the keys in order, listed once for everything that looks at them."""
+    """`[*base]`: the keys in order, listed once for all guards that read them."""
 
     base: Source
 

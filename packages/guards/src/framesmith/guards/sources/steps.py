@@ -32,7 +32,7 @@ class Attribute(Source):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class InstanceDict(Source):
-    """`base.__dict__`: shared by everything read from one instance."""
+    """`base.__dict__`: read once for all attributes of one instance."""
 
     base: Source
 
@@ -168,7 +168,7 @@ class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
 
 
 def derives(kind: type, base: type) -> bool:
-    """`PyType_IsSubtype`: neither a metaclass nor an `__eq__` of one is asked."""
+    """Whether `kind` is a subclass of `base`, as `PyType_IsSubtype`: no method of a metaclass is called."""
     return any(one is base for one in resolution_order(kind))
 
 
