@@ -1,7 +1,7 @@
 """Variable trackers: a symbolic stand-in for each kind of Python value that a traced program touches.
 
 The public names: the mechanism that every tracker shares, and `Wrapper`, which makes trackers of real values. The rows for
-single types and callables are filled in by `framesmith.variables.catalog`, which whoever traces imports.
+single types and callables are filled in by `framesmith.variables.catalog`, which the symbolic interpreter imports.
 """
 
 from framesmith.variables.core import (

@@ -1,1 +1,1 @@
-"""Trackers of one family; each module stands for itself."""
+"""Trackers of the builtin types, and the rows of their methods; the public names are in the modules."""

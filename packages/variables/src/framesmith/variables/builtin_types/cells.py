@@ -27,7 +27,7 @@ class CellTracker(Tracker):
         return CellType
 
     def read(self, tx: TraceContext) -> Tracker | None:
-        """The contents, or None: that the cell is filled, or empty, is guarded."""
+        """The contents, or None for an unbound variable; guards that an existing cell is filled, or empty."""
         if self.source is not None and not self.is_stored:
             if self.contents is None:
                 tx.note("has its type", CallResult(self.source, is_empty_cell))
@@ -76,7 +76,7 @@ def is_empty_cell(cell: object) -> bool:
 
 @WRAP_RULES.exact(CellType)
 def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A cell met as a value; its contents are looked at only when read."""
+    """An existing cell, met as a value or as part of a closure; its contents are wrapped when they are read."""
     assert isinstance(value, CellType)
     tx.guard(source, TypeIs(CellType))
     try:

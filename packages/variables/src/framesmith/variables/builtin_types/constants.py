@@ -39,7 +39,7 @@ class _Slots:
     """The implementation of `ConstantSlots`."""
 
     def attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
-        """Methods are bound, data is folded."""
+        """A method, bound, or the value of a data attribute, computed at once."""
         value = constant.value
         for kind, reader in _readers:
             if isinstance(value, kind):
@@ -51,13 +51,13 @@ class _Slots:
         return builtin_attribute(tx, constant, name)
 
     def call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Constants are not callable, unless their class says so."""
+        """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
             raise_observed(TypeError, f"'{type_name(constant)}' object is not callable")
         return constant.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
-        """Strings and bytes give their characters."""
+        """Text and bytes give characters or integers; other iterables that are constants break the graph."""
         value = constant.value
         if isinstance(value, str | bytes) and type(value) in (str, bytes):
             return TextIterator(constant, value)
@@ -68,11 +68,11 @@ class _Slots:
         return constant.unsupported("iterating over it")
 
     def length(self, tx: TraceContext, constant: Constant) -> Tracker:
-        """Folded, errors included."""
+        """`len(constant)`, computed at once; its errors are the program's."""
         return fold(tx, len, [constant])
 
     def contains(self, tx: TraceContext, constant: Constant, item: Tracker) -> Tracker:
-        """Folded for known items."""
+        """`item in constant`, computed at once if the item is known; else TypeError as CPython, or a graph break."""
         item = item.realize()
         if isinstance(constant.value, tuple | frozenset):
             return from_python(constant.value).contains(tx, item)
@@ -84,7 +84,8 @@ class _Slots:
         return constant.unsupported(f"a membership test of {item.describe()}")
 
     def subscript(self, tx: TraceContext, constant: Constant, key: Tracker) -> Tracker:
-        """Folded for keys that are known or can be asked for an index."""
+        """`constant[key]`, computed at once; the key must be known
+        or have a known `__index__`, else the graph breaks."""
         key = key.realize()
         if isinstance(constant.value, tuple):
             return from_python(constant.value).subscript(tx, key)
@@ -101,7 +102,8 @@ class _Slots:
         return fold(tx, operator.getitem, [constant, key])
 
     def binary(self, tx: TraceContext, symbol: str, constant: Constant, other: Tracker) -> Tracker | None:
-        """`str % anything`, `str * integer`; numbers leave the answer to the other operand."""
+        """`str % known value`, `str * integer`; None (NotImplemented)
+        for numbers, so that the other operand decides."""
         value = constant.value
         if isinstance(value, tuple | frozenset):
             return from_python(value).binary(tx, symbol, other)
@@ -118,7 +120,7 @@ class _Slots:
             return Constant(value * times)
 
     def unary(self, tx: TraceContext, constant: Constant, symbol: str) -> Tracker:
-        """Folded."""
+        """`-`, `+`, `~` or `not` of the value, computed at once; its errors are the program's."""
         return fold(tx, UNARY[symbol], [constant])
 
 

@@ -54,7 +54,8 @@ class DequeTracker(Tracker):
 
     @property
     def items(self) -> "deque[Tracker]":
-        """All of them; one deque for the life of the tracker. An existing one is guarded by its length."""
+        """The items; the same deque object as long as the tracker
+        lives. The first read guards the length of an existing deque."""
         if self._read is not None:
             self._items.extendleft(reversed(self._read()))  # which may break the graph
             self._read = None
@@ -62,7 +63,8 @@ class DequeTracker(Tracker):
 
     @property
     def is_unopened(self) -> bool:
-        """Whether nobody has asked for the items of the existing deque yet, so that it still holds all of them."""
+        """Whether the trace has not read the items of the existing
+        deque yet, so that the real one still holds all of them."""
         return self._read is not None
 
     @property
@@ -75,14 +77,14 @@ class DequeTracker(Tracker):
         return False
 
     def change(self, tx: TraceContext) -> "deque[Tracker]":
-        """The items, about to be changed."""
+        """The items, for a caller that is about to change them: noted for replay and for the iterators."""
         items = self.items
         tx.mutations.note(self)
         self.state += 1
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
-        """One more item; nobody asks how many there are, unless the oldest gives way."""
+        """Append an item. Without `maxlen` the existing items are not read; with it the oldest may go, so they are."""
         tx.mutations.note(self)
         self.state += 1
         (self._items if self.maxlen is None else self.items).append(item)
@@ -100,11 +102,11 @@ class DequeTracker(Tracker):
         return Constant(len(self.items))
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether there are items; guards the length of an existing deque."""
         return bool(self.items)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """By identity, then equality."""
+        """`item in self`, by identity, then equality."""
         return Constant(find(tx, self.items, item) is not None)
 
     def _place(self, tx: TraceContext, key: Tracker) -> int:
@@ -174,7 +176,7 @@ class DequeTracker(Tracker):
         return iter(self.items)
 
     def known_children(self) -> Iterator[Tracker]:
-        """The items as far as they were looked at."""
+        """The items that were read or appended in the trace."""
         return iter(self._items)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -187,7 +189,8 @@ class DequeTracker(Tracker):
         return f"{kind}({self._display(writer)}, {self.maxlen})"
 
     def replay(self, writer: Writer) -> None:
-        """Replace all items, or append to those that nobody read."""
+        """Write the new items into the existing deque: all of them,
+        or only the appended ones if the old were not read."""
         assert self.source is not None
         place, display = writer.load(self.source), self._display(writer)
         if self._read is not None:
@@ -201,7 +204,7 @@ class DequeTracker(Tracker):
 
 @final
 class DequeIterator(IteratorTracker):
-    """`iter(deque)` or `reversed(deque)`: any structural change is noticed."""
+    """`iter(deque)` or `reversed(deque)`: raises RuntimeError once the deque has changed its structure."""
 
     def __init__(self, owner: DequeTracker, backwards: bool) -> None:
         self.owner = owner
@@ -216,7 +219,7 @@ class DequeIterator(IteratorTracker):
         return type(reversed(deque[object]())) if self.backwards else type(iter(deque[object]()))
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item; RuntimeError for good when the deque changed."""
+        """The next item, or None at the end; RuntimeError from then on when the deque changed."""
         tx.mutations.note(self)
         if self.owner.state != self.state:
             raise_observed(RuntimeError, "deque mutated during iteration")
@@ -230,7 +233,7 @@ class DequeIterator(IteratorTracker):
         yield self.owner
 
     def reconstruct(self, writer: Writer) -> str:
-        """An iterator over the deque, stepped on."""
+        """`iter(deque)`, advanced by as many items; breaks the graph when the deque has changed since."""
         if self.state != self.owner.state:
             self.unsupported("building it again after its deque changed")
         function = reversed if self.backwards else iter
@@ -250,7 +253,7 @@ def put_items(target: "deque[object]", items: list[object]) -> None:
 
 @WRAP_RULES.exact(deque)
 def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing deque, its items not looked at yet."""
+    """An existing deque; its items are not read before the trace needs them, its `maxlen` is guarded."""
     assert isinstance(value, deque)
     tx.guard(source, TypeIs(deque))
     tx.wrap(value.maxlen, Attribute(source, "maxlen")).realize()
@@ -264,7 +267,7 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def build_deque(value: object) -> Tracker:
-    """The tracker of a deque born in the trace, from known values."""
+    """The tracker of a deque created in the trace, from known values."""
     assert isinstance(value, deque)
     return DequeTracker([from_python(item) for item in value], value.maxlen)
 
@@ -348,7 +351,7 @@ def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
 
 @CALLABLES.row(deque.reverse)
 def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.reverse()`: no structural change for its iterators."""
+    """`self.reverse()`; not a structural change, so iterators go on."""
     tx.mutations.note(self)
     self.items.reverse()
     return NONE

@@ -13,8 +13,8 @@ from framesmith.variables.core.raising import raise_observed
 @final
 @dataclass(slots=True)
 class DictEntry:
-    """One item. `original`: it stands where the existing dict has it; `changed`: its value is another one; `rank`:
-    when it was stored, among the original or among the new ones."""
+    """One item. `original`: the existing dict has it at this position; `changed`: the trace gave it a new value;
+    `rank`: when it was stored, counted apart for original and for new items."""
 
     key: Tracker
     value: Tracker
@@ -26,8 +26,8 @@ class DictEntry:
 @final
 @dataclass(slots=True)
 class DictEntries:
-    """What is known of a dict: by hash key, in order. `structure` grows when keys come or go, `moves` when they
-    change places."""
+    """The known items of a dict by hash key, in order. `structure` counts keys that came or went, `moves` counts
+    `move_to_end`: iterators compare both."""
 
     by_name: dict[Hashable, DictEntry] = field(default_factory=dict)
     structure: int = 0
@@ -39,14 +39,15 @@ class DictEntries:
         self.by_name[name] = DictEntry(key, value, rank=self.structure)
 
     def as_stored(self) -> list[DictEntry]:
-        """In the order in which they were stored, which `move_to_end` leaves alone: a plain dict has no other."""
+        """The items in the order in which they were stored. `move_to_end`
+        does not change it, and a plain dict has no other."""
         if not self.moves:
             return list(self.by_name.values())
         return sorted(self.by_name.values(), key=lambda entry: (not entry.original, entry.rank))
 
     def moved(self) -> list[DictEntry]:
-        """What has to be moved to the end, one after the other, after all was stored: what follows the longest start
-        that has its order already."""
+        """The items that replay has to move to the end, in turn, once all are
+        stored: all after the longest prefix whose order is right already."""
         stored, order = iter(self.as_stored()), list(self.by_name.values())
         for index, entry in enumerate(order):
             if not any(one is entry for one in stored):
@@ -55,7 +56,7 @@ class DictEntries:
 
 
 def update_pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
-    """One element of an update sequence."""
+    """The key and the value of one element of an update sequence; TypeError or ValueError when it is not a pair."""
     if not defines(pair.python_type, "__iter__") and not defines(pair.python_type, "__getitem__"):
         raise_observed(TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence")
     members = unpack(tx, pair)

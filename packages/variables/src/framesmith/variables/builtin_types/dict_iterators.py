@@ -13,10 +13,10 @@ from framesmith.variables.core.raising import raise_observed
 
 @final
 class DictIterator(IteratorTracker):
-    """Runs over the entries as they were when it was made. Invariant: `owner is None` once exhausted.
+    """Iterates over the entries that the dict had when it was made. Invariant: `owner is None` once exhausted.
 
     CPython (Objects/dictobject.c, Objects/odictobject.c) raises when the size changed. A dict whose keys changed
-    while its size did not goes on in an order that depends on its memory layout: the graph breaks.
+    while its size did not is iterated in an order that depends on its memory layout: the graph breaks.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class DictIterator(IteratorTracker):
 
     @property
     def python_type(self) -> type:
-        """`dict_keyiterator` ..."""
+        """The type of CPython: `dict_keyiterator`, `odict_iterator` ..."""
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next entry."""
+        """The next key, value or pair, or None at the end; RuntimeError when the dict changed its size."""
         tx.mutations.note(self)
         if self.owner is None:
             return None
@@ -75,7 +75,7 @@ class DictIterator(IteratorTracker):
         return iter(() if self.owner is None else (self.owner,))
 
     def reconstruct(self, writer: Writer) -> str:
-        """An iterator over the dict, stepped to where it stands."""
+        """An iterator over the dict, advanced to the same position; breaks the graph when the dict changed since."""
         make = writer.constant(iter, "iter")
         backwards = writer.constant(reversed, "reversed")
         if self.owner is None:

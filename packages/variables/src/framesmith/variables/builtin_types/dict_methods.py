@@ -40,7 +40,7 @@ def _setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
 
 @CALLABLES.row(OrderedDict.setdefault)
 def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
-    """The same, with names for the arguments."""
+    """`self.setdefault(key, default)`; unlike `dict.setdefault` it takes keywords."""
     return _setdefault(tx, self, key, default)
 
 
@@ -55,7 +55,7 @@ def dict_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker
 
 @CALLABLES.row(OrderedDict.pop)
 def ordered_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker | None = None) -> Tracker:
-    """The same, with names for the arguments."""
+    """`self.pop(key[, default])`; unlike `dict.pop` it takes keywords."""
     found = self.remove(tx, key)
     if found is not None:
         return found
@@ -72,13 +72,13 @@ def _raise_key(key: Tracker) -> NoReturn:
 
 @CALLABLES.row(dict.popitem)
 def dict_popitem(tx: TraceContext, self: DictTracker, /) -> Tracker:
-    """The last pair."""
+    """`self.popitem()`: the last pair; KeyError when the dict is empty."""
     return _popitem(tx, self, -1, "popitem(): dictionary is empty")
 
 
 @CALLABLES.row(OrderedDict.popitem)
 def ordered_popitem(tx: TraceContext, self: DictTracker, last: Tracker | None = None) -> Tracker:
-    """The last or the first pair."""
+    """`self.popitem(last=True)`: the last or the first pair; KeyError when it is empty."""
     return _popitem(tx, self, -1 if last is None or known_truth(tx, last) else 0, "dictionary is empty")
 
 
@@ -138,7 +138,7 @@ def _update(tx: TraceContext, self: DictTracker, other: Tracker | None, named: M
 def ordered_update(
     tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
-    """The same; it is a method of its own."""
+    """`OrderedDict.update(mapping or pairs, **named)`, in CPython a method object of its own."""
     _update(tx, self, other, named)
     return NONE
 

@@ -16,12 +16,13 @@ def keys_in_order(value: dict[object, object]) -> list[object]:
 
 
 def copies_items(kind: type) -> bool:
-    """Whether C code copies a dict subclass item by item, past `keys` and `__getitem__` (CPython `dict_merge`)."""
+    """Whether C code copies the items of a dict subclass directly,
+    without calling `keys` and `__getitem__` (CPython: `dict_merge`)."""
     return next(base for base in resolution_order(kind) if "__iter__" in type_dict(base)) is dict
 
 
 def list_values(value: object) -> object:
-    """The values in order: how a value is read whose key is no constant."""
+    """The values in order: the source of a value whose key is no plain constant reads it through this function."""
     assert isinstance(value, dict)
     if not isinstance(value, OrderedDict):
         return list(dict.values(value))
@@ -30,12 +31,14 @@ def list_values(value: object) -> object:
 
 
 def place_of(source: Source, index: int, key: object, exact: bool) -> Source:
-    """Where the value of a key is read: by the key, if that can be written down, else by its position."""
+    """The source of a key's value: a look-up by the key if it
+    can be written down, else its position among the values."""
     return Item(source, key) if exact else Item(CallResult(source, list_values), index)
 
 
 def write_moves(place: str, moved: Iterable[DictEntry], writer: Writer) -> None:
-    """Emit what gives an OrderedDict its own order; that of its dict part stays, which `dict.keys` shows."""
+    """Emit the `move_to_end` calls that order an OrderedDict. The
+    order of its dict part, which `dict.keys` shows, is kept."""
     for entry in moved:
         move = writer.constant(OrderedDict.move_to_end, "move_to_end")
         writer.statement(f"{move}({place}, {writer.value(entry.key)})")

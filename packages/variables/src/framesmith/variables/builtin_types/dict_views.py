@@ -40,7 +40,7 @@ VIEW_TYPES: Final[dict[tuple[bool, str], type]] = {
 
 @final
 class ViewTracker(Tracker):
-    """A view of a dict. `name` is the method that gives it."""
+    """A view of a dict. `name` is the method that makes it: keys, values or items."""
 
     def __init__(self, owner: DictTracker, name: str, source: Source | None = None) -> None:
         self.owner = owner
@@ -49,11 +49,11 @@ class ViewTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`dict_keys`, `odict_values` ..."""
+        """The type of CPython: `dict_keys`, `odict_values` ..."""
         return VIEW_TYPES[issubclass(self.owner.kind, OrderedDict), self.name]
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods, and `mapping`."""
+        """Methods of the view type, and `mapping`: a read-only proxy of the dict."""
         if name == "mapping":
             return ProxyTracker(self.owner)
         return builtin_attribute(tx, self, name)
@@ -72,7 +72,7 @@ class ViewTracker(Tracker):
         return DictIterator(self.owner, self.owner.state, PICK[self.name], kind, text, backwards)
 
     def trackers(self, tx: TraceContext) -> list[Tracker]:
-        """What it gives, in order."""
+        """The keys, values or pairs, in order; guards the keys of an existing dict."""
         return [PICK[self.name](entry) for entry in self.owner.complete(tx).values()]
 
     def length(self, tx: TraceContext) -> Tracker:
@@ -80,11 +80,11 @@ class ViewTracker(Tracker):
         return self.owner.length(tx)
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether the dict has items."""
         return self.owner.truth(tx)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """A key by look-up, a pair by look-up and equality, a value by search."""
+        """`item in self`: a key by look-up, a pair by look-up and equality, a value by search."""
         if self.name == "keys":
             return self.owner.contains(tx, item)
         if self.name == "values":
@@ -96,7 +96,8 @@ class ViewTracker(Tracker):
         return Constant(found is not None and known_equal(tx, found, pair.items[1]))
 
     def as_set(self, tx: TraceContext) -> SetTracker:
-        """What CPython's `dictviews_to_set` makes: it takes the keys of a plain dict from the dict."""
+        """The set that CPython's `dictviews_to_set` makes: from the dict
+        itself for the keys of a plain dict, else from the items."""
         is_plain = self.name == "keys" and self.owner.python_type is dict
         return made_set(tx, self.owner, set) if is_plain else new_set(tx, self.trackers(tx))
 
@@ -111,7 +112,7 @@ class ViewTracker(Tracker):
         return self._intersect(tx, other)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`iterable <symbol> self`."""
+        """`iterable <symbol> self`: a new set."""
         if self.name == "values" or symbol not in ("&", "|", "-", "^"):
             return None
         if symbol == "&":
@@ -132,7 +133,7 @@ class ViewTracker(Tracker):
         return new_set(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Subset relations with sets and views."""
+        """Subset relations with sets and with views of keys or items; None (NotImplemented) otherwise."""
         is_view = isinstance(other, ViewTracker) and other.name != "values"
         if self.name == "values" or not (is_view or as_set(other) is not None):
             return None
@@ -142,7 +143,8 @@ class ViewTracker(Tracker):
         return Constant(bool(FUNCTIONS[symbol](self.as_set(tx).content, theirs)))
 
     def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Values need not be hashable: asked by membership, as `all_contained_in` does."""
+        """Values need not be hashable, so equality tests `item in
+        other`, as CPython's `all_contained_in`; `<` and others break."""
         if symbol not in ("==", "!="):
             return self.unsupported(f"comparing with {symbol}")
         mine, theirs = self.owner.size(tx), other.length(tx).as_python_constant()
@@ -150,7 +152,7 @@ class ViewTracker(Tracker):
         return Constant(same == (symbol == "=="))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """Views of keys and items have no hash; one of values has that of its identity."""
+        """A view of values hashes by identity; TypeError for views of keys and items."""
         tx.mutations.note_key(self)
         return ("object", self) if self.name == "values" else unhashable(self)
 
@@ -159,7 +161,7 @@ class ViewTracker(Tracker):
         yield self.owner
 
     def reconstruct(self, writer: Writer) -> str:
-        """`dict.keys(owner)`, whatever a subclass overrides."""
+        """`dict.keys(owner)` ...: the method of the builtin class, which no subclass overrides."""
         base = OrderedDict if issubclass(self.owner.kind, OrderedDict) else dict
         method = writer.constant(getattr(base, self.name), self.name)
         return f"{method}({writer.value(self.owner)})"
@@ -167,7 +169,7 @@ class ViewTracker(Tracker):
 
 @final
 class ProxyTracker(Tracker):
-    """`MappingProxyType(dict)`: reads go to the dict."""
+    """`MappingProxyType(dict)`: a read-only view, every read goes to the dict."""
 
     def __init__(self, owner: DictTracker, source: Source | None = None) -> None:
         self.owner = owner
@@ -179,11 +181,11 @@ class ProxyTracker(Tracker):
         return MappingProxyType
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods."""
+        """Methods of `mappingproxy`."""
         return builtin_attribute(tx, self, name)
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """The keys."""
+        """`iter(self)`: over the keys of the dict."""
         return self.owner.iterate(tx)
 
     def length(self, tx: TraceContext) -> Tracker:
@@ -191,11 +193,11 @@ class ProxyTracker(Tracker):
         return self.owner.length(tx)
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether the dict has items."""
         return self.owner.truth(tx)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """By key."""
+        """`key in self`."""
         return self.owner.contains(tx, item)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
@@ -208,7 +210,7 @@ class ProxyTracker(Tracker):
         return self.owner.binary(tx, symbol, right)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """As the dict compares."""
+        """Compares the dict, as CPython's `mappingproxy_richcompare`."""
         right = other.owner if isinstance(other, ProxyTracker) else other
         return self.owner.compare(tx, symbol, right)
 
@@ -262,7 +264,7 @@ def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> T
 
 @CALLABLES.row(MappingProxyType)
 def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
-    """`MappingProxyType(dict)`."""
+    """`MappingProxyType(dict)`; breaks the graph for any other mapping."""
     storage = mapping.storage()
     if not isinstance(storage, DictTracker) or storage is not mapping:
         return mapping.unsupported("a mapping proxy over it")
@@ -277,7 +279,7 @@ def owner_of(view: object) -> object:
 
 @WRAP_RULES.exact(*{**dict.fromkeys(VIEW_TYPES.values()), MappingProxyType: None})
 def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing view or proxy: its dict is wrapped."""
+    """An existing view or proxy, represented by the tracker of its dict."""
     tx.guard(source, TypeIs(type(value)))
     owner = tx.wrap(owner_of(value), CallResult(source, owner_of)).realize()
     storage = owner.storage()

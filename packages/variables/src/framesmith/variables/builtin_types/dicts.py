@@ -1,4 +1,4 @@
-"""`dict`, `OrderedDict` and `defaultdict`: the tracker. Methods stand in `dict_methods`, views in `dict_views`.
+"""`dict`, `OrderedDict` and `defaultdict`: the tracker. Its methods are in `dict_methods`, views in `dict_views`.
 
 An existing dict is read key by key: a look-up by a constant key is guarded by the presence of that key only. Asking
 for all keys (iteration, comparison, a key that is no constant) guards the keys and their order: `complete`.
@@ -37,9 +37,9 @@ _NATIVE_MODULES = ("builtins", "collections")
 
 @final
 class DictTracker(Tracker):
-    """A dict. Invariant: `entries` holds what is known in the trace, in order once `is_complete`; `dropped`
-    holds the keys of the existing dict that were deleted at some time. `deferred_stores` is what was stored last, from the
-    first key on that must not be looked at: what is found behind it is decided key by key."""
+    """A dict. Invariant: `entries` holds the items known in the trace, in order once `is_complete`; `dropped`
+    holds the keys of the existing dict that were deleted at some time. `deferred_stores` are the last stores, from the
+    first unspecialized key on: a look-up compares with them one by one (ADR 0010)."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class DictTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`dict` or the derived type."""
+        """The type of the real object: `dict` or a derived class."""
         return self.kind
 
     @property
     def owner(self) -> Tracker | None:
-        """The instance of a derived class whose content this is: held weakly, since it holds this."""
+        """The instance of a derived class that has these items; held weakly, since it holds this (ADR 0014)."""
         if self._owner is None:
             return None
         owner = self._owner()
@@ -80,12 +80,12 @@ class DictTracker(Tracker):
 
     @property
     def entries(self) -> dict[Hashable, DictEntry]:
-        """What is known, by hash key."""
+        """The known items, by hash key."""
         return self.state.by_name
 
     # -- reading -----------------------------------------------------------------------------------
     def complete(self, tx: TraceContext) -> dict[Hashable, DictEntry]:
-        """All entries in order; guards the keys of an existing dict."""
+        """All entries in order; guards the keys of an existing dict, or its length and each key."""
         if self.is_complete:
             return self.entries
         assert self.value is not None and self.source is not None
@@ -116,7 +116,7 @@ class DictTracker(Tracker):
             cannot_specialize(self.describe())
 
     def find(self, tx: TraceContext, key: Tracker) -> DictEntry | None:
-        """The entry of a key, or None; the answer is guarded."""
+        """The entry of a key, or None; guards that an existing dict has the key, or has not."""
         key = key.realize()
         for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
@@ -143,19 +143,19 @@ class DictTracker(Tracker):
         return entry
 
     def get_item(self, tx: TraceContext, key: Tracker) -> Tracker | None:
-        """The value of a key, or None when it is not there; no `__missing__`."""
+        """The value of a key, or None when the key is missing; does not call `__missing__`."""
         entry = self.find(tx, key)
         return None if entry is None else entry.value
 
     def items(self, tx: TraceContext | None = None) -> list[tuple[Tracker, Tracker]]:
-        """All pairs. Without a context only for a dict that is complete."""
+        """All pairs, in order. Without a context the dict must be complete already."""
         if tx is not None:
             self.complete(tx)
         assert self.is_complete
         return [(entry.key, entry.value) for entry in self.entries.values()]
 
     def size(self, tx: TraceContext) -> int:
-        """How many items; an existing dict is guarded by its length."""
+        """The number of items; guards the length of an existing dict."""
         if self.is_complete:
             return len(self.entries)
         assert self.value is not None
@@ -167,7 +167,7 @@ class DictTracker(Tracker):
 
     # -- changing ----------------------------------------------------------------------------------
     def store(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
-        """`dict.__setitem__`: a key that is there keeps its place and its first form."""
+        """`dict.__setitem__`: a key that is present keeps its position and its first key object."""
         if self.deferred_stores or is_unspecialized_key(key.realize()):
             self._store_blindly(tx, key.realize(), value)
             return
@@ -186,7 +186,7 @@ class DictTracker(Tracker):
         self.deferred_stores.append((key, value))
 
     def remove(self, tx: TraceContext, key: Tracker) -> Tracker | None:
-        """Take a key out and give its value; None when it is not there."""
+        """Delete a key and return its value; None when it is missing."""
         if self.deferred_stores:
             self._check_readable(tx)
         entry = self.find(tx, key)
@@ -201,13 +201,13 @@ class DictTracker(Tracker):
         return entry.value
 
     def clear(self, tx: TraceContext) -> None:
-        """Take everything out."""
+        """Delete all items."""
         for entry in list(self.complete(tx).values()):
             self.remove(tx, entry.key)
         tx.mutations.note(self)
 
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
-        """Put a key at the end or at the front; False when it is not there."""
+        """Move a key to the end or to the front; False when it is missing."""
         entries = self.complete(tx)
         name = key.realize().hash_key(tx)
         if name not in entries:
@@ -224,7 +224,7 @@ class DictTracker(Tracker):
 
     # -- slots -------------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
-        """Whether all keys and values are known. An existing dict that was not read whole is not."""
+        """Whether all keys and values are known; False for an existing dict that was not read whole."""
         if self._visiting or not self.is_complete or self.kind is defaultdict:
             return False
         self._visiting = True
@@ -234,12 +234,12 @@ class DictTracker(Tracker):
             self._visiting = False
 
     def as_python_constant(self) -> object:
-        """A fresh dict of the values."""
+        """A new dict of the values."""
         pairs = [(k.as_python_constant(), v.as_python_constant()) for k, v in self.items()]
         return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods, `default_factory`, and what an OrderedDict holds beside its items."""
+        """Methods, `default_factory`, and the entries of an OrderedDict's `__dict__`."""
         if self.kind is OrderedDict:
             own = own_attribute(tx, self.value, self.source, self.attributes, name)
             if own is not None:
@@ -249,7 +249,7 @@ class DictTracker(Tracker):
         return builtin_attribute(tx, self, name, own_was_read=self.kind is OrderedDict)
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Nothing can be set on a dict; an OrderedDict takes names that its class does not have."""
+        """An OrderedDict takes names that its class lacks; AttributeError for a dict, else a graph break."""
         if self.kind is OrderedDict and not hasattr(OrderedDict, name):
             tx.mutations.note(self)
             self.attributes[name] = value
@@ -270,15 +270,15 @@ class DictTracker(Tracker):
         return Constant(self.size(tx))
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether there are items; guards the length of an existing dict."""
         return bool(self.size(tx))
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """By hash and equality."""
+        """`key in self`, by hash and equality."""
         return Constant(self.find(tx, item) is not None)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`self[key]`, with `__missing__`."""
+        """`self[key]`; a missing key calls `__missing__`, of the derived class if it defines one."""
         entry = self.find(tx, key)
         if entry is not None:
             return entry.value
@@ -287,7 +287,7 @@ class DictTracker(Tracker):
         return self.missing(tx, key)
 
     def missing(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """What `defaultdict.__missing__` does; a KeyError for any other dict."""
+        """`defaultdict.__missing__`: stores and returns a value of the factory; KeyError for other dicts."""
         factory = None if self.factory is None else self.factory.realize()
         if factory is None or (isinstance(factory, Constant) and factory.value is None):
             raise_observed(KeyError, key)
@@ -305,7 +305,7 @@ class DictTracker(Tracker):
             raise_observed(KeyError, key)
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`self | other`: a copy, updated."""
+        """`self | other`: a copy, updated with another dict; None (NotImplemented) otherwise."""
         right = other.storage()
         if symbol != "|" or not isinstance(right, DictTracker):
             return None
@@ -314,7 +314,7 @@ class DictTracker(Tracker):
         return merged
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`dict | self`: the derived types give their own type."""
+        """`dict | self` for the derived types, whose type the result has."""
         left = other.storage()
         if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
             return None
@@ -331,13 +331,13 @@ class DictTracker(Tracker):
         return self
 
     def copy(self, tx: TraceContext) -> "DictTracker":
-        """A new dict of the same type with the same items; a plain one for a subclass of dict."""
+        """A new dict with the same items: an OrderedDict, a defaultdict, or else a plain dict."""
         kind = self.kind if self.kind in (OrderedDict, defaultdict) else dict
         if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
             self.unsupported("copying it")
         holder = self.kind if self.owner is None else self.owner.python_type
         iterates = next(base for base in resolution_order(holder) if "__iter__" in type_dict(base))
-        if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` asks keys() and __getitem__
+        if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, kind, None, self.factory)
         for name, entry in self.complete(tx).items():
@@ -360,7 +360,7 @@ class DictTracker(Tracker):
                 self.store(tx, *update_pair(tx, index, pair.realize()))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal items in any order; two OrderedDicts in the same order."""
+        """`==` and `!=`: equal items in any order, for two OrderedDicts in the same order."""
         right = other.storage()
         if symbol not in ("==", "!=") or not isinstance(right, DictTracker):
             return None
@@ -382,7 +382,7 @@ class DictTracker(Tracker):
         return unhashable(self)
 
     def children(self) -> Iterator[Tracker]:
-        """Keys and values that are known, and the default factory."""
+        """The known keys and values, the default factory, and the attributes of an OrderedDict."""
         for pair in self.deferred_stores:
             yield from pair
         for entry in self.entries.values():
@@ -394,7 +394,7 @@ class DictTracker(Tracker):
 
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
-        """A display; a dict that holds itself is made empty and filled."""
+        """A dict display; a dict that holds itself, or has attributes, is made empty and then filled."""
         stored, moved = self.state.as_stored(), self.state.moved()
         if fills := bool(self.attributes) or reaches_itself(self):
             name = writer.define(self, self._made(writer, "{}"), "dict")
@@ -421,7 +421,7 @@ class DictTracker(Tracker):
         return f"{kind}({'' if display == '{}' else display})"
 
     def replay(self, writer: Writer) -> None:
-        """Deletions first, then changed values, then new items in their order; then what moved."""
+        """Deletions first, then changed values, new items in order, moves, and deferred stores."""
         assert self.source is not None
         place = writer.load(self.source)
         base = OrderedDict if issubclass(self.kind, OrderedDict) else dict
@@ -444,14 +444,14 @@ class DictTracker(Tracker):
 
 
 def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> Tracker:
-    """A key of an existing dict, read by its position."""
+    """A key of an existing dict that is no plain constant, read by its position."""
     assert owner.source is not None
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
 @WRAP_RULES.exact(dict, OrderedDict, defaultdict)
 def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing dict, nothing of it looked at yet."""
+    """An existing dict, of which nothing is read yet; the globals of a module break the graph."""
     assert isinstance(value, dict)
     if "__builtins__" in value:  # what is stored here is what functions read as their global variables
         raise GraphBreak(UNSUPPORTED_VALUE, "the globals of a module as a dict")
@@ -460,7 +460,7 @@ def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, kind: type) -> DictTracker:
-    """The dict part of an existing dict or instance of a subclass, whose type is guarded already."""
+    """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
     factory = None
     if isinstance(value, defaultdict):
         factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
@@ -470,7 +470,7 @@ def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, 
 def new_dict(
     pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
 ) -> DictTracker:
-    """A dict born in the trace, from pairs whose keys are constants; other keys are stored with `store`."""
+    """A dict created in the trace, from pairs whose keys are constants; use `store` for other keys."""
     result = DictTracker(None, kind, None, factory)
     for key, value in pairs:
         key = key.realize()
@@ -489,7 +489,7 @@ ORDERED_ITERATOR: type = type(iter(OrderedDict[object, object]()))
 
 
 def build_dict(value: object) -> DictTracker:
-    """The tracker of a dict born in the trace, from known values."""
+    """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
     return new_dict([(from_python(k), from_python(v)) for k, v in value.items()], type(value))
 

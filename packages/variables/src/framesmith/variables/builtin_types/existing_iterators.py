@@ -1,7 +1,7 @@
-"""Iterators that existed before the trace, in mid-course: their next items are read without moving them.
+"""Iterators that existed before the trace, in mid-course: their next items are read without advancing them.
 
-The position is not guarded, only that enough items are left: a loop that goes on after a graph break is not
-compiled anew for each turn. On replay the real iterator is moved as far as the trace moved it.
+The position is not guarded, only that enough items remain: a loop that continues after a graph break is not
+compiled again for each iteration. Replay advances the real iterator as far as the trace went.
 """
 
 import gc
@@ -35,8 +35,8 @@ CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, deque, tuple, bytear
 
 @final
 class ExistingIterator(IteratorTracker):
-    """A builtin iterator over containers. Invariant: `taken` items were read by the trace; the object itself
-    stands where it stood."""
+    """A builtin iterator over containers. Invariant: the trace has read
+    `taken` items ahead; the real iterator is not advanced before replay."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -50,7 +50,7 @@ class ExistingIterator(IteratorTracker):
         return type(self.value)
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item, read ahead; guarded that it is there, or that nothing is."""
+        """The next item, read ahead, or None; guards that it exists, or that the iterator is exhausted."""
         if self.exhausted:
             return None
         require_specializable(tx, self)
@@ -62,6 +62,7 @@ class ExistingIterator(IteratorTracker):
             tx.mutations.note(self)
             self.exhausted = True
             return None
+        # not the position: the same entry serves each iteration of a loop
         tx.guard(self, IteratorHasAtLeast(self.taken + 1))
         item = lazy(tx, peek(self.value, self.taken), IteratorPeek(self.source, self.taken))
         tx.mutations.note(self)
@@ -69,8 +70,8 @@ class ExistingIterator(IteratorTracker):
         return item
 
     def _check_untouched(self, tx: TraceContext) -> None:
-        """What it runs over must not be an object that the trace changed or moved: reading ahead sees the old
-        state. That it is another object on later calls is guarded."""
+        """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
+        reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
         behind = containers_behind(self.value)
         for changed in tx.mutations.changed():
             if changed is self or changed.source is None:
@@ -88,7 +89,7 @@ class ExistingIterator(IteratorTracker):
                 tx.guards.add(Guard.relation(apart, Reason("one is changed, the other iterated over", None)))
 
     def replay(self, writer: Writer) -> None:
-        """Move the real iterator."""
+        """Advance the real iterator."""
         place = writer.load(self.source)
         if self.taken == 1:
             writer.statement(f"{writer.constant(next, 'next')}({place})")
@@ -100,7 +101,8 @@ class ExistingIterator(IteratorTracker):
 
 @cache
 def container_at(index: int) -> Callable[[object], object]:
-    """A function that gives the index-th of `containers_behind`: one per index, as sources compare functions."""
+    """A function that returns `containers_behind(iterator)[index]`;
+    cached, since sources compare functions by identity."""
 
     def container_behind(iterator: object) -> object:
         return containers_behind(iterator)[index]
@@ -109,13 +111,13 @@ def container_at(index: int) -> Callable[[object], object]:
 
 
 def containers_behind(iterator: object) -> list[object]:
-    """The containers that an iterator and its inner iterators run over."""
+    """The containers that an iterator and its inner iterators read from."""
     flat = [inner for inner in inner_iterators(iterator) if type(inner) not in COMBINING]
     return [value for inner in flat for value in gc.get_referents(inner) if isinstance(value, CONTAINERS)]
 
 
 def inner_iterators(iterator: object) -> list[object]:
-    """The iterator and those it advances."""
+    """The iterator itself and all inner iterators that it advances."""
     found, pending = list[object](), [iterator]
     while pending:
         current = pending.pop()
@@ -133,14 +135,14 @@ def shares(one: object, other: object) -> bool:
 
 @WRAP_RULES.when(35, lambda value: can_clone(value))
 def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing iterator over builtin containers."""
+    """An existing iterator over builtin containers, one that `can_clone` accepts."""
     tx.guard(source, TypeIs(type(value)))
     return ExistingIterator(value, source)
 
 
 @WRAP_RULES.exact(map, filter)
 def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing `map` or `filter`: it has no state but that of its parts, which are wrapped."""
+    """An existing `map` or `filter`: its only state is that of its parts, which are wrapped."""
     tx.guard(source, TypeIs(type(value)))
     members = [tx.wrap(part, IteratorPart(source, index)) for index, part in enumerate(parts(value))]
     function, inner = members[0].realize(), [member.realize() for member in members[1:]]
@@ -156,5 +158,5 @@ def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def part_count(iterator: object) -> object:
-    """How many parts an iterator has."""
+    """The number of the iterator's parts."""
     return len(parts(iterator))

@@ -18,7 +18,8 @@ ONE = Constant(1)
 
 
 def check_end(error: ObservedException) -> None:
-    """StopIteration out of a function that an iterator calls is the iterator's end."""
+    """Return for a StopIteration of a function that an iterator
+    calls: it ends the iterator. Raise any other exception again."""
     if not issubclass(error.exception.python_type, StopIteration):
         try:
             raise error
@@ -45,7 +46,8 @@ class ZipIterator(IteratorTracker):
         return zip
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """One item of each; the shortest ends it."""
+        """A tuple of one item of each, or None as soon as one ends;
+        with `strict` ValueError unless all end together."""
         items: list[Tracker] = []
         for index, part in enumerate(self.parts):
             item = part.advance(tx)
@@ -57,7 +59,8 @@ class ZipIterator(IteratorTracker):
         return TupleTracker(items) if items else None
 
     def _check_ended(self, tx: TraceContext, ended: int) -> None:
-        """`strict=True` (Python/bltinmodule.c, zip_next): the first must end first, and all together."""
+        """`strict=True` (Python/bltinmodule.c, zip_next): ValueError
+        unless all parts end after the same number of items."""
         if ended:
             others = "argument 1" if ended == 1 else f"arguments 1-{ended}"
             raise_observed(ValueError, f"zip() argument {ended + 1} is shorter than {others}")
@@ -71,7 +74,7 @@ class ZipIterator(IteratorTracker):
         return iter(self.parts)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A call of `zip` on the iterators as they stand."""
+        """A call of `zip` on the iterators at their present positions."""
         parts = "".join([f"{writer.value(part)}, " for part in self.parts])
         return f"{writer.constant(zip, 'zip')}({parts}strict={self.strict})"
 
@@ -90,7 +93,7 @@ class EnumerateIterator(IteratorTracker):
         return enumerate
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The count and the item."""
+        """The pair of count and item."""
         item = self.part.advance(tx)
         if item is None:
             return None
@@ -121,7 +124,7 @@ class MapIterator(IteratorTracker):
         return map
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The function of one item of each."""
+        """The result of calling the function on one item of each, or None at the end."""
         begun = self.begin_advance(tx)
         try:
             return None if begun is None else complete(tx, begun)
@@ -130,7 +133,7 @@ class MapIterator(IteratorTracker):
             return None
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
-        """One item of each; the call is left to the symbolic interpreter."""
+        """Take one item of each; the symbolic interpreter runs the call, so that it may break inside."""
         items: list[Tracker] = []
         for part in self.parts:
             item = part.advance(tx)
@@ -148,7 +151,7 @@ class MapIterator(IteratorTracker):
         return iter((self.function, *self.parts))
 
     def reconstruct(self, writer: Writer) -> str:
-        """A call of `map` on the iterators as they stand."""
+        """A call of `map` on the iterators at their present positions."""
         parts = ", ".join([writer.value(part) for part in self.parts])
         return f"{writer.constant(map, 'map')}({writer.value(self.function)}, {parts})"
 
@@ -169,7 +172,7 @@ class FilterIterator(IteratorTracker):
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item that passes; a test that only the running program can answer breaks the graph."""
+        """The next item that passes, or None; a test whose truth is known at run time only breaks the graph."""
         by_itself = is_none(self.function) or (
             self.function.is_python_constant() and self.function.as_python_constant() is bool
         )
@@ -184,13 +187,13 @@ class FilterIterator(IteratorTracker):
         return iter((self.function, self.part))
 
     def reconstruct(self, writer: Writer) -> str:
-        """A call of the constructor on the iterator as it stands."""
+        """A call of the constructor on the iterator at its present position."""
         make = writer.constant(self.kind, self.kind.__name__)
         return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
 
 
 def iterators(tx: TraceContext, iterables: Sequence[Tracker]) -> list[Tracker]:
-    """`iter()` of each."""
+    """The iterator of each iterable."""
     return [iterable.realize().iterate(tx).realize() for iterable in iterables]
 
 

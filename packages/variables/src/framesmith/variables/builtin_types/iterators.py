@@ -1,6 +1,6 @@
-"""Iterators: the base of all, those over sequences, and taking everything out of an iterable.
+"""Iterators: the base of all, those over sequences, and taking all items of an iterable.
 
-Those that combine other iterators (`zip`, `map`, itertools) stand in `iterator_chains` and `itertools_types`;
+Those that combine other iterators (`zip`, `map`, itertools) are in `iterator_chains` and `itertools_types`;
 iterators that existed before the trace in `existing_iterators`.
 """
 
@@ -19,7 +19,7 @@ MOST_ITEMS = 1 << 20
 
 
 class IteratorTracker(Tracker):
-    """An iterator born in the trace. Subclasses give `python_type`, `advance` and `reconstruct`."""
+    """An iterator created in the trace. Subclasses give `python_type`, `advance` and `reconstruct`."""
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """An iterator is its own iterator."""
@@ -34,7 +34,7 @@ class IteratorTracker(Tracker):
         return True
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """Searched by advancing, as CPython does."""
+        """`item in self`: advances up to the first equal item, as CPython does."""
         return Constant(found_by_iteration(tx, self, item))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -44,7 +44,7 @@ class IteratorTracker(Tracker):
 
 
 def unpack(tx: TraceContext, iterable: Tracker) -> list[Tracker]:
-    """All items of an iterable."""
+    """All items of an iterable; breaks the graph after `MOST_ITEMS`."""
     iterable = iterable.realize()
     iterator = iterable.iterate(tx).realize()
     items: list[Tracker] = []
@@ -79,7 +79,7 @@ class SequenceIterator(IteratorTracker):
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The item at the index; a list that grew meanwhile gives its new items."""
+        """The item at the index, or None at the end; items that a list gained meanwhile are given too."""
         tx.mutations.note(self)
         if self.sequence is None:
             return None
@@ -119,7 +119,7 @@ class ReversedIterator(IteratorTracker):
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The item at the index; a list that shrank below it ends the iteration."""
+        """The item at the index, or None; a list that shrank below the index ends the iteration."""
         tx.mutations.note(self)
         if self.sequence is None:
             return None

@@ -1,6 +1,6 @@
 """The iterators of `itertools` that combine items: starmap, compress, pairwise, accumulate, zip_longest, products.
 
-Written again after the graph, each becomes a fresh iterator over what is left. Those that only pass items on are in
+After the graph each is reconstructed as a fresh iterator over the remaining items. Those that only pass items on are in
 `itertools_types`.
 """
 
@@ -30,7 +30,7 @@ class StarMapIterator(IteratorTracker):
         return itertools.starmap
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The function of the members of the next item."""
+        """The result of calling the function with the members of the next item, or None at the end."""
         item = self.part.advance(tx)
         if item is None:
             return None
@@ -41,7 +41,7 @@ class StarMapIterator(IteratorTracker):
         return iter((self.function, self.part))
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same over what is left."""
+        """`starmap` of the remaining items."""
         make = writer.constant(itertools.starmap, "starmap")
         return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
 
@@ -60,7 +60,8 @@ class CompressIterator(IteratorTracker):
         return itertools.compress
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item whose selector is true."""
+        """The next item whose selector is true, or None; a selector
+        whose truth is known at run time only breaks the graph."""
         while (item := self.data.advance(tx)) is not None:
             selector = self.selectors.advance(tx)
             if selector is None:
@@ -74,7 +75,7 @@ class CompressIterator(IteratorTracker):
         return iter((self.data, self.selectors))
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same over what is left."""
+        """`compress` of the remaining items and selectors."""
         make = writer.constant(itertools.compress, "compress")
         return f"{make}({writer.value(self.data)}, {writer.value(self.selectors)})"
 
@@ -93,7 +94,7 @@ class PairwiseIterator(IteratorTracker):
         return itertools.pairwise
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next pair."""
+        """The next pair, or None at the end."""
         tx.mutations.note(self)
         if self.part is None:
             return None
@@ -108,11 +109,11 @@ class PairwiseIterator(IteratorTracker):
         return pair
 
     def children(self) -> Iterator[Tracker]:
-        """The item at hand and the iterator."""
+        """The first item of the next pair, and the iterator."""
         return iter([part for part in (self.before, self.part) if part is not None])
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same over the item at hand and what is left."""
+        """`pairwise` of the remaining items, the one that was read already included."""
         make = writer.constant(itertools.pairwise, "pairwise")
         if self.part is None:
             return f"{make}(())"
@@ -138,7 +139,7 @@ class AccumulateIterator(IteratorTracker):
         return itertools.accumulate
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next total."""
+        """The next total, or None at the end."""
         tx.mutations.note(self)
         if self.pending is not None:
             self.total, self.pending = self.pending, None
@@ -160,7 +161,7 @@ class AccumulateIterator(IteratorTracker):
         return iter([part for part in parts if part is not None])
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same from the present total, which is stepped over."""
+        """`accumulate` that begins with the present total, which the program was given already and is skipped."""
         make = writer.constant(itertools.accumulate, "accumulate")
         function = "None" if self.function is None else writer.value(self.function)
         initial = self.pending or self.total
@@ -187,7 +188,7 @@ class LongestIterator(IteratorTracker):
         return itertools.zip_longest
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """One item of each, the fill value for those that have ended."""
+        """A tuple of one item of each, with the fill value for those that have ended; None when all have."""
         tx.mutations.note(self)
         if not any(part is not None for part in self.parts):
             return None
@@ -206,7 +207,7 @@ class LongestIterator(IteratorTracker):
         return iter([*[part for part in self.parts if part is not None], self.fill])
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same over what is left."""
+        """`zip_longest` of the remaining items."""
         make = writer.constant(itertools.zip_longest, "zip_longest")
         parts = "".join(["(), " if part is None else f"{writer.value(part)}, " for part in self.parts])
         return f"{make}({parts}fillvalue={writer.value(self.fill)})"
@@ -214,9 +215,9 @@ class LongestIterator(IteratorTracker):
 
 @final
 class PoolIterator(IteratorTracker):
-    """`product`, `permutations`, `combinations` ...: the inputs were taken out first, the order is that of indices.
+    """`product`, `permutations`, `combinations` ...: they read their inputs whole at first, and choose by indices.
 
-    `rows` is the real iterator over indices into `pools`, one pool per place.
+    `rows` is the real iterator over indices into `pools`; `pools` has one input for each position of a result.
     """
 
     def __init__(
@@ -234,7 +235,7 @@ class PoolIterator(IteratorTracker):
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next choice."""
+        """The next tuple of items, or None at the end."""
         tx.mutations.note(self)
         row = next(self.rows, None)
         self.taken += 1
@@ -247,7 +248,7 @@ class PoolIterator(IteratorTracker):
         return itertools.chain.from_iterable(self.pools)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A fresh one, stepped on."""
+        """A new iterator over the inputs, advanced by as many results as were taken."""
         make = writer.constant(self.kind, self.kind.__name__)
         pools = self.pools if self.kind is itertools.product else self.pools[:1]
         text = self.text.format(", ".join([listed(writer, pool) for pool in pools]), make=make)
@@ -259,7 +260,7 @@ class PoolIterator(IteratorTracker):
 
 
 def unpack_members(tx: TraceContext, item: Tracker) -> list[Tracker]:
-    """The arguments in one item of `starmap`."""
+    """The arguments that one item of `starmap` holds."""
     iterator, members = item.realize().iterate(tx), []
     while (member := iterator.advance(tx)) is not None:
         members.append(member)
@@ -267,6 +268,6 @@ def unpack_members(tx: TraceContext, item: Tracker) -> list[Tracker]:
 
 
 def drop(iterator: Iterator[object], count: int) -> None:
-    """Take up to `count` items out."""
+    """Advance `iterator` by `count` items, or to its end."""
     for _ in itertools.islice(iterator, count):
         pass

@@ -1,4 +1,4 @@
-"""`itertools.groupby` and `itertools.tee`: iterators that share what they run over."""
+"""`itertools.groupby` and `itertools.tee`: iterators that share their input."""
 
 import itertools
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from framesmith.variables.operations.index import known_equal
 
 @final
 class GroupByIterator(IteratorTracker):
-    """`groupby(iterable, key)` (Modules/itertoolsmodule.c): `item` and `key` are at hand, `target` is the key of the
-    group that was given last."""
+    """`groupby(iterable, key)` (Modules/itertoolsmodule.c): `item` and `key` were read last, `target` is the key of the
+    group that was returned last."""
 
     def __init__(self, part: Tracker, function: Tracker | None) -> None:
         self.part = part
@@ -30,7 +30,7 @@ class GroupByIterator(IteratorTracker):
         return itertools.groupby
 
     def step(self, tx: TraceContext) -> bool:
-        """Take the next item and its key; False at the end."""
+        """Read the next item and compute its key; False at the end."""
         item = self.part.advance(tx)
         if item is None:
             return False
@@ -40,7 +40,7 @@ class GroupByIterator(IteratorTracker):
         return True
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """Skip to the next key; what is left of the last group is lost."""
+        """Skip to the next key, and return it with its group; the items left in the group before are lost."""
         self.group = None
         while self.key is None or (self.target is not None and known_equal(tx, self.target, self.key)):
             if not self.step(tx):
@@ -49,12 +49,12 @@ class GroupByIterator(IteratorTracker):
         return TupleTracker([self.key, self.group])
 
     def children(self) -> Iterator[Tracker]:
-        """All parts."""
+        """The iterator, the function, and the item and keys that are held."""
         parts = (self.part, self.function, self.item, self.key, self.target)
         return iter([part for part in parts if part is not None])
 
     def reconstruct(self, writer: Writer) -> str:
-        """Only before its first step: what it holds cannot be put into a real one."""
+        """A call of `groupby`; breaks the graph after the first step, as the state cannot be put into a real one."""
         if self.key is not None:
             self.unsupported("building it again in mid-course")
         function = "None" if self.function is None else writer.value(self.function)
@@ -75,7 +75,7 @@ class GroupIterator(IteratorTracker):
         return type(next(itertools.groupby([0]))[1])
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The item at hand while its key is that of the group."""
+        """The next item while its key equals the key of the group; None afterwards, or once `groupby` went on."""
         owner = self.owner
         if owner.group is not self:
             return None
@@ -95,7 +95,7 @@ class GroupIterator(IteratorTracker):
 
 @final
 class TeeSource(Tracker):
-    """What the iterators of one `tee` share: everything that was taken out, and the rest."""
+    """The state that the iterators of one `tee` share: the items read so far, and the iterator of the others."""
 
     def __init__(self, part: Tracker, count: int) -> None:
         self.part = part
@@ -104,15 +104,15 @@ class TeeSource(Tracker):
 
     @property
     def python_type(self) -> type:
-        """The tuple that `tee` gives."""
+        """`tuple`, the type of what `tee` returns."""
         return tuple
 
     def children(self) -> Iterator[Tracker]:
-        """Items and the rest."""
+        """The items read so far, and the iterator of the others."""
         return iter([*self.taken, self.part])
 
     def reconstruct(self, writer: Writer) -> str:
-        """A `tee` over the items and the rest."""
+        """A `tee` over the items read so far and the remaining ones."""
         items = "".join([f"{writer.value(item)}, " for item in self.taken])
         chain = writer.constant(itertools.chain, "chain")
         tee = writer.constant(itertools.tee, "tee")
@@ -121,7 +121,7 @@ class TeeSource(Tracker):
 
 @final
 class TeeIterator(IteratorTracker):
-    """One of the iterators that `tee` gives; `place` counts in the shared items."""
+    """One of the iterators of a `tee`; `place` is its index among the shared items."""
 
     def __init__(self, shared: TeeSource, number: int) -> None:
         self.shared = shared
@@ -134,7 +134,7 @@ class TeeIterator(IteratorTracker):
         return type(itertools.tee(())[0])
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """A shared item, or a new one that the others will see."""
+        """A shared item, or a new one, which is kept for the other iterators of the `tee`."""
         tx.mutations.note(self)
         if self.place == len(self.shared.taken):
             item = self.shared.part.advance(tx)
@@ -145,11 +145,11 @@ class TeeIterator(IteratorTracker):
         return self.shared.taken[self.place - 1]
 
     def children(self) -> Iterator[Tracker]:
-        """What is shared."""
+        """The shared state."""
         yield self.shared
 
     def reconstruct(self, writer: Writer) -> str:
-        """The iterator of a fresh `tee`, stepped on."""
+        """The iterator of a new `tee`, advanced to its index."""
         text = f"{writer.value(self.shared)}[{self.number}]"
         if not self.place:
             return text

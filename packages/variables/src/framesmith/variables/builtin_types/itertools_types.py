@@ -1,8 +1,8 @@
-"""The iterators of `itertools` that pass items on: chain, islice, count, repeat, cycle, takewhile and its kin.
+"""The iterators of `itertools` that pass items on: chain, islice, count, repeat, cycle, takewhile and dropwhile.
 
-Written again after the graph, each becomes a fresh iterator over what is left: `islice(rest, 0, 3)` for an `islice` that
-has three items to give. Those that combine items are in `itertools_combining`,
-the rows that make them in `callables.itertools_rows`.
+After the graph each is reconstructed as a fresh iterator over the remaining items: `islice(rest, 0, 3)` for an
+`islice` with three items left. Those that combine items are in `itertools_combining`, the rows that make them in
+`callables.itertools_rows`.
 """
 
 import itertools
@@ -17,13 +17,13 @@ from framesmith.variables.operations.index import known_truth
 
 
 def listed(writer: Writer, items: Sequence[Tracker]) -> str:
-    """A display of a tuple."""
+    """The source text of a tuple display."""
     return f"({''.join([f'{writer.value(item)}, ' for item in items])})"
 
 
 @final
 class ChainIterator(IteratorTracker):
-    """`chain(*iterables)`: `outer` gives the iterables, `inner` is the one at hand."""
+    """`chain(*iterables)`: `outer` gives the iterables, `inner` is the iterator of the present one."""
 
     def __init__(self, outer: Tracker) -> None:
         self.outer: Tracker | None = outer
@@ -35,7 +35,7 @@ class ChainIterator(IteratorTracker):
         return itertools.chain
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item of the iterator at hand, else of the next one."""
+        """The next item of the present iterator, or of the first of the following ones that has any."""
         tx.mutations.note(self)
         while self.outer is not None:
             if self.inner is None:
@@ -55,7 +55,7 @@ class ChainIterator(IteratorTracker):
         return iter([part for part in (self.inner, self.outer) if part is not None])
 
     def reconstruct(self, writer: Writer) -> str:
-        """What is left of the inner one, then the rest."""
+        """A `chain` of the rest of the present iterator and of the iterables after it."""
         chain = writer.constant(itertools.chain, "chain")
         if self.outer is None:
             return f"{chain}()"
@@ -67,7 +67,7 @@ class ChainIterator(IteratorTracker):
 
 @final
 class SliceIterator(IteratorTracker):
-    """`islice`: gives the items at `start`, `start + step` ... below `stop`, counted from here."""
+    """`islice`: gives the items at `start`, `start + step` ... below `stop`, counted from the present position."""
 
     def __init__(self, part: Tracker, start: int, stop: int | None, step: int) -> None:
         self.part: Tracker | None = part
@@ -81,7 +81,7 @@ class SliceIterator(IteratorTracker):
         return itertools.islice
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """Skip to the next position, as CPython's `islice_next`."""
+        """The next item, or None; skips items as CPython's `islice_next` does."""
         tx.mutations.note(self)
         if self.part is None:
             return None
@@ -109,7 +109,7 @@ class SliceIterator(IteratorTracker):
         return iter(() if self.part is None else (self.part,))
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same positions, counted from here."""
+        """An `islice` with the same positions, counted from the present one."""
         make = writer.constant(itertools.islice, "islice")
         if self.part is None:
             return f"{make}((), 0)"
@@ -140,14 +140,14 @@ class CountIterator(IteratorTracker):
         return iter((self.number, self.step))
 
     def reconstruct(self, writer: Writer) -> str:
-        """A `count` from here."""
+        """A `count` from the present number."""
         numbers = f"{writer.value(self.number)}, {writer.value(self.step)}"
         return f"{writer.constant(itertools.count, 'count')}({numbers})"
 
 
 @final
 class RepeatIterator(IteratorTracker):
-    """`repeat(item[, times])`; `times` is what is left."""
+    """`repeat(item[, times])`; `times` is the number of repetitions left, None without end."""
 
     def __init__(self, item: Tracker, times: int | None) -> None:
         self.item = item
@@ -159,7 +159,7 @@ class RepeatIterator(IteratorTracker):
         return itertools.repeat
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The item again."""
+        """The same item, or None when no repetition is left."""
         tx.mutations.note(self)
         if self.times is None:
             return self.item
@@ -173,14 +173,14 @@ class RepeatIterator(IteratorTracker):
         yield self.item
 
     def reconstruct(self, writer: Writer) -> str:
-        """A `repeat` of what is left."""
+        """A `repeat` with the repetitions that are left."""
         times = "" if self.times is None else f", {max(self.times, 0)}"
         return f"{writer.constant(itertools.repeat, 'repeat')}({writer.value(self.item)}{times})"
 
 
 @final
 class CycleIterator(IteratorTracker):
-    """`cycle(iterable)`: `saved` holds what the first pass gave; `place` counts in later passes."""
+    """`cycle(iterable)`: `saved` holds the items of the first pass; `place` is the position in later passes."""
 
     def __init__(self, part: Tracker) -> None:
         self.part: Tracker | None = part
@@ -193,7 +193,7 @@ class CycleIterator(IteratorTracker):
         return itertools.cycle
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item, over and over."""
+        """The next item; after the first pass those that were saved, again and again."""
         tx.mutations.note(self)
         if self.part is not None:
             item = self.part.advance(tx)
@@ -207,11 +207,11 @@ class CycleIterator(IteratorTracker):
         return self.saved[self.place - 1]
 
     def children(self) -> Iterator[Tracker]:
-        """What was saved, and the iterator."""
+        """The saved items, and the iterator."""
         return iter([*self.saved, *(() if self.part is None else (self.part,))])
 
     def reconstruct(self, writer: Writer) -> str:
-        """A `cycle` over what was saved and what is left, stepped on."""
+        """A `cycle` over the saved and the remaining items, advanced to the same position."""
         make = writer.constant(itertools.cycle, "cycle")
         if self.part is None:
             place = self.place % len(self.saved) if self.saved else 0
@@ -241,7 +241,7 @@ class WhileIterator(IteratorTracker):
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item."""
+        """`takewhile`: the items up to the first failing one; `dropwhile`: those from it on. None at the end."""
         tx.mutations.note(self)
         takes = self.kind is itertools.takewhile
         if takes and self.switched:
@@ -262,7 +262,7 @@ class WhileIterator(IteratorTracker):
         return iter((self.test, self.part))
 
     def reconstruct(self, writer: Writer) -> str:
-        """The same over what is left; once switched, with a test that never holds."""
+        """The same over the remaining items; once the test has failed, with a test that is always false."""
         make = writer.constant(self.kind, self.kind.__name__)
         if not self.switched:
             return f"{make}({writer.value(self.test)}, {writer.value(self.part)})"
@@ -271,5 +271,5 @@ class WhileIterator(IteratorTracker):
 
 
 def never(item: object) -> bool:
-    """A test that does not hold."""
+    """A test that is always false: replaces the test of a `takewhile` or `dropwhile` that has switched."""
     return False

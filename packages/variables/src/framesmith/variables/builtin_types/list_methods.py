@@ -36,7 +36,7 @@ def list_insert(tx: TraceContext, self: ListTracker, index: Tracker, item: Track
 
 @CALLABLES.row(list.pop)
 def list_pop(tx: TraceContext, self: ListTracker, index: Tracker | None = None, /) -> Tracker:
-    """`self.pop()`."""
+    """`self.pop([index])`."""
     place = -1 if index is None else index_of(tx, index)
     with user_errors():
         return self.change(tx).pop(place)
@@ -87,7 +87,7 @@ def list_index(
     stop: Tracker | None = None,
     /,
 ) -> Tracker:
-    """`self.index(value)`; the message shows the value, so it has to be known."""
+    """`self.index(value)`; when it is missing, the message shows the value, which has to be known."""
     place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
     if place is None:
         raise_observed(ValueError, not_in(value, "list"))
@@ -95,7 +95,7 @@ def list_index(
 
 
 def not_in(value: Tracker, kind: str) -> str:
-    """CPython's message of `index`: the repr of the value."""
+    """CPython's message of `index`, with the repr of the value; an unknown value breaks the graph."""
     if not value.is_python_constant():
         value.unsupported("showing it in a message")
     return f"{value.as_python_constant()!r} is not in {kind}"

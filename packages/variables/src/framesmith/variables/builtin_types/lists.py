@@ -1,4 +1,4 @@
-"""`list`: the tracker. Its methods stand in `list_methods`."""
+"""`list`: the tracker. Its methods are in `list_methods`."""
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -33,8 +33,8 @@ STORE: Final[Callable[..., None]] = operator.setitem
 class ListTracker(Tracker):
     """A list. Invariant: `items` is the state in the trace; an existing list is guarded by type.
 
-    An existing list is unread until something asks for its items: then its length is guarded. What is appended before
-    does not ask, so that a loop that collects results is one entry whatever it has collected.
+    The items of an existing list are read, and its length guarded, when the trace needs them. An append before that
+    does not read them, so that a loop that collects results is one entry however many it has (ADR 0010).
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ListTracker(Tracker):
 
     @property
     def items(self) -> list[Tracker]:
-        """All of them; one list for the life of the tracker."""
+        """The items; the same list object as long as the tracker lives."""
         if self._read is not None:
             self._items[:0] = self._read()  # which may break the graph
             self._read = None
@@ -62,7 +62,8 @@ class ListTracker(Tracker):
 
     @property
     def is_unopened(self) -> bool:
-        """Whether nobody has asked for the items of the existing list yet, so that it still holds all of them."""
+        """Whether the trace has not read the items of the existing
+        list yet, so that the real one still holds all of them."""
         return self._read is not None
 
     @property
@@ -85,22 +86,22 @@ class ListTracker(Tracker):
         return [item.as_python_constant() for item in self.items]
 
     def change(self, tx: TraceContext) -> list[Tracker]:
-        """The items, about to be changed."""
+        """The items, for a caller that is about to change them: noted for replay."""
         items = self.items
         tx.mutations.note(self)
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
-        """One more item; nobody asks how many there are."""
+        """Append an item, without reading the existing ones."""
         tx.mutations.note(self)
         self._items.append(item)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods."""
+        """Methods of `list`."""
         return builtin_attribute(tx, self, name)
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """`iter(self)`: sees later changes."""
+        """`iter(self)`: an iterator that sees later changes of the list."""
         return SequenceIterator(self, self.items, LIST_ITERATOR)
 
     def length(self, tx: TraceContext) -> Tracker:
@@ -108,11 +109,11 @@ class ListTracker(Tracker):
         return Constant(len(self.items))
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether there are items; guards the length of an existing list."""
         return bool(self.items)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """By identity, then equality."""
+        """`item in self`, by identity, then equality."""
         return Constant(find(tx, self.items, item) is not None)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
@@ -173,11 +174,12 @@ class ListTracker(Tracker):
         return self
 
     def extend(self, tx: TraceContext, iterable: Tracker) -> None:
-        """Append what an iterable gives; each item arrives before the next is asked for."""
+        """Append the items of an iterable one by one: each is in the list before the next one is computed."""
         iterable = iterable.realize()
         if isinstance(iterable, ListTracker):
             given = tuple(iterable.items)
             tx.mutations.note(self)
+            # the own items stay unread: a loop that collects results needs no guard on their number (ADR 0010)
             self._items.extend(given)
             return
         iterator = iterable.iterate(tx)
@@ -209,7 +211,7 @@ class ListTracker(Tracker):
         return iter(self.items)
 
     def known_children(self) -> Iterator[Tracker]:
-        """The items as far as they were looked at."""
+        """The items that were read or appended in the trace."""
         return iter(self._items)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -221,7 +223,8 @@ class ListTracker(Tracker):
         return name
 
     def replay(self, writer: Writer) -> None:
-        """Replace all items, or append to those that nobody read, without calling an override of a subclass."""
+        """Write the items into the existing list: all, or only the appended ones
+        if the old were not read. Overrides of a subclass are not called."""
         assert self.source is not None
         place = writer.load(self.source)
         if self._read is not None:
@@ -242,7 +245,7 @@ class ListTracker(Tracker):
 
 @WRAP_RULES.exact(list)
 def wrap_list(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing list, its items not looked at yet."""
+    """An existing list; its items are not read before the trace needs them."""
     assert isinstance(value, list)
     tx.guard(source, TypeIs(list))
     return list_storage(tx, value, source, list)
@@ -260,7 +263,7 @@ def list_storage(tx: TraceContext, value: list[object], source: Source, kind: ty
 
 
 def new_list(value: object) -> ListTracker:
-    """The tracker of a list born in the trace, from known values."""
+    """The tracker of a list created in the trace, from known values."""
     assert isinstance(value, list)
     return ListTracker([from_python(item) for item in value])
 

@@ -1,6 +1,6 @@
-"""Constants of the user's code objects. They exist before the call and outlive it: each call sees the very same object.
+"""Constants of the user's code objects. They outlive the call: each call sees the same object.
 
-A number or text is one object wherever it is named, so its constant is enough. A NaN and a tuple are not; they are
+A number or text is one object wherever it is named, so its constant is enough. A NaN or a tuple is not: they are
 existing objects, pinned: what a code object holds does not change, so nothing of it is guarded.
 """
 
@@ -13,7 +13,7 @@ from framesmith.variables.core.folding import from_python
 
 
 def literal(value: object) -> Tracker:
-    """The tracker of a constant of the code."""
+    """The tracker of a constant of a code object, with the identity of the object where it matters."""
     kind = type(value)
     if kind is tuple and value:
         assert isinstance(value, tuple)

@@ -15,7 +15,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
 
 @final
 class NamespaceTracker(Tracker):
-    """The globals dictionary of a module. Invariant: `pending` holds what the trace stored and not yet replayed."""
+    """The globals dictionary of a module. Invariant: `pending` holds the stores of the trace, which replay makes."""
 
     def __init__(self, value: dict[str, object], source: Source) -> None:
         self.value = value
@@ -29,7 +29,7 @@ class NamespaceTracker(Tracker):
         return dict
 
     def find(self, tx: TraceContext, name: str) -> Tracker | None:
-        """The global variable `name`, or None when it is not there (guarded)."""
+        """The global variable `name`, or None when it is missing, which is guarded."""
         if name in self.pending:
             return self.pending[name]
         assert self.source is not None
@@ -91,7 +91,8 @@ class Globals:
 
 @WRAP_RULES.exact(Globals)
 def wrap_namespace(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """No guard: the dictionary is a constant of the entry; what is read from it is guarded."""
+    """The namespace of a module, without a guard: the dictionary
+    is a constant of the entry; what is read from it is guarded."""
     assert isinstance(value, Globals)
     return NamespaceTracker(value.value, source)
 

@@ -14,7 +14,7 @@ Attributes = dict[str, Tracker]
 def own_attribute(
     tx: TraceContext, value: object, source: Source | None, stored: Attributes, name: str
 ) -> Tracker | None:
-    """The attribute as it stands in the trace; None when there is none (guarded), or the class has one of that name."""
+    """The attribute as the trace sees it now; None when the instance has none (guarded), or the class has the name."""
     if name in stored:
         return stored[name].realize()
     if source is None or hasattr(OrderedDict, name):
@@ -25,7 +25,7 @@ def own_attribute(
 
 
 def write_attributes(place: str, stored: Attributes, writer: Writer) -> None:
-    """Emit what the trace stored."""
+    """Emit the stores of the attributes that the trace set."""
     for name, value in stored.items():
         setter = writer.constant(setattr, "setattr")
         writer.statement(f"{setter}({place}, {name!r}, {writer.value(value)})")

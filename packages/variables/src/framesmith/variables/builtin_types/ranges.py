@@ -37,11 +37,11 @@ class RangeTracker(Tracker):
         return range
 
     def is_python_constant(self) -> bool:
-        """Always."""
+        """True: the bounds are known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The range."""
+        """The range itself."""
         return self.value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -58,11 +58,11 @@ class RangeTracker(Tracker):
             return Constant(len(self.value))
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether it has any numbers."""
         return bool(self.value)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """Computed for integers, searched for anything else."""
+        """`item in self`: computed for a constant, searched by iteration for anything else."""
         item = item.realize()
         if isinstance(item, Constant):
             return Constant(item.value in self.value)
@@ -76,13 +76,13 @@ class RangeTracker(Tracker):
         return Constant(found) if isinstance(found, int) else RangeTracker(found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal when they give the same numbers."""
+        """`==` and `!=`: equal when they give the same numbers; None (NotImplemented) otherwise."""
         if symbol not in ("==", "!=") or not isinstance(other, RangeTracker):
             return None
         return Constant((self.value == other.value) == (symbol == "=="))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By the numbers it gives."""
+        """Equal ranges, that is those that give the same numbers, have equal keys."""
         return ("range", self.value)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -93,7 +93,7 @@ class RangeTracker(Tracker):
 
 @final
 class RangeIterator(IteratorTracker):
-    """`iter(range(...))`. Invariant: `value` is what is still to come."""
+    """`iter(range(...))`. Invariant: `value` is the range of the remaining numbers."""
 
     def __init__(self, value: range) -> None:
         self.value = value
@@ -105,7 +105,7 @@ class RangeIterator(IteratorTracker):
         return self.kind
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The first of what is left."""
+        """The first of the remaining numbers, or None."""
         tx.mutations.note(self)
         if not self.value:
             return None
@@ -114,7 +114,7 @@ class RangeIterator(IteratorTracker):
         return Constant(first)
 
     def reconstruct(self, writer: Writer) -> str:
-        """An iterator over what is left."""
+        """An iterator over the range of the remaining numbers."""
         r = self.value
         span = f"{writer.constant(range, 'range')}({r.start}, {r.stop}, {r.step})"
         return f"{writer.constant(iter, 'iter')}({span})"
@@ -122,7 +122,7 @@ class RangeIterator(IteratorTracker):
 
 @final
 class UnknownRange(UnspecializedTracker):
-    """A range born in the trace with a bound that is another one in each round or call: made when the entry has run."""
+    """A range created in the trace with an unspecialized bound (ADR 0010): the real one is made after the graph."""
 
     def __init__(self, bounds: Sequence[Tracker]) -> None:
         self.bounds = tuple(bounds)
@@ -133,7 +133,7 @@ class UnknownRange(UnspecializedTracker):
         return range
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """How many rounds there are is not known: the iterator is a real one."""
+        """Break the graph: the number of iterations is not known, so the loop runs over the real iterator."""
         return cannot_specialize("the number of rounds of a loop")
 
     def children(self) -> Iterator[Tracker]:
@@ -147,7 +147,7 @@ class UnknownRange(UnspecializedTracker):
 
 @WRAP_RULES.exact(range)
 def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing range: its three numbers become constants."""
+    """An existing range: its start, stop and step become constants of the entry."""
     assert isinstance(value, range)
     tx.guard(source, TypeIs(range))
     for name in ("start", "stop", "step"):
@@ -157,7 +157,7 @@ def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def new_range(value: object) -> Tracker:
-    """The tracker of a range born in the trace."""
+    """The tracker of a range created in the trace."""
     assert isinstance(value, range)
     return RangeTracker(value)
 
@@ -169,7 +169,7 @@ register_builder(range, new_range)
 def call_range(
     tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
 ) -> Tracker:
-    """`range(stop)`, `range(start, stop[, step])`; a number that is not known yet is decided here."""
+    """`range(stop)`, `range(start, stop[, step])`: of constants, or an `UnknownRange` if a bound is unspecialized."""
     given = [operand.realize() for operand in (first, second, third) if operand is not None]
     if _is_unknown(given):
         return UnknownRange(given)
@@ -179,7 +179,7 @@ def call_range(
 
 
 def _is_unknown(bounds: Sequence[Tracker]) -> bool:
-    """Whether these make a range for sure, of which a bound must not be looked at."""
+    """Whether these are valid arguments of `range`, of which one is known at run time only."""
     if any(bound.python_type is not int for bound in bounds):
         return False
     step = bounds[2] if len(bounds) == 3 else Constant(1)

@@ -17,7 +17,8 @@ Key = int | slice
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """What the block raises is the user's exception. Only for operations of builtin containers on trackers."""
+    """Errors of the block are exceptions of the user's program.
+    Only around operations of builtin containers on trackers."""
     try:
         yield
     except (IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
@@ -51,7 +52,7 @@ def find(
 
 
 def count(tx: TraceContext, items: Sequence[Tracker], value: Tracker) -> int:
-    """How many items are equal to `value`."""
+    """The number of items equal to `value`."""
     return sum(known_equal(tx, item, value) for item in tuple(items))
 
 
@@ -67,7 +68,7 @@ def bounds(
 
 
 def position(tx: TraceContext, key: Tracker, type_name: str) -> Key:
-    """The subscript of a list or tuple: an int, or a slice of ints known now."""
+    """The subscript of a list or tuple: an int or a slice of known ints; TypeError for other types of key."""
     key = key.realize()
     if issubclass(key.python_type, slice):
         start, stop, step = (_slice_member(tx, key, name) for name in ("start", "stop", "step"))
@@ -87,7 +88,7 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
 
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
-    """The number in `sequence * value`; None when `value` is no integer (then the other operand is asked)."""
+    """The number in `sequence * value`; None when `value` is no integer, so that the other operand decides."""
     value = value.realize().storage()
     if isinstance(value, Constant):
         return int(value.value) if isinstance(value.value, int) else None
@@ -99,7 +100,7 @@ def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
 
 @final
 class Sortable:
-    """One item under its key; `<` asks the user's program, so that a real sort compares as CPython would."""
+    """One item under its key; `<` compares the trackers of the keys, so that a real sort compares as CPython would."""
 
     __slots__ = ("item", "key", "tx")
 
@@ -116,7 +117,7 @@ def sort_items(
     tx: TraceContext, items: list[Tracker], key: Callable[[Tracker], Tracker] | None, reverse: bool
 ) -> None:
     """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items
-    stand as far as the sort had come."""
+    are in the order that the sort had reached."""
     work = [Sortable(tx, item, item if key is None else key(item)) for item in items]
     try:
         work.sort(reverse=reverse)
@@ -125,7 +126,7 @@ def sort_items(
 
 
 def reaches_itself(tracker: Tracker) -> bool:
-    """Whether a value born in the trace holds itself, through other values born in the trace."""
+    """Whether a value created in the trace contains itself, through other values created in the trace."""
     pending = list(tracker.children())
     seen: set[int] = set()
     while pending:
@@ -139,5 +140,5 @@ def reaches_itself(tracker: Tracker) -> bool:
 
 
 def unhashable(tracker: Tracker) -> Hashable:
-    """`hash()` of a mutable container."""
+    """Raise the TypeError of `hash()` for a mutable container."""
     return raise_observed(TypeError, f"unhashable type: '{tracker.python_type.__name__}'")

@@ -1,4 +1,4 @@
-"""What stands for an item in the real set that a trace keeps of a set."""
+"""How items are represented in the real set that the trace keeps for each modelled set."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ _FIXED: Final = (type, ModuleType)
 @final
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """An item that is no constant: equal by its hash key. Its hash is that of the real item where the entry fixes which one
-    it is, so that the order is real too."""
+    """Represents an item that is no constant; equal by its hash key. It has the hash of the real item where the entry
+    fixes which object that is, so that the iteration order is the real one."""
 
     name: Hashable
 
     @property
     def is_exact(self) -> bool:
-        """Whether the hash is that of the real item."""
+        """Whether its hash is that of the real item."""
         return _fixed(self.name) is not None
 
     def __hash__(self) -> int:
@@ -29,7 +29,8 @@ class StandIn:
 
 
 def _fixed(name: Hashable) -> object:
-    """The class or module that a key names: such a one is the same in each call that an entry serves."""
+    """The class or module that a hash key holds, which is the
+    same object in each call that the entry serves; else None."""
     match name:
         case ("object", value) if isinstance(value, _FIXED):
             return value
@@ -38,7 +39,7 @@ def _fixed(name: Hashable) -> object:
 
 
 def stand_in(name: Hashable) -> Hashable:
-    """What represents an item in the real set: the value of a constant, so that hashes and order are real."""
+    """What represents an item in the real set: the value itself for a constant, so that hashes and order are real."""
     match name:
         case ("constant", value):
             return value
@@ -51,7 +52,7 @@ def stand_in(name: Hashable) -> Hashable:
 
 
 def is_exact(item: Hashable) -> bool:
-    """Whether an item of the real set hashes like the item that it stands for."""
+    """Whether an item of the real set has the hash of the item that it represents."""
     if isinstance(item, StandIn):
         return item.is_exact
     if isinstance(item, tuple | frozenset):
@@ -60,7 +61,7 @@ def is_exact(item: Hashable) -> bool:
 
 
 def is_born_here(item: Hashable) -> bool:
-    """Whether an item has no address yet, so that any order is one that the interpreter may choose."""
+    """Whether an item is an object created in the trace: it has no address yet, so CPython could give it any order."""
     match item:
         case StandIn(("object", Tracker() as tracker)):
             return tracker.source is None

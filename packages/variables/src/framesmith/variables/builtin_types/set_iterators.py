@@ -1,4 +1,4 @@
-"""Iterators over sets: they notice that the set changed."""
+"""Iterators over sets, which raise when the set changed."""
 
 from collections.abc import Iterator
 from typing import Protocol, final
@@ -14,7 +14,7 @@ from framesmith.variables.core.raising import raise_observed
 
 
 class Layout(Protocol):
-    """The state of a set: its items, and whether their order is that of the real one."""
+    """The state of a set: its items, and whether their order is known to be that of the real set."""
 
     content: Content
     order_known: bool
@@ -38,7 +38,8 @@ class SetIterator(IteratorTracker):
         return type(iter(set()))
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next member; RuntimeError when the size changed."""
+        """The next member, or None; RuntimeError when the size
+        changed, a graph break when other members replaced some."""
         tx.mutations.note(self)
         if self.owner is None:
             return None
@@ -54,11 +55,12 @@ class SetIterator(IteratorTracker):
         return self.items[self.index - 1]
 
     def children(self) -> Iterator[Tracker]:
-        """The set and what is still to come."""
+        """The set and the remaining items."""
         return iter(() if self.owner is None else (self.owner, *self.items[self.index :]))
 
     def reconstruct(self, writer: Writer) -> str:
-        """An iterator over the set, stepped on; only when the real set gives the same order."""
+        """An iterator over the set, advanced to its index; breaks
+        the graph where the real set may have another order."""
         make = writer.constant(iter, "iter")
         if self.owner is None:
             return f"{make}({writer.constant(set, 'set')}())"

@@ -15,7 +15,7 @@ NONE = Constant(None)
 
 
 def operand(tx: TraceContext, iterable: Tracker) -> Operand:
-    """An argument of a set method: any iterable will do."""
+    """An argument of a set method, which may be any iterable."""
     found = as_set(iterable)
     if found is not None:
         return found.operand(tx)
@@ -27,7 +27,7 @@ def operand(tx: TraceContext, iterable: Tracker) -> Operand:
 
 
 def own_set(self: Tracker) -> SetTracker:
-    """The set whose method is called."""
+    """The set part of `self`; breaks the graph when it has none."""
     found = as_set(self)
     if found is None:
         return self.unsupported("use as a set")
@@ -44,14 +44,14 @@ def call_set(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
 
 @CALLABLES.row(frozenset)
 def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
-    """`frozenset([iterable])`: a frozenset is given back as it is."""
+    """`frozenset([iterable])`: an exact frozenset is returned itself."""
     if iterable is None:
         return SetTracker(None, frozenset)
     return iterable if iterable.python_type is frozenset else made_set(tx, iterable, frozenset)
 
 
 def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
-    """A copy of a set, or what other items give one after the other."""
+    """A new set: a copy of a set or frozenset, or of the items of any iterable."""
     found = as_set(iterable)
     if found is not None:
         return found.copy(tx, kind)
@@ -59,6 +59,7 @@ def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     is_dict = iterable.python_type is dict
     if kind is set and not is_dict:
         return made
+    # CPython presizes a set that is made from a dict: the same constructor call gives the same order
     result = SetTracker(None, kind)
     result.members = made.members
     result.content = kind(dict.fromkeys(made.members) if is_dict else [*made.members])
@@ -90,7 +91,7 @@ def set_remove(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
 
 @CALLABLES.row(set.pop)
 def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
-    """`self.pop()`: the first in iteration order, which for several items only the real set knows."""
+    """`self.pop()`: the first in iteration order; breaks the graph if one of several members is not known."""
     members = self.in_order(tx)
     if not members:
         raise_observed(KeyError, "pop from an empty set")
@@ -114,7 +115,7 @@ def set_copy(tx: TraceContext, self: SetTracker, /) -> Tracker:
 
 @CALLABLES.row(frozenset.copy)
 def frozenset_copy(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`self.copy()`: itself."""
+    """`self.copy()`: an exact frozenset itself."""
     return self if self.python_type is frozenset else own_set(self).copy(tx, frozenset)
 
 

@@ -1,7 +1,7 @@
-"""How a set came about: its items, and the same operations once more after the graph.
+"""How a set was made: a recipe that repeats the same operations after the graph.
 
 The order of a set depends on hashes and on history: `{8, 0}` and `{0, 8}` differ, and so does a set that once held more
-(CPython, Objects/setobject.c). So what is built after the graph goes the way that the program went.
+(CPython, Objects/setobject.c). So reconstruction repeats the operations of the program.
 """
 
 import sys
@@ -19,14 +19,14 @@ _DEEPEST = 40  # operations in one expression; the parser has an end
 @final
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Items in their order: a list, or the keys of a dict, for which a set makes room beforehand."""
+    """Items in order: a list, or the keys of a dict, for which CPython presizes the set."""
 
     trackers: tuple[Tracker, ...]
     are_keys: bool = False
     depth: int = 0
 
     def text(self, writer: Writer) -> str:
-        """No set display: one of constants is put together by Python's compiler, in another way."""
+        """A list of the items. Not a set display: Python's compiler makes one of constants in another order."""
         listed = f"[{', '.join([writer.value(item) for item in self.trackers])}]"
         return f"{writer.constant(dict.fromkeys, 'fromkeys')}({listed})" if self.are_keys else listed
 
@@ -38,7 +38,7 @@ class Items:
 @final
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """A set from outside the trace, and the items that it had."""
+    """A set from outside the trace, and the items that it had when it was used."""
 
     tracker: Tracker
     items: tuple[Tracker, ...]
@@ -46,7 +46,7 @@ class Existing:
     depth: int = 0
 
     def text(self, writer: Writer) -> str:
-        """The set itself; what it was, where it has changed since."""
+        """The set itself, or a set of the items that it had, where the trace has changed it since."""
         kind = writer.constant(set, "set")
         return (
             f"{kind}({Items(self.items).text(writer)})" if self.is_changed() else writer.value(self.tracker)
@@ -60,7 +60,7 @@ class Existing:
 @final
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """What an operation made of a set and an operand; a copy has no operand."""
+    """The result of an operation on a set and an operand; a copy has no operand."""
 
     operation: Callable[..., object]
     left: "Recipe"
@@ -68,7 +68,7 @@ class Combined:
     depth: int
 
     def text(self, writer: Writer) -> str:
-        """The same operation."""
+        """A call of the same operation."""
         right = "" if self.right is None else f", {self.right.text(writer)}"
         return f"{writer.constant(self.operation, 'operation')}({self.left.text(writer)}{right})"
 
@@ -82,14 +82,14 @@ class Combined:
 @final
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A method that changes a set, and what it is given: one item, or items."""
+    """A call of a method that changes a set, and its argument: one item, or items."""
 
     method: str
     items: "Recipe"
     is_one: bool = False
 
     def text(self, writer: Writer) -> str:
-        """Method and argument."""
+        """The method and its argument, separated by a comma."""
         method = writer.constant(getattr(set, self.method), self.method)
         if self.is_one:
             assert isinstance(self.items, Items)
@@ -100,7 +100,7 @@ class Change:
 @final
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A set and what was done to it."""
+    """A set, and the changes that were made to it."""
 
     start: "Recipe"
     changes: tuple[Change, ...]
@@ -108,7 +108,7 @@ class Changed:
     depth: int
 
     def text(self, writer: Writer) -> str:
-        """One call that does all of it."""
+        """One call of `change_all` that makes the set and all changes."""
         steps = [f", ({change.text(writer)})" for change in self.changes]
         return f"{writer.constant(change_all, 'change_all')}({fresh(self.start, writer, self.kind)}{''.join(steps)})"
 
@@ -125,32 +125,32 @@ Recipe: TypeAlias = Items | Existing | Combined | Changed
 def change_all(
     target: "set[object]", *steps: "tuple[Callable[[set[object], object], object], object]"
 ) -> "set[object]":
-    """Call the methods one after the other."""
+    """Call the methods on the set, one after the other, and return it."""
     for method, argument in steps:
         method(target, argument)
     return target
 
 
 def fresh(start: Recipe, writer: Writer, kind: type) -> str:
-    """An expression for a new set."""
+    """The source text of a new set: the recipe itself, or a copy where it is no new set."""
     text = start.text(writer)
     is_new = isinstance(start, Combined | Changed)
     return text if is_new else f"{writer.constant(kind, kind.__name__)}({text})"
 
 
 def as_a_set(recipe: Recipe, kind: type) -> Recipe:
-    """The recipe of an operand: an operator takes no list."""
+    """The recipe of an operand, which an operator needs as a set: made into one if it is a list of items."""
     return Combined(kind, recipe, None, 1) if isinstance(recipe, Items) else recipe
 
 
 def combined(operation: Callable[..., object], left: Recipe, right: Recipe | None) -> Combined | None:
-    """What an operation makes; None where too much came before."""
+    """The recipe of an operation; None when the expression would be nested too deeply for the parser."""
     depth = 1 + max(left.depth, 0 if right is None else right.depth)
     return None if depth > _DEEPEST else Combined(operation, left, right, depth)
 
 
 def in_turn(content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker], kind: type) -> Items | None:
-    """The items one after the other, if a set made so has the same order and the same room."""
+    """The items one by one, if a set made of them has the same order and size as `content`; else None."""
     for order in ([*members], [*content]):
         if same_layout(kind(order), content):
             return Items(tuple(members[name] for name in order))
@@ -158,11 +158,11 @@ def in_turn(content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker],
 
 
 def same_layout(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> bool:
-    """Whether two sets of the same items have them in the same places, as far as can be seen."""
+    """Whether two sets of the same items have the same memory layout, as far as order and size show it."""
     pairs = zip(left, right, strict=True)
     return sys.getsizeof(left) == sys.getsizeof(right) and all(one is other for one, other in pairs)
 
 
 def listed(names: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:
-    """The items of a sequence or the keys of a dict."""
+    """The recipe of the items of a sequence, or of the keys of a dict."""
     return Items(tuple(trackers[id(name)] for name in names), isinstance(names, dict))

@@ -1,7 +1,7 @@
-"""`set` and `frozenset`: the tracker. Methods stand in `set_methods`.
+"""`set` and `frozenset`: the tracker. Its methods are in `set_methods`.
 
-The order in which a set gives its items depends on hashes and on its history. A real set of stand-ins goes through
-the same history, so the order is that of eager; where it cannot be known (an existing set of several items that
+The iteration order of a set depends on hashes and on its history. A real set of stand-ins goes through
+the same history, so its order is that of eager; where it cannot be known (an existing set of several items that
 was changed in place) iteration breaks the graph.
 """
 
@@ -58,8 +58,8 @@ UPDATES: Final[dict[str, str]] = {
 @final
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What a set is combined with: stand-ins in the order and form in which C code meets them, and their trackers
-    by the identity of the stand-in, as of two equal items either may end up in the result."""
+    """The other operand of a set: stand-ins in the order and form in which C code reads them, and their trackers
+    by the identity of the stand-in, since of two equal items either may end up in the result."""
 
     names: Content | list[Hashable] | dict[Hashable, None]
     trackers: Mapping[int, Tracker]
@@ -70,7 +70,7 @@ class Operand:
 @final
 class SetTracker(Tracker):
     """A set. Invariant: once `is_complete`, `content` and `members` have the same keys; `members` gives the
-    tracker of each stand-in."""
+    tracker of each stand-in (see `set_items`)."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class SetTracker(Tracker):
 
     # -- reading -----------------------------------------------------------------------------------
     def complete(self, tx: TraceContext) -> Content:
-        """All members; an existing set is guarded by its members in their order."""
+        """All members, by their stand-ins; guards the members of an existing set in their order."""
         if self.is_complete:
             return self.content
         assert self.value is not None and self.source is not None
@@ -118,19 +118,20 @@ class SetTracker(Tracker):
             self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
             self.content = set(self.members)
             self.start = Items(tuple(trackers))
+            # with the same order and table size, operations on the stand-ins order them as those on the real set do
             self.is_mirrored = [*self.content] == [*self.members] and sys.getsizeof(
                 self.content
             ) == sys.getsizeof(self.value)
         return self.content
 
     def _check_readable(self, tx: TraceContext) -> None:
-        """Nothing is read any more once an item was added that must not be looked at."""
+        """Break the graph once the trace has added an unspecialized item: which members there are is not known then."""
         require_specializable(tx, self)
         if self.is_blind:
             cannot_specialize(self.describe())
 
     def has(self, tx: TraceContext, item: Tracker) -> bool:
-        """Membership; for an existing set that was not read whole, only the answer is guarded."""
+        """`item in self`; where only constants of an existing set are asked for, just the answer is guarded."""
         item = item.realize()
         if self.is_blind:
             self._check_readable(tx)
@@ -145,7 +146,7 @@ class SetTracker(Tracker):
         return name in self.complete(tx)
 
     def in_order(self, tx: TraceContext) -> list[Tracker]:
-        """The members in iteration order."""
+        """The members in iteration order; breaks the graph where that order is not known."""
         content = self.complete(tx)
         if not self.order_known and len(content) > 1:
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of an existing set after it was changed")
@@ -156,12 +157,12 @@ class SetTracker(Tracker):
         return [self.members[name] for name in content]
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity; a constant of the code and an argument may be one object under two trackers."""
+        """`self is other`; a constant of the code and an argument may be one object with two trackers."""
         return same_value(tx, self, self.value, other) or super().is_same(tx, other)
 
     # -- changing ----------------------------------------------------------------------------------
     def change(self, tx: TraceContext) -> set[Hashable]:
-        """The content, about to be changed."""
+        """The content, for a caller that is about to change it; what `value` or a frozenset holds is copied first."""
         content = self.complete(tx)
         tx.mutations.note(self)
         if self.source is not None:
@@ -171,7 +172,8 @@ class SetTracker(Tracker):
         return content
 
     def add(self, tx: TraceContext, item: Tracker) -> None:
-        """Add an item; one that is there already stays."""
+        """Add an item; an equal item that is in the set already stays.
+        An unspecialized item is added without a look-up (ADR 0010)."""
         if self.is_blind or is_unspecialized_key(item.realize()):
             self._add_blindly(tx, item.realize())
             return
@@ -192,7 +194,7 @@ class SetTracker(Tracker):
         self.log.append(Change(method, Items((item,)), is_one=True))
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
-        """Take an item out; False when it was not there."""
+        """Remove an item; False when it was not in the set."""
         name = name_of(tx, item.realize())
         if name not in self.complete(tx):
             return False
@@ -201,13 +203,13 @@ class SetTracker(Tracker):
         return True
 
     def operand(self, tx: TraceContext) -> Operand:
-        """This set as what another one is combined with."""
+        """This set as the operand of another set."""
         names = self.complete(tx)
         known = (self.order_known and self.is_mirrored) or len(names) < 2
         return Operand(names, self._trackers(), as_a_set(self.recipe(), self.kind), known)
 
     def _trackers(self) -> dict[int, Tracker]:
-        """By the identity of the stand-in."""
+        """The trackers of the members, by the identity of their stand-ins."""
         return {id(name): tracker for name, tracker in self.members.items()}
 
     def combined(
@@ -216,7 +218,7 @@ class SetTracker(Tracker):
         operation: Callable[..., Content],
         other: Operand,
     ) -> "SetTracker":
-        """A new set: what `operation` makes of the two contents."""
+        """A new set: the result of `operation` on the two contents."""
         mine = self.operand(tx)
         result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
         result.content = operation(self.content, other.names)
@@ -235,14 +237,16 @@ class SetTracker(Tracker):
         return result
 
     def come_about(self, recipe: Recipe | None) -> None:
-        """It was made in this way: by its items one after the other, where that gives the same."""
+        """Record how the set was made: by adding its items one by
+        one, where that gives the same order, else by `recipe`."""
         is_known = self.order_known and all(map(is_exact, self.content))
         simple = in_turn(self.content, self.members, self.kind) if is_known else None
         self.start = simple or recipe or Items(tuple(self.members.values()))
         self.order_known = self.order_known and (simple is not None or recipe is not None)
 
     def recipe(self) -> Recipe:
-        """How it came to be what it is now. What an existing set went through before is seen in its order alone."""
+        """How the set came to its present state. The history of an
+        existing set before the trace shows in its order only."""
         if self.value is not None and not self.log:
             return Existing(self, tuple(self.members.values()), lambda: bool(self.log))
         if not self.log:
@@ -261,14 +265,14 @@ class SetTracker(Tracker):
         self.order_known = known and other.order_known and self.source is None
 
     def clear(self, tx: TraceContext) -> None:
-        """Take everything out."""
+        """Remove all members."""
         content = self.change(tx)
         self.log.append(Change("intersection_update", Items(())))
         content.clear()
         self.members = {}
 
     def pop(self, tx: TraceContext) -> Tracker:
-        """Take out the first member."""
+        """Remove and return the first member."""
         name = self.change(tx).pop()
         member = self.members.pop(name)
         self._note("discard", member)
@@ -276,7 +280,8 @@ class SetTracker(Tracker):
 
     # -- slots -------------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
-        """Whether all members are known, it was read whole, and a copy gives them in the same order."""
+        """Whether all members are known, in an order that a copy
+        keeps; False for an existing set that was not read whole."""
         if self._visiting or not self.is_complete or not self.order_known:
             return False
         if self.kind is set and [*self.content.copy()] != [*self.content]:
@@ -294,7 +299,7 @@ class SetTracker(Tracker):
         return set(self.content) if self.kind is set else self.unsupported("a constant")
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods."""
+        """Methods of `set` or `frozenset`."""
         return builtin_attribute(tx, self, name)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -306,7 +311,7 @@ class SetTracker(Tracker):
         return Constant(self._size(tx))
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not empty."""
+        """`bool(self)`: whether there are members; guards the size of an existing set that was not read."""
         return self._size(tx) > 0
 
     def _size(self, tx: TraceContext) -> int:
@@ -317,7 +322,7 @@ class SetTracker(Tracker):
         return len(self.value)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """By hash and equality."""
+        """`item in self`, by hash and equality."""
         return Constant(self.has(tx, item))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -329,7 +334,7 @@ class SetTracker(Tracker):
         return self.combined(tx, operation, right.operand(tx))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`&= |= -= ^=` change a set; a frozenset has no in-place form."""
+        """`&= |= -= ^=` change a set; None (NotImplemented) for a frozenset, so that the binary operation is used."""
         right = as_set(other)
         if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
             return None
@@ -337,21 +342,21 @@ class SetTracker(Tracker):
         return self
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Subset relations."""
+        """Subset relations and equality with sets; None (NotImplemented) otherwise."""
         right = as_set(other)
         if right is None:
             return None
         return Constant(bool(FUNCTIONS[symbol](self.complete(tx), right.complete(tx))))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """A frozenset by its members; a set has no hash."""
+        """A frozenset hashes by its members; TypeError for a set."""
         if not issubclass(self.kind, frozenset):
             return unhashable(self)
         self.complete(tx)
         return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
 
     def children(self) -> Iterator[Tracker]:
-        """The members that are known."""
+        """The known members, and unspecialized items that were added."""
         yield from self.members.values()
         if self.is_blind:
             for change in self.log:
@@ -360,7 +365,8 @@ class SetTracker(Tracker):
 
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
-        """The operations that made it; one that holds itself through an instance is named before it is filled."""
+        """The operations that made it, repeated; a set that contains
+        itself through an instance is named before it is filled."""
         if self.kind not in (set, frozenset):
             self.unsupported("building it again after the graph")
         if self.kind is set and reaches_itself(self):
@@ -370,7 +376,7 @@ class SetTracker(Tracker):
         return fresh(self._written(), writer, self.kind)
 
     def _written(self) -> Recipe:
-        """What came and went is not made again, if it is no constant."""
+        """The recipe, or only the members where it would rebuild removed items that are no constants."""
         recipe = self.recipe()
         held = set(map(id, self.members.values()))
         written = (item for item in recipe.everything() if item.source is None and id(item) not in held)
@@ -383,7 +389,7 @@ class SetTracker(Tracker):
         return simple or Items(tuple(self.members.values()))
 
     def replay(self, writer: Writer) -> None:
-        """The same operations on the real set, so that its order becomes that of eager."""
+        """The same operations on the real set, so that its order becomes that of an eager run."""
         assert self.source is not None
         place = writer.load(self.source)
         for change in self.log:
@@ -392,7 +398,7 @@ class SetTracker(Tracker):
 
 
 def name_of(tx: TraceContext, item: Tracker) -> Hashable:
-    """The stand-in of an item that is looked for: CPython looks for a set as if it were frozen."""
+    """The stand-in of an item that is searched for: CPython searches for a set as for the equal frozenset."""
     storage = item.storage()
     if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
         return frozenset(storage.complete(tx))
@@ -400,12 +406,12 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
 
 
 def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
-    """The trackers of a content whose stand-ins come from operands."""
+    """The tracker of each stand-in in `content`, taken from the operands."""
     return {name: next(each[id(name)] for each in trackers if id(name) in each) for name in content}
 
 
 def as_set(tracker: Tracker) -> SetTracker | None:
-    """The set part of a tracker; a constant frozenset counts."""
+    """The set part of a tracker, of a constant frozenset too; None when it has none."""
     tracker = tracker.realize().storage()
     if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
         return build_set(tracker.value)
@@ -413,7 +419,7 @@ def as_set(tracker: Tracker) -> SetTracker | None:
 
 
 def new_set(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
-    """A set born in the trace."""
+    """A set created in the trace."""
     result = SetTracker(None, kind)
     for item in items:
         result.add(tx, item)
@@ -421,7 +427,7 @@ def new_set(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> Set
 
 
 def build_set(value: object) -> SetTracker:
-    """The tracker of a set born in the trace, from known values."""
+    """The tracker of a set created in the trace, from known values."""
     assert isinstance(value, set | frozenset)
     result = SetTracker(None, type(value))
     result.members = {item: from_python(item) for item in value}
@@ -436,7 +442,7 @@ register_builder(frozenset, build_set)
 
 @WRAP_RULES.exact(set, frozenset)
 def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing set, nothing of it looked at yet."""
+    """An existing set, of which nothing is read yet."""
     assert isinstance(value, set | frozenset)
     tx.guard(source, TypeIs(type(value)))
     return set_storage(tx, value, source, type(value))
@@ -445,7 +451,7 @@ def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
 def set_storage(
     tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, kind: type
 ) -> SetTracker:
-    """The set part of an existing set or instance of a subclass, whose type is guarded already."""
+    """The set part of an existing set or of an instance of a subclass; its type must be guarded already."""
     return SetTracker(source, kind, value)
 
 

@@ -1,4 +1,4 @@
-"""`slice`."""
+"""`slice`: the tracker, its rows, and wrapping."""
 
 from collections.abc import Hashable, Iterator
 from typing import final
@@ -20,7 +20,7 @@ from framesmith.variables.operations.index import index_of
 
 @final
 class SliceTracker(Tracker):
-    """`slice(start, stop, step)`; the members may be anything."""
+    """`slice(start, stop, step)`; the members may be any values."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class SliceTracker(Tracker):
         return all(member.is_python_constant() for member in self.members())
 
     def as_python_constant(self) -> object:
-        """The slice."""
+        """A real slice of the values."""
         return slice(*[member.as_python_constant() for member in self.members()])
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -60,7 +60,7 @@ class SliceTracker(Tracker):
         return True
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """As the tuples of their members."""
+        """Compares the tuples of the members; None (NotImplemented) for other types."""
         return (
             compare_items(tx, symbol, self.members(), other.members())
             if isinstance(other, SliceTracker)
@@ -68,7 +68,7 @@ class SliceTracker(Tracker):
         )
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """No hash before 3.12; afterwards that of the members."""
+        """Before Python 3.12 TypeError; from then on the hash of the members."""
         if not isinstance(slice(None), Hashable):
             return raise_observed(TypeError, "unhashable type: 'slice'")
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
@@ -85,7 +85,7 @@ class SliceTracker(Tracker):
 
 @WRAP_RULES.exact(slice)
 def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing slice."""
+    """An existing slice; its members are read when they are needed."""
     assert isinstance(value, slice)
     tx.guard(source, TypeIs(slice))
     names = ("start", "stop", "step")
@@ -94,7 +94,7 @@ def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def new_slice(value: object) -> Tracker:
-    """The tracker of a slice born in the trace."""
+    """The tracker of a slice created in the trace."""
     assert isinstance(value, slice)
     return SliceTracker(from_python(value.start), from_python(value.stop), from_python(value.step))
 

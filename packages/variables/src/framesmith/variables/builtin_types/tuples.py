@@ -1,4 +1,4 @@
-"""`tuple`, `torch.Size`, named tuples and struct sequences: one immutable tracker, `kind` tells them apart."""
+"""`tuple`, `torch.Size`, named tuples and struct sequences: one immutable tracker, whose `kind` is the type."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from types import FunctionType
@@ -59,11 +59,11 @@ class TupleTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`tuple` or the derived type."""
+        """The type of the object: `tuple` or a derived class."""
         return self.kind
 
     def is_python_constant(self) -> bool:
-        """Whether all items are known; a tuple in a cycle is not."""
+        """Whether all items are known; False for a tuple in a reference cycle."""
         if self._visiting:
             return False
         self._visiting = True
@@ -73,18 +73,18 @@ class TupleTracker(Tracker):
             self._visiting = False
 
     def as_python_constant(self) -> object:
-        """The tuple itself."""
+        """A real tuple of the values, of the same type."""
         return make(self.kind, [item.as_python_constant() for item in self.items])
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A named field, else an attribute of the type."""
+        """The item of a named field, else an attribute of the type."""
         if self.kind not in PLAIN:
             guard_class_attribute(tx, self.kind, name)
         index = field_index(self.kind, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
 
     def _override(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
-        """What a Python method that a named tuple class defines for a slot gives; None without one."""
+        """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
         if self.kind in PLAIN:
             return None
         for base in resolution_order(self.kind):
@@ -94,12 +94,12 @@ class TupleTracker(Tracker):
         return None
 
     def _operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
-        """As `_override`, with NotImplemented as None."""
+        """As `_override`, with None for NotImplemented too."""
         result = self._override(tx, name, other)
         return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
     def _overrides(self, name: str) -> bool:
-        """Whether the class, other than tuple, defines the slot in Python."""
+        """Whether the class, or a base other than tuple, defines the slot in Python."""
         bases = resolution_order(self.kind) if self.kind not in PLAIN else ()
         owner = next((base for base in bases if name in type_dict(base)), tuple)
         return owner not in PLAIN and isinstance(owner.__dict__[name], FunctionType)
@@ -121,7 +121,7 @@ class TupleTracker(Tracker):
         return Constant(len(self.items)) if found is None else found
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
-        """Not empty."""
+        """`bool(self)`: what `__bool__` or `__len__` of the class says, else whether there are items."""
         for name in ("__bool__", "__len__"):
             found = self._override(tx, name)
             if found is not None:
@@ -129,7 +129,7 @@ class TupleTracker(Tracker):
         return bool(self.items)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """By identity, then equality."""
+        """`item in self`, by identity, then equality, unless the class overrides it."""
         found = self._override(tx, "__contains__", item)
         return Constant(find(tx, self.items, item) is not None) if found is None else found
 
@@ -147,11 +147,11 @@ class TupleTracker(Tracker):
             return self.items[place]
 
     def _result_kind(self) -> type:
-        """The type of a slice, sum or product."""
+        """The type of a slice or repetition: of `torch.Size` a `torch.Size`, else `tuple`."""
         return torch.Size if self.kind is torch.Size else tuple
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`+` with a tuple, `*` with an integer."""
+        """`+` with a tuple, `*` with an integer, unless the class overrides the operator."""
         if symbol in NAMES and self._overrides(f"__{NAMES[symbol]}__"):
             return self._operator(tx, f"__{NAMES[symbol]}__", other)
         if symbol == "+":
@@ -175,7 +175,7 @@ class TupleTracker(Tracker):
         return self._repeat(tx, other) if symbol == "*" else None
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Only what a named tuple class defines."""
+        """What a named tuple class defines; else None (NotImplemented), so that the binary operation is used."""
         name = f"__i{NAMES.get(symbol, 'ndex')}__"
         if self.kind in PLAIN or symbol not in NAMES or not defines(self.kind, name):
             return None
@@ -191,7 +191,7 @@ class TupleTracker(Tracker):
             return TupleTracker(self.items * times, None, self._result_kind())
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
-        """Only what a named tuple class defines."""
+        """What a named tuple class defines; else TypeError."""
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
         found = self._override(tx, name)
         if found is None:
@@ -199,7 +199,7 @@ class TupleTracker(Tracker):
         return found
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Lexicographic, with tuples only."""
+        """Lexicographic, with tuples only, unless the class overrides the comparison."""
         if self._overrides(COMPARISONS[symbol]):
             return self._operator(tx, COMPARISONS[symbol], other)
         right = as_tuple(other)
@@ -216,16 +216,17 @@ class TupleTracker(Tracker):
         return iter(self.items)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity; a constant of the code and an argument may be one object under two trackers. There is one empty tuple."""
+        """`self is other`; a constant of the code and an argument may be one
+        object with two trackers. All empty tuples are the same object."""
         if not self.items and self.kind is tuple and isinstance(other := other.realize(), TupleTracker):
             return not other.items and other.kind is tuple
         return same_value(tx, self, self.value, other) or super().is_same(tx, other)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A display; for a derived type `tuple.__new__`, so that no code of the class runs.
+        """A display; for a derived type a call of `tuple.__new__`, so that no code of the class runs.
 
-        A tuple in a cycle is built while its list (or dict ...) is being filled: when that has happened, the
-        outer attempt gives that same tuple.
+        A tuple in a reference cycle is built while the list (or dict ...) in the cycle is filled: the inner call of
+        this method builds it, and the outer call returns the same text.
         """
         cyclic = reaches_itself(self)
         values = [writer.value(item) for item in self.items]
@@ -256,7 +257,7 @@ COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">
 
 
 def as_tuple(tracker: Tracker) -> TupleTracker | None:
-    """The tuple part of a tracker; a constant tuple counts."""
+    """The tuple part of a tracker, of a constant tuple too; None when it has none."""
     tracker = tracker.realize().storage()
     if isinstance(tracker, Constant) and type(tracker.value) is tuple:
         return TupleTracker([from_python(item) for item in tracker.value])
@@ -275,7 +276,7 @@ def is_named_tuple(kind: type) -> bool:
 
 
 def field_index(kind: type, name: str) -> int | None:
-    """The position of a named field, None when the class says something else about the name."""
+    """The position of a named field; None when the class defines the name in another way."""
     if kind in PLAIN:
         return None
     if is_struct_sequence(kind):
@@ -292,14 +293,14 @@ def field_index(kind: type, name: str) -> int | None:
 
 
 def make(kind: type, items: list[object]) -> object:
-    """A tuple of a kind without running the code of its class."""
+    """A tuple of the given type; runs no code of a named tuple class."""
     if kind is torch.Size or is_struct_sequence(kind):
         return kind(items)
     return tuple.__new__(kind, items)
 
 
 def plain_tuple(value: object) -> tuple[object, ...]:
-    """The items, whatever the class overrides."""
+    """A plain tuple of the items, read without overrides of the class."""
     assert isinstance(value, tuple)
     return tuple(tuple.__iter__(value))
 
@@ -309,7 +310,8 @@ _READING: Final = ("__getitem__", "__len__", "__iter__")
 
 @WRAP_RULES.exact(tuple, torch.Size)
 def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing tuple, its items not looked at yet."""
+    """An existing tuple, guarded by type and length; its items are read
+    when they are needed. An unspecialized one stays unread (ADR 0010)."""
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(type(value)))
     if tx.graph.is_unspecialized(source):
@@ -319,7 +321,7 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 @WRAP_RULES.when(55, lambda value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
 def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing named tuple or struct sequence. When its class overrides reading, guards read a plain copy of it."""
+    """An existing named tuple or struct sequence. If its class overrides reading, guards read a plain copy."""
     kind = type(value)
     if is_struct_sequence(kind) or all(
         static_lookup(kind, name) is static_lookup(tuple, name) for name in _READING
@@ -333,7 +335,8 @@ def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker
 
 
 def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, kind: type) -> TupleTracker:
-    """The tuple part of an existing tuple or instance of a subclass, whose type is guarded already."""
+    """The tuple part of an existing tuple or of an instance of a
+    subclass; its type must be guarded already, its length is here."""
     tx.guard(source, LengthIs(tuple.__len__(value)))
     items = tuple.__iter__(value)
     return TupleTracker(
@@ -342,7 +345,7 @@ def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, k
 
 
 def new_tuple(value: object) -> TupleTracker:
-    """The tracker of a tuple born in the trace, from known values."""
+    """The tracker of a tuple created in the trace, from known values."""
     assert isinstance(value, tuple)
     return TupleTracker([from_python(item) for item in value], None, type(value))
 
@@ -375,7 +378,7 @@ def tuple_index(
 
 
 def items_of(tracker: Tracker) -> tuple[Tracker, ...]:
-    """The items of a tuple tracker or constant tuple."""
+    """The items of a tuple tracker or a constant tuple; breaks the graph for anything else."""
     found = as_tuple(tracker)
     if found is None:
         return tracker.unsupported("use as a tuple")

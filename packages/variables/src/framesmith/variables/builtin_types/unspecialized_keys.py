@@ -1,7 +1,8 @@
-"""Keys that the trace must not look at: numbers and texts that are other ones in each round of a loop.
+"""Unspecialized keys (ADR 0010): numbers and texts, different in each iteration of a loop, that the trace must not
+read.
 
-What is stored under one in an existing dict or set, of which nobody has read more than single keys, is stored when
-the entry has run. Nothing may be asked of the container after that: the key may be any.
+A store under such a key in an existing dict or set, of which only single keys were read before, is made after the
+graph. The trace can ask nothing of the container after that, since the key may equal any other.
 """
 
 import enum
@@ -18,14 +19,14 @@ _BUILTIN_HASH: Final = frozenset({str, bytes, int, float, complex})
 
 
 def is_unspecialized_key(key: Tracker) -> bool:
-    """Whether the value of a key must not be asked for."""
+    """Whether a key, or an item of a tuple key, is unspecialized: the trace must not read its value."""
     if isinstance(key, TupleTracker):
         return any(is_unspecialized_key(item.realize()) for item in key.items)
     return key.is_unread or (key.is_run_time_number and not key.is_python_constant())
 
 
 def is_key_with_builtin_hash(key: Tracker) -> bool:
-    """Whether hashing and comparing a key runs no code of the user's and never fails."""
+    """Whether hashing and comparing a key never fails and runs no code of the user."""
     if isinstance(key, TupleTracker):
         return key.python_type is tuple and all(
             is_key_with_builtin_hash(item.realize()) for item in key.items
@@ -38,19 +39,20 @@ def is_key_with_builtin_hash(key: Tracker) -> bool:
 
 
 def has_builtin_hash(value: object) -> bool:
-    """The same for an existing key."""
+    """As `is_key_with_builtin_hash`, for the value of an existing key."""
     if type(value) is tuple:
         return all(has_builtin_hash(item) for item in value)
     return value is None or is_plain_constant(value) or _is_class_with_builtin_hash(type(value))
 
 
 def check_storable(key: Tracker, existing: Iterable[object] | None) -> None:
-    """Break where the key cannot be stored unseen, among these keys; None stands for a container that has to be read."""
+    """Break the graph unless the key can be stored unread beside
+    these keys. None means a container that does not allow it."""
     if existing is None or not is_key_with_builtin_hash(key) or not all(map(has_builtin_hash, existing)):
         cannot_specialize(key.describe())
 
 
 def _is_class_with_builtin_hash(kind: type) -> bool:
-    """An enumeration that leaves hash and equality alone."""
+    """Whether this is an enumeration that does not override hash and equality."""
     hashes: tuple[object, ...] = (object.__hash__, enum.Enum.__hash__)
     return issubclass(kind, enum.Enum) and kind.__hash__ in hashes and kind.__eq__ is object.__eq__

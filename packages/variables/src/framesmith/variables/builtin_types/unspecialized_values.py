@@ -1,7 +1,7 @@
-"""An existing text, enum member, tuple ... that is another one in each round of a loop: it is passed on unread.
+"""Unspecialized values (ADR 0010): an existing text, enum member, tuple ... that differs in each iteration of a loop.
 
-Only its type is guarded. A comparison with a known value is a decision, which is guarded as such; what needs the
-whole value runs natively.
+The trace passes it on unread; only its type is guarded. A comparison with a known value is allowed, and its result
+guarded; an operation that needs the value itself breaks the graph and runs natively.
 """
 
 import enum
@@ -20,7 +20,7 @@ _TEXTS: Final = frozenset({str, bytes})
 
 @final
 class UnspecializedValue(UnspecializedTracker):
-    """An immutable existing value of which only the type is known, and guarded."""
+    """An immutable existing value of which the trace knows only the type, which is guarded."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -28,29 +28,30 @@ class UnspecializedValue(UnspecializedTracker):
 
     @property
     def python_type(self) -> type:
-        """The exact type."""
+        """The exact type of the value, which is guarded."""
         return type(self.value)
 
     @property
     def is_unread(self) -> bool:
-        """Always."""
+        """True: the trace must not read it."""
         return True
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods of builtin types; what a call of one gives depends on the value."""
+        """Methods of literals and tuples, bound; other attributes break the graph."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
             cannot_specialize(self.describe())
         return builtin_attribute(tx, self, name)
 
     def truth(self, tx: TraceContext) -> bool:
-        """A decision."""
+        """The truth of the value, guarded; breaks the graph for types whose truth may be user code."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
             cannot_specialize(self.describe())
         tx.guard(self, Truthy(bool(self.value)))
         return bool(self.value)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Whether it equals a known value of its own type is a decision; no other type equals a text."""
+        """`==` and `!=` with a known value, guarded by the result: enum members
+        by identity, texts by equality. All other comparisons break the graph."""
         if symbol not in ("==", "!=") or not isinstance(other, Constant):
             cannot_specialize(self.describe())
         if isinstance(self.value, enum.Enum):
@@ -77,7 +78,7 @@ class UnspecializedValue(UnspecializedTracker):
         return same
 
     def _is_one(self, tx: TraceContext, other: Constant) -> bool:
-        """Whether two equal texts are one object, as in this call."""
+        """Whether two equal texts are the same object in this call; guarded."""
         if other.source is not None:
             cannot_specialize(self.describe())
         same = self.value is other.value
@@ -85,7 +86,7 @@ class UnspecializedValue(UnspecializedTracker):
         return same
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """Identity with a known enum member is a decision; another type, or an unequal text, is another object."""
+        """`self is other`, guarded where the other is a known enum member or text of the same type."""
         if self is other:
             return True
         other = other.realize()
@@ -99,5 +100,5 @@ class UnspecializedValue(UnspecializedTracker):
 
 
 def may_stay_unspecialized(value: object) -> bool:
-    """Whether a value of this type has more than a few forms."""
+    """Whether the value may be made unspecialized: not for a type with one or two values."""
     return type(value) not in _SINGLETONS

@@ -1,1 +1,1 @@
-"""Trackers of one family; each module stands for itself."""
+"""Trackers of functions and methods, and rows for builtin callables; the public names are in the modules."""

@@ -1,6 +1,6 @@
 """`getattr`, `setattr`, `hasattr`, `delattr`, `vars`: attribute access by a name that is a value.
 
-The methods of `object` that do the same stand in `objects.object_methods`.
+The methods of `object` that do the same are in `objects.object_methods`.
 """
 
 from framesmith.variables.callables.functions import complete
@@ -12,7 +12,7 @@ from framesmith.variables.core.table import CALLABLES
 
 
 def attribute_name(name: Tracker, function: str) -> str:
-    """The name, which has to be a known string."""
+    """The name as a string; TypeError for another type, a graph break for an unknown string."""
     name = name.realize()
     if not issubclass(name.python_type, str):
         kind = name.python_type.__name__
@@ -37,7 +37,7 @@ def getattr_(
 
 
 def attribute_or_none(tx: TraceContext, target: Tracker, name: str) -> Tracker | None:
-    """The attribute, or None where eager raises AttributeError."""
+    """The attribute, or None where reading it raises AttributeError."""
     try:
         return complete(tx, target.begin_attribute(tx, name))
     except ObservedException as error:
@@ -68,7 +68,7 @@ def delattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
 
 @CALLABLES.row(vars)
 def vars_(tx: TraceContext, target: Tracker, /) -> Tracker:
-    """`vars(target)`; without an argument it needs the frame."""
+    """`vars(target)`: its `__dict__`; TypeError without one. `vars()` needs the frame and has no row."""
     found = attribute_or_none(tx, target, "__dict__")
     if found is None:
         raise_observed(TypeError, "vars() argument must have __dict__ attribute")

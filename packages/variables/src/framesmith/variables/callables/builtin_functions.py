@@ -1,5 +1,5 @@
-"""Rows for the functions of the module `builtins` that ask one slot of their operand, and those that always
-break the graph. Constructors stand in `constructors`, reductions and sorting in `reductions`."""
+"""Rows for the functions of the module `builtins` that call one slot of their operand, and those that always
+break the graph. Constructors are in `constructors`, reductions and sorting in `reductions`."""
 
 import builtins
 from dataclasses import replace
@@ -54,7 +54,7 @@ def call_next(
 
 @CALLABLES.row(reversed)
 def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
-    """`reversed(sequence)`: `__reversed__`, else by length and index."""
+    """`reversed(sequence)`: by `__reversed__`, else by length and subscripts."""
     kind = sequence.python_type
     if isinstance(sequence, TupleTracker) and not defines(kind, "__reversed__"):
         return reversed_tuple(sequence)
@@ -87,7 +87,7 @@ def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None
 
 @CALLABLES.row(divmod)
 def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
-    """`divmod(a, b)`: both parts, for operands that define the two operators alike."""
+    """`divmod(a, b)`: by `__divmod__` or `__rdivmod__`, else the pair `a // b, a % b`."""
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, divmod, (left, right))
@@ -101,7 +101,7 @@ def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
 
 @CALLABLES.row(pow)
 def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE) -> Tracker:
-    """`pow(base, exp[, mod])`."""
+    """`pow(base, exp[, mod])`; with a modulus only for constants."""
     if isinstance(mod, Constant) and mod.value is None:
         return binary(tx, "**", base, exp)
     operands = (base, exp, mod)
@@ -112,18 +112,18 @@ def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE)
 
 @CALLABLES.row(hash)
 def call_hash(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`hash(value)`: known for constants. The hash of a string holds for this process, as the entry does."""
+    """`hash(value)`: known for constants. The hash of a string is valid for this process, as the entry is."""
     return hash_of(tx, value)
 
 
 @CALLABLES.row(print)
 def call_print(tx: TraceContext, *values: Tracker, **options: Tracker) -> Tracker:
-    """Output is written between two graphs."""
+    """`print(...)`: breaks the graph, since output is written between two graphs."""
     raise GraphBreak(PRINT_OR_LOG, "print()")
 
 
 def _breaks(*names: str) -> None:
-    """Functions that need the real interpreter, the outside world or an address."""
+    """Add rows that break the graph: the functions need the real interpreter or the outside world."""
     for name in names:
         kind = INTROSPECTION if name in ("exec", "eval", "compile", "breakpoint") else NATIVE_CALL
 

@@ -1,4 +1,4 @@
-"""Wrapping of callables written in C, and of whatever has a row. The trackers stand in `core.builtin_methods`."""
+"""Wrapping of callables written in C, and of all that have a row. The trackers are in `core.builtin_methods`."""
 
 from types import (
     BuiltinFunctionType,
@@ -39,7 +39,8 @@ _CALLABLES = BuiltinFunctionType | ClassMethodDescriptorType | _METHODS
 
 
 def _has_row(value: object) -> bool:
-    """Whether calls of this very object are modelled. Looking it up must not run user code."""
+    """Whether this object itself has a row. The look-up must not run user
+    code, so types with a Python `__hash__` outside torch are skipped."""
     kind = type(value)
     if issubclass(kind, type) or not callable(value):
         return False
@@ -51,7 +52,7 @@ def _has_row(value: object) -> bool:
 
 @WRAP_RULES.when(10, _has_row)
 def wrap_row(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A callable with a row, by identity."""
+    """A callable with a row, guarded by identity."""
     if _is_bound(value):
         return wrap_bound(tx, value, source)
     tx.guard(source, Identical(value))
@@ -59,7 +60,7 @@ def wrap_row(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def _is_bound(value: object) -> bool:
-    """Whether this is a C method bound to an instance: a new object each time it is read."""
+    """Whether this is a C method bound to an instance, of which each attribute access makes a new object."""
     if isinstance(value, MethodWrapperType):
         return True
     if not isinstance(value, BuiltinFunctionType) or isinstance(value.__self__, ModuleType | type | None):
@@ -71,7 +72,7 @@ def _is_bound(value: object) -> bool:
 
 @WRAP_RULES.when(30, lambda value: issubclass(type(value), _CALLABLES | MethodWrapperType))
 def wrap_builtin(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A C function or descriptor, by identity; a bound C method, by its receiver and name."""
+    """A C function or descriptor, guarded by identity; a bound C method, by its receiver and name."""
     if _is_bound(value):
         return wrap_bound(tx, value, source)
     if not (isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, type)):
@@ -84,7 +85,8 @@ def wrap_builtin(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def wrap_bound(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """`receiver.method` that existed before the trace."""
+    """An existing bound C method: guarded by type and name, its receiver is
+    wrapped. Breaks where no class of the receiver has the descriptor."""
     assert isinstance(value, BuiltinFunctionType | MethodWrapperType)
     receiver, name = value.__self__, value.__name__
     tx.guard(source, TypeIs(type(value)))

@@ -1,8 +1,8 @@
 """Functions under `functools.lru_cache` or `cache`.
 
-The cache is state that outlives the call, and a hit gives the very object that was stored. So the call is not traced. Its
+The cache is state that outlives the call, and a hit returns the stored object. So the call is not traced. Its
 result is an existing value, read from the cache without a call, so that guards run no code and count nothing; the entry
-makes each call of the program once, in its order, for the counters and for the order in which results are evicted.
+makes each call of the program once, in order, for the counters and for the order in which results are evicted.
 """
 
 import functools
@@ -30,8 +30,8 @@ _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 
 @final
 class _Made(threading.local):
-    """Calls that a trace made for real, which the entry that comes of it leaves out the first time: the thread that traced
-    runs the entry next."""
+    """Calls that the trace of this thread made for real. The first run of the entry that the trace leads to skips them;
+    the thread that traced runs the entry next."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, Hashable]] = []
@@ -43,10 +43,10 @@ _MOST_MADE: Final = 256  # of traces that came to nothing
 
 @final
 class CachedFunctionTracker(PythonCallable):
-    """A cached function. The arguments have to be constants and existing objects, and the cache has to keep the result.
+    """A cached function. The arguments must be constants or existing objects, and the cache must keep the result.
 
-    A call that is stored runs no code. Another one is made for real while tracing, which is right only as long as no
-    changes wait to be replayed that its code could see: with those, a miss breaks the graph. Any other call does as well.
+    A call whose result is stored runs no code. For any other the real call is made while tracing. That is right only
+    as long as no change waits for its replay that the called code could see: else a miss breaks the graph.
     """
 
     def __init__(self, value: Callable[..., object], source: Source) -> None:
@@ -56,17 +56,18 @@ class CachedFunctionTracker(PythonCallable):
 
     @property
     def python_type(self) -> type:
-        """The wrapper's type."""
+        """The type of the wrapper that `lru_cache` makes."""
         return _CachedFunction
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The stored result, or that of the real call."""
+        """The stored result, or the result of the real call, as an existing value read from the cache."""
         positional = [self._known(tx, argument.realize()) for argument in args]
         keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
         here = Pinned(self.value, self.describe())
         stored = Stored(self.value, positional, keywords)
         self._check_room(stored)
         earlier = Counter(call.key for call in self._calls)[stored.key]
+        # an earlier attempt of this trace made the call already: the program makes it once
         is_made = earlier < _made.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
         if not is_made:
             self._make(tx, stored, here)
@@ -75,14 +76,15 @@ class CachedFunctionTracker(PythonCallable):
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
     def _check_room(self, stored: "Stored") -> None:
-        """The cache has to keep the results of all calls of a trace until its entry has run."""
+        """Break unless the cache can hold the results of all calls of the trace until the entry has run."""
         settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
         maxsize = settings.get("maxsize")
         if maxsize is not None and len({stored.key, *(call.key for call in self._calls)}) > maxsize:
             self.unsupported("calling it: its cache does not keep the result")
 
     def _make(self, tx: TraceContext, stored: "Stored", here: Pinned) -> None:
-        """Make the call for real."""
+        """Make the real call; breaks the graph if it raises, is not
+        stored, or could see changes that wait for replay."""
         waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.mutations.changed())
         if waiting and not stored.is_stored(self.value):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
@@ -98,7 +100,7 @@ class CachedFunctionTracker(PythonCallable):
         del _made.calls[:-_MOST_MADE]
 
     def _known(self, tx: TraceContext, argument: Tracker) -> object:
-        """An argument that the cache can compare: a constant, or an existing object, guarded by identity."""
+        """The value of an argument: a constant, or an existing object, guarded by identity. Others break the graph."""
         value = getattr(argument, "value", None)
         if argument.is_python_constant():
             value = argument.as_python_constant()
@@ -116,7 +118,7 @@ class CachedFunctionTracker(PythonCallable):
         return value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """What `update_wrapper` put there: `__wrapped__`, `__name__` ..."""
+        """Attributes that `update_wrapper` stored: `__wrapped__`, `__name__` ..."""
         assert self.source is not None
         if name in vars(self.value):
             return tx.wrap(vars(self.value)[name], Attribute(self.source, name))
@@ -127,7 +129,7 @@ class CachedFunctionTracker(PythonCallable):
         )
 
     def replay(self, writer: Writer) -> None:
-        """Make the calls."""
+        """Repeat the calls of the trace, so that counters and the order of eviction are those of eager."""
         again = writer.constant(repeat, "repeat")
         function = writer.constant(self.value, "cached")
         for call in self._calls:
@@ -144,7 +146,7 @@ class CachedFunctionTracker(PythonCallable):
 
 @final
 class Stored:
-    """The result of one call of a cached function with arguments that are known, as the cache holds it."""
+    """The result of one call of a cached function with known arguments, read from the cache."""
 
     def __init__(
         self, function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
@@ -154,22 +156,23 @@ class Stored:
         self.key = self._key_of(function)
 
     def _key_of(self, function: Callable[..., object]) -> Hashable:
-        """How C makes a key of the arguments is its own affair: a twin over an empty function makes an equal one."""
+        """The cache's key of the arguments. How C makes it is not public, so
+        a cached empty function is called with them and its key is taken."""
         settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
         twin = functools.lru_cache(typed=settings.get("typed", False))(lambda *args, **kwargs: None)
         self.make(twin)
         return next(iter(_contents(twin)[0]))
 
     def make(self, function: Callable[..., object]) -> object:
-        """Make the call."""
+        """Call the function with the arguments."""
         return function(*self._args, **self._kwargs)
 
     def is_stored(self, function: object) -> bool:
-        """Whether the cache holds the result, so that no code would run."""
+        """Whether the cache holds the result, so that a call would run no code of the user."""
         return self.key in _contents(function)[0]
 
     def __call__(self, function: object) -> object:
-        """The result, found without a call; KeyError if it is not stored."""
+        """The result, read from the cache without a call; KeyError if it is not stored."""
         results, linked = _contents(function)
         found = results[self.key]
         if type(found) is not _LINK:
@@ -179,7 +182,7 @@ class Stored:
 
 
 def repeat(function: Callable[..., object], call: Stored) -> None:
-    """A call of the program; one that the trace made already is taken off the list."""
+    """Make a call of the program, unless the trace made it already: then it is removed from the list of those."""
     if (function, call.key) in _made.calls:
         _made.calls.remove((function, call.key))
     else:
@@ -187,8 +190,8 @@ def repeat(function: Callable[..., object], call: Stored) -> None:
 
 
 def _contents(function: object) -> tuple[dict[Hashable, object], list[object]]:
-    """What a cached function holds, found through the garbage collector's eyes: the dictionary from keys to results, or to
-    links where the cache is bounded; and then key, result, type of the link for each of them."""
+    """The content of a cache, which `gc.get_referents` gives: the dictionary from keys to results, or to links where
+    the cache is bounded; and then key, result, type of the link for each of them."""
     inside = gc.get_referents(function)
     place = 1  # behind the type
     while place + 2 < len(inside) and inside[place + 2] is _LINK:
@@ -198,7 +201,7 @@ def _contents(function: object) -> tuple[dict[Hashable, object], list[object]]:
 
 
 def _link_type() -> type | None:
-    """The type of the links, which has no name that Python could import."""
+    """The type of the links in a bounded cache, which has no name that could be imported."""
     sample = functools.lru_cache(lambda: None)
     sample()
     links = [
@@ -211,7 +214,7 @@ _LINK: Final = _link_type()
 
 
 def _hashes_natively(value: object) -> bool:
-    """Whether comparing a key that holds the value runs no code of the user."""
+    """Whether hashing and comparing a key with this value runs no Python method."""
     if isinstance(value, tuple | frozenset):
         return all(map(_hashes_natively, value))
     return static_lookup(type(value), "__hash__") is not None and not any(
@@ -221,7 +224,7 @@ def _hashes_natively(value: object) -> bool:
 
 @WRAP_RULES.exact(_CachedFunction)
 def wrap_cached_function(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A cached function is guarded by identity."""
+    """A cached function, guarded by identity."""
     assert callable(value)
     tx.guard(source, Identical(value))
     return CachedFunctionTracker(value, source)

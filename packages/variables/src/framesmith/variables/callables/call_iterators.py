@@ -1,4 +1,4 @@
-"""`iter(function, sentinel)`, and `reversed` of an object that has a length and subscripts only."""
+"""`iter(function, sentinel)`, and `reversed` of an object with only a length and subscripts."""
 
 from collections.abc import Iterator
 from typing import final
@@ -12,7 +12,8 @@ from framesmith.variables.operations.index import known_equal
 
 @final
 class CallIterator(IteratorTracker):
-    """Calls a function until it gives the sentinel. Invariant: `function is None` once exhausted."""
+    """`iter(function, sentinel)`: calls until the result equals
+    the sentinel. Invariant: `function is None` once exhausted."""
 
     def __init__(self, function: Tracker, sentinel: Tracker) -> None:
         self.function: Tracker | None = function
@@ -24,7 +25,7 @@ class CallIterator(IteratorTracker):
         return type(iter(list, ()))
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The next result."""
+        """The next result, or None when it equals the sentinel."""
         tx.mutations.note(self)
         if self.function is None:
             return None
@@ -80,7 +81,7 @@ class SubscriptReversed(IteratorTracker):
         yield self.sequence
 
     def reconstruct(self, writer: Writer) -> str:
-        """A call of `reversed`, moved to the index."""
+        """A call of `reversed`, set to the same index."""
         make = writer.constant(reversed, "reversed")
         if self.index < 0:
             return f"{make}(())"
@@ -90,4 +91,4 @@ class SubscriptReversed(IteratorTracker):
 
 
 def _nothing() -> None:
-    """What an exhausted iterator of this kind calls: ends at once."""
+    """The function of an exhausted iterator when it is reconstructed: its result is the sentinel."""

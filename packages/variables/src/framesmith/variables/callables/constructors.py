@@ -26,7 +26,7 @@ def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker |
 
 @CALLABLES.row(tuple)
 def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
-    """`tuple([iterable])`: a tuple is given back as it is."""
+    """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
         return begin_gathered(tx, iterable, tuple)
     if iterable is not None and iterable.python_type is tuple:
@@ -36,7 +36,7 @@ def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker 
 
 @CALLABLES.row(torch.Size)
 def call_size(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
-    """`torch.Size([iterable])`."""
+    """`torch.Size([iterable])`; breaks the graph when an item is no integer."""
     sizes = [] if iterable is None else [size.realize() for size in unpack(tx, iterable)]
     for size in sizes:
         if not issubclass(size.python_type, int):
@@ -46,7 +46,7 @@ def call_size(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
 
 @CALLABLES.row(bool)
 def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
-    """`bool(value)`: a tensor's truth breaks the graph where its own method does."""
+    """`bool(value)`; for a tensor its method `__bool__` is called, which may break the graph."""
     if value is None:
         return Constant(False)
     answer = truth_of(tx, value)
@@ -76,7 +76,7 @@ def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | 
 
 @CALLABLES.row(float)
 def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
-    """`float(value)`."""
+    """`float(value)`; of a symbolic number a symbolic number."""
     if value is None:
         return Constant(0.0)
     if isinstance(value, Constant):  # a symbolic number stays one
@@ -98,7 +98,8 @@ def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | 
 
 
 def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
-    """Ask the first conversion method that the type has."""
+    """Call the first of these conversion methods that the type
+    has; breaks for text and buffers, TypeError for others."""
     if issubclass(value.python_type, str | bytes):
         return value.unsupported("reading a number out of it")
     for name in names:

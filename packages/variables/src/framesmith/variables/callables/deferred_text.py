@@ -1,8 +1,8 @@
-"""Texts of numbers that the trace has not looked at: written when the entry has run, so that no number is guarded.
+"""Texts of numbers that the trace has not read: written after the graph, so that no number is guarded.
 
     print(f"step {step}: {loss:.3f}")  ->  print("".join(("step ", format(step, ""), ": ", format(loss, ".3f"))))
 
-Whoever looks at such a text (as a key, in a comparison) reads the numbers then, with their guards.
+An operation that needs such a text (as a key, in a comparison) reads the numbers then, and guards them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ _PLAIN: Final = frozenset({int, float, bool, str})
 
 @final
 class DeferredText(UnspecializedTracker):
-    """A text. `write` gives the expression for it; `now` reads the parts and gives the text as known."""
+    """A text. `write` gives the expression for it; `now` reads the parts and gives the tracker of the known text."""
 
     def __init__(
         self, parts: Sequence[Tracker], write: Callable[[Writer], str], now: Callable[[], Tracker]
@@ -36,7 +36,7 @@ class DeferredText(UnspecializedTracker):
         return str
 
     def realize(self) -> Tracker:
-        """The known text, once somebody asks; it stays itself when a part must not be looked at."""
+        """The known text, which reads and guards the parts; the tracker itself while a part is unspecialized."""
         if self.is_unread:
             return self
         if self._text is None:
@@ -45,40 +45,41 @@ class DeferredText(UnspecializedTracker):
 
     @property
     def is_unread(self) -> bool:
-        """Whether a number or text that it shows is another one in each round."""
+        """Whether a part is unspecialized and the text has not been read."""
         return self._text is None and any(_must_stay(part) for part in self.parts)
 
     def storage(self) -> Tracker:
-        """Asks the known text."""
+        """The storage of the known text, or the tracker itself while it is unread."""
         return self if self.is_unread else self.realize().storage()
 
     def is_python_constant(self) -> bool:
-        """Only once it was asked for."""
+        """Whether the text has been read."""
         return self._text is not None
 
     def as_python_constant(self) -> object:
-        """The known text."""
+        """The known text; breaks the graph while a part is unspecialized."""
         if self.is_unread:
             cannot_specialize(self.describe())
         return self.realize().as_python_constant()
 
     def children(self) -> Iterator[Tracker]:
-        """What it is made of."""
+        """The values that the text shows."""
         return iter(self.parts)
 
     def reconstruct(self, writer: Writer) -> str:
-        """The text of the numbers of this call."""
+        """The expression that makes the text of this call, or the known text."""
         return self._write(writer) if self._text is None else writer.value(self._text)
 
 
 def _must_stay(part: Tracker) -> bool:
-    """Whether a part must not be looked at. A part that nobody has looked at yet is asked for, with its type."""
+    """Whether a part is unspecialized. Realizes a lazy part, which guards its type."""
     found = part.realize()
     return found.is_unread or (found.is_run_time_number and not found.is_python_constant())
 
 
 def _is_unread(tx: TraceContext, value: Tracker) -> bool:
-    """Whether a value is a number or text that was not looked at, or a number known at run time only."""
+    """Whether a value is a number or text that was not read yet,
+    or known at run time only. Guards the type of a lazy one."""
     if isinstance(value, DeferredText):
         return True
     if isinstance(value, Lazy) and not value.is_realized:
@@ -93,7 +94,8 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
 def deferred_format(
     tx: TraceContext, function: Callable[..., str], value: Tracker, spec: str, now: Callable[[], Tracker]
 ) -> Tracker:
-    """`format(value, spec)`, or `str`, `repr` and `ascii` of it with an empty spec."""
+    """`format(value, spec)`, or `str`, `repr` and `ascii` with
+    an empty spec: deferred for an unread value, else `now()`."""
     if not spec.endswith("c") and _is_unread(tx, value) and _takes(function, value, spec):
         extra = (f", {spec!r}",) if spec else ()
 
@@ -105,7 +107,8 @@ def deferred_format(
 
 
 def _takes(function: Callable[..., str], value: Tracker, spec: str) -> bool:
-    """Whether values of this type can be formatted so; where not, the error is the user's, now."""
+    """Whether values of this type can be formatted so. If not,
+    the trace formats now, so that the user's error is raised."""
     kind = type(value.peek) if isinstance(value, Lazy) else value.python_type
     try:
         function(kind(), *([spec] if spec else []))
@@ -115,7 +118,7 @@ def _takes(function: Callable[..., str], value: Tracker, spec: str) -> bool:
 
 
 def deferred_join(tx: TraceContext, parts: Sequence[Tracker], now: Callable[[], Tracker]) -> Tracker:
-    """The parts of an f-string, one after the other."""
+    """The joined parts of an f-string: deferred if one is unread, else `now()`."""
     if not any(not isinstance(part, Constant) and _is_unread(tx, part) for part in parts):
         return now()
 

@@ -1,4 +1,4 @@
-"""Python functions: existing ones and those made in the trace; binding of arguments to parameters."""
+"""Python functions, existing ones and those created in the trace; binding of arguments to parameters."""
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -43,11 +43,12 @@ __all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_argument
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: dict[tuple[str, str], Directive] = {}
-"""Functions known by module and qualified name, for modules that must not be imported to be recognised."""
+"""Functions known by module and qualified name, so that their modules need not be imported to recognise them."""
 
 MarkedCall = Callable[[TraceContext, "FunctionTracker", Arguments, Keywords], Tracker | PendingCall | None]
 MARKED_CALLS: list[MarkedCall] = []
-"""Asked before the frame of a function is entered: what its marks say of the call, None for nothing."""
+"""Called before the frame of a function is entered: each
+returns what the function's marks make of the call, or None."""
 
 NATIVE_MODULES = (
     "torch._dynamo",
@@ -67,11 +68,12 @@ NATIVE_MODULES = (
     "torch.utils.checkpoint",
     "torch.utils.data",
 )
-"""Modules whose Python code works on the dispatcher, on autograd's state or on other compilers: nothing to trace in there."""
+"""Modules whose Python code works on the dispatcher, autograd's
+state or other compilers: calls into them run natively."""
 
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: set[CodeType] = set()
-"""Code of wrappers that run what they wrap natively: torch's own decorator for that makes plain closures."""
+"""Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
 
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
@@ -80,12 +82,12 @@ _ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_I
 
 
 def complete(tx: TraceContext, result: Tracker | PendingCall) -> Tracker:
-    """Run a pending call, if it is one, to its end."""
+    """The result of a call: a pending one is run to its end."""
     return tx.inline(result) if isinstance(result, PendingCall) else result
 
 
 class PythonCallable(Tracker):
-    """A callable whose `begin_call` leads to a Python function; `call` runs it to its end."""
+    """A callable whose `begin_call` may return the frame of a Python function; `call` runs it to its end."""
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`self(*args, **kwargs)`, run to its end."""
@@ -93,7 +95,8 @@ class PythonCallable(Tracker):
 
 
 def mismatch(name: str, problem: str) -> GraphBreak:
-    """The call does not fit the signature: eager is left to raise its own TypeError."""
+    """The graph break for a call that does not fit the signature:
+    the call runs natively and raises its own TypeError."""
     return GraphBreak(CALL_SIGNATURE, f"{name}(): {problem}")
 
 
@@ -143,7 +146,7 @@ def bind_arguments(
 
 @final
 class FunctionTracker(PythonCallable):
-    """An existing Python function. Invariant: guarded by identity or, for a function that is handed in, by code."""
+    """An existing Python function. Invariant: guarded by identity or, when reached from an argument, by its code."""
 
     def __init__(self, value: FunctionType, source: Source, anchor: Source | None = None) -> None:
         self.value = value
@@ -158,7 +161,7 @@ class FunctionTracker(PythonCallable):
         return FunctionType
 
     def bind(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> PendingFrame:
-        """The frame of `self(*args, **kwargs)`, ready to run."""
+        """The new frame of `self(*args, **kwargs)`; guards the code of the function."""
         code = self.value.__code__
         if isinstance(self.anchor, Pinned):
             tx.guard(self.anchor, CodeIs(code))
@@ -195,7 +198,8 @@ class FunctionTracker(PythonCallable):
         return self._cells
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """A row for this very function if there is one, else its frame."""
+        """In this order: its row, a directive of its name, a break if it is disabled, the original of a compiled
+        function, a break in a native module, its marks; else its frame."""
         value = self.value
         row = CALLABLES.find(value)
         if row is None and value.__code__ in DISABLED_CODES:
@@ -220,14 +224,16 @@ class FunctionTracker(PythonCallable):
         return self.bind(tx, args, kwargs)
 
     def original(self, tx: TraceContext) -> Tracker:
-        """What a compiled function was made from; guarded. The frame of a call remembers what it was compiled as."""
+        """The function that a compiled one was made from; guarded.
+        It remembers the compiled form for the frame of the call."""
         found = self.attribute(tx, ORIGINAL).realize()
         if isinstance(found, FunctionTracker):
             found.compiled_as = self.value
         return found
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Attributes of the function object; its `__dict__` first, as the type has no data descriptor for them."""
+        """Attributes of the function object; its `__dict__` comes
+        first, as the type has no data descriptor of those names."""
         if name in self.value.__dict__:
             return looked_up(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
         if tx.facts is not None:
@@ -238,7 +244,7 @@ class FunctionTracker(PythonCallable):
         return lazy(tx, getattr(self.value, name), Attribute(self.anchor, name))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the function."""
+        """`self is other`: whether they are the same function object."""
         tell_apart(tx, self, other)
         return isinstance(other, FunctionTracker) and other.value is self.value
 
@@ -257,13 +263,13 @@ class FunctionTracker(PythonCallable):
 
 
 def _reason(function: FunctionType) -> str:
-    """What the user gave as reason for `disable`."""
+    """The user's reason for `disable`, as a suffix for the message."""
     said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
     return next((f": {text}" for text in said if isinstance(text, str) and text), "")
 
 
 def _is_stable(source: Source) -> bool:
-    """Whether a path starts at a module-level name, where a function is expected to stay the same."""
+    """Whether a source starts at a module or global name, where a function is expected to stay the same."""
     root = source
     while root.base is not None:
         root = root.base
@@ -272,7 +278,8 @@ def _is_stable(source: Source) -> bool:
 
 @WRAP_RULES.exact(FunctionType)
 def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """Functions reached from module level by identity; functions handed in by their code, closure read anew."""
+    """A function reached from module level is guarded by identity;
+    any other by its code, and its closure is read on each call."""
     assert isinstance(value, FunctionType)
     if _is_stable(source):
         if not isinstance(source, Pinned):
@@ -285,7 +292,7 @@ def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 @final
 class NestedFunction(PythonCallable):
-    """A function made in the trace by `def` or `lambda`."""
+    """A function created in the trace by `def` or `lambda`."""
 
     def __init__(
         self,
@@ -311,7 +318,7 @@ class NestedFunction(PythonCallable):
         return FunctionType
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The frame of the call."""
+        """The frame of the call, with the arguments bound."""
         code = self.code
         first = code.co_argcount - len(self.defaults)
         defaults = {code.co_varnames[first + i]: value for i, value in enumerate(self.defaults)}
@@ -319,7 +326,8 @@ class NestedFunction(PythonCallable):
         return PendingFrame(code, self.namespace, bound, self.closure, self)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Attributes that were set, and those that the code object gives."""
+        """Attributes that were set, and those that the code object
+        determines; others raise AttributeError or break the graph."""
         if name in self.attributes:
             return self.attributes[name]
         if name in ("__name__", "__qualname__"):
@@ -342,7 +350,7 @@ class NestedFunction(PythonCallable):
         return raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Any attribute but those that change how the function runs."""
+        """Set any attribute; those that change how the function runs break the graph."""
         if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
             self.unsupported(f"storing attribute {name!r}")
         tx.mutations.note(self)
@@ -387,12 +395,12 @@ class NestedFunction(PythonCallable):
         return name
 
     def describe(self) -> str:
-        """`function f` made in the trace."""
+        """`function f`, for messages."""
         return f"function {self.code.co_qualname}"
 
 
 def set_annotations(function: FunctionType, annotations: object) -> None:
-    """Give annotations as the compiler does: a dict, or a flat tuple of names and values."""
+    """Set annotations in either form of the compiler: a dict, or a flat tuple of names and values."""
     if isinstance(annotations, tuple):
         annotations = dict(zip(annotations[::2], annotations[1::2], strict=True))
     assert isinstance(annotations, dict)

@@ -1,6 +1,6 @@
-"""`functools`: what is written in C there. The rest of the module is Python code and is traced as such.
+"""`functools`: rows for what is written in C. The rest of the module is Python code and is inlined.
 
-`partial` stands in `partials`, `lru_cache` in `cached_functions`, `cached_property` in `objects.descriptors`.
+`partial` is in `partials`, `lru_cache` in `cached_functions`, `cached_property` in `objects.descriptors`.
 """
 
 import functools
@@ -38,7 +38,8 @@ def update_wrapper(
     assigned: Tracker | None = None,
     updated: Tracker | None = None,
 ) -> Tracker | PendingCall:
-    """`functools.update_wrapper` for a function made in the trace; other wrappers run the library's code."""
+    """`functools.update_wrapper` for a function created in the
+    trace; for other wrappers the library's code is inlined."""
     names = _names(assigned, functools.WRAPPER_ASSIGNMENTS)
     if not isinstance(wrapper, NestedFunction) or names is None:
         given = [operand for operand in (assigned, updated) if operand is not None]
@@ -56,7 +57,7 @@ def update_wrapper(
 
 
 def _names(given: Tracker | None, default: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The names in an argument; None when they are not known."""
+    """The names in an argument, or the default; None when they are not known."""
     if given is None:
         return default
     value = given.as_python_constant() if given.is_python_constant() else None
@@ -64,7 +65,7 @@ def _names(given: Tracker | None, default: tuple[str, ...]) -> tuple[str, ...] |
 
 
 def _metadata(tx: TraceContext, function: Tracker, name: str) -> Tracker | None:
-    """`__name__`, `__annotations__` and the like; None when the wrapped object has none."""
+    """`__name__`, `__annotations__` and the like of the wrapped object; None when it has none."""
     if isinstance(function, NestedFunction) and name not in function.attributes:
         if name == "__type_params__":
             return TupleTracker(())
@@ -74,7 +75,7 @@ def _metadata(tx: TraceContext, function: Tracker, name: str) -> Tracker | None:
 
 
 def _annotations(function: NestedFunction) -> Tracker:
-    """The dictionary of a function's annotations; the compiler gives a flat tuple of names and values."""
+    """The dictionary of a function's annotations, which the compiler may give as a flat tuple of names and values."""
     given = function.annotations
     if given is None:
         return new_dict([])
@@ -84,7 +85,7 @@ def _annotations(function: NestedFunction) -> Tracker:
 
 
 def _own_attributes(tx: TraceContext, function: Tracker) -> dict[str, Tracker]:
-    """What `function.__dict__` holds."""
+    """The entries of `function.__dict__`."""
     if isinstance(function, FunctionTracker):
         return {name: function.attribute(tx, name) for name in vars(function.value)}
     if isinstance(function, NestedFunction):

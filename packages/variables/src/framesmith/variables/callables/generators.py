@@ -1,4 +1,5 @@
-"""Generators: a symbolic frame that is suspended between two values."""
+"""Generators: a symbolic frame that is suspended between two
+values. ADR 0009 says what becomes of it at a graph break."""
 
 from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from framesmith.variables.core.table import CALLABLES
 @final
 @dataclass(frozen=True, slots=True)
 class Yielded:
-    """The frame stands at a `yield`."""
+    """The outcome of a step: the frame is suspended at a `yield`."""
 
     value: Tracker
 
@@ -32,7 +33,7 @@ class Yielded:
 @final
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The frame has come to its end."""
+    """The outcome of a step: the frame has returned."""
 
     value: Tracker
 
@@ -42,46 +43,48 @@ class SuspendedFrame(Protocol):
 
     @property
     def started(self) -> bool:
-        """Whether it stands at a `yield` (or has ended) rather than before its first instruction."""
+        """Whether it is suspended at a `yield`, or has ended, rather than before its first instruction."""
         ...
 
     @property
     def has_cleanup(self) -> bool:
-        """Whether code of the user runs when the generator is dropped where it stands."""
+        """Whether user code runs when the suspended generator is closed."""
         ...
 
     def held(self) -> Iterator[Tracker]:
-        """What the frame holds."""
+        """The trackers that the frame holds."""
         ...
 
     def release(self) -> None:
-        """Hold nothing any more: the trace has ended."""
+        """Drop all references: the trace has ended."""
         ...
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
-        """Go on with `value` as the result of the `yield`, or with `exception` raised there, up to the next `yield`."""
+        """Continue with `value` as the result of the `yield`, or
+        with `exception` raised there, up to the next `yield`."""
         ...
 
     def close(self, exception: Tracker) -> Yielded | Returned:
-        """Go on with `exception` raised, which nobody keeps when it leaves the frame."""
+        """Continue with `exception` raised at the `yield`; once it has left the frame, the program cannot see it."""
         ...
 
     def enter(self, value: Tracker) -> None:
-        """Become the innermost frame of the symbolic interpreter, which goes on with `value` as the result of the `yield`."""
+        """Become the innermost frame of the symbolic interpreter,
+        which continues with `value` as the result of the `yield`."""
         ...
 
     def left(self) -> None:
-        """The symbolic interpreter has taken the frame off again: it has yielded or ended."""
+        """The symbolic interpreter has popped the frame, which yielded or ended."""
         ...
 
     def reconstruct(self, generator: Tracker, writer: Writer) -> str:
-        """Emit a real generator that stands where this frame stands."""
+        """Emit a real generator that is suspended at the same instruction."""
         ...
 
 
 @final
 class GeneratorTracker(Tracker):
-    """A generator born in the trace."""
+    """A generator created in the trace."""
 
     def __init__(self, frame: SuspendedFrame) -> None:
         self.frame: SuspendedFrame = frame
@@ -98,14 +101,14 @@ class GeneratorTracker(Tracker):
         return self
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """`next(self)`."""
+        """`next(self)`, run to the next `yield`; None when the generator ends."""
         outcome = self.step(tx, Constant(None), None)
         return outcome.value if isinstance(outcome, Yielded) else None
 
     def step(
         self, tx: TraceContext, value: Tracker, exception: Tracker | None, *, closing: bool = False
     ) -> Yielded | Returned:
-        """Resume the frame; an exception that leaves it ends the generator."""
+        """Resume the frame up to its next `yield`; an exception that leaves it ends the generator."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
         tx.mutations.note(self)
@@ -128,36 +131,37 @@ class GeneratorTracker(Tracker):
         return outcome
 
     def begin_advance(self, tx: TraceContext) -> PendingCall | None:
-        """`next(self)`, left to the symbolic interpreter."""
+        """`next(self)` as a pending step, which the symbolic interpreter runs."""
         return self.begin_step(Constant(None))
 
     def begin_step(self, value: Tracker) -> PendingStep | None:
-        """`self.send(value)`, left to the symbolic interpreter; None when the generator has ended."""
+        """`self.send(value)` as a pending step, which the symbolic
+        interpreter runs; None when the generator has ended."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
         return None if self.finished else PendingStep(self, value)
 
     def enter(self, tx: TraceContext, value: Tracker) -> None:
-        """Put the frame into the symbolic interpreter."""
+        """Push the frame onto those of the symbolic interpreter."""
         tx.mutations.note(self)
         self.running = True
         self.frame.enter(value)
 
     def left(self, tx: TraceContext, *, ended: bool) -> None:
-        """The symbolic interpreter has taken the frame off again."""
+        """The symbolic interpreter has popped the frame; `ended` tells a return from a `yield`."""
         tx.mutations.note(self)
         self.running, self.finished = False, ended
         self.frame.left()
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """The methods of generators."""
+        """Methods of generators that have a row; other attributes break the graph."""
         descriptor = GeneratorType.__dict__.get(name)
         if descriptor is None or CALLABLES.find(descriptor) is None:
             return self.unsupported(f"reading attribute {name!r}")
         return GeneratorMethod(self, descriptor)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity."""
+        """A generator hashes by identity."""
         tx.mutations.note_key(self)
         return ("object", self)
 
@@ -166,18 +170,18 @@ class GeneratorTracker(Tracker):
         return True
 
     def children(self) -> Iterator[Tracker]:
-        """What its frame holds."""
+        """The trackers that its frame holds; none once it has ended."""
         return iter(()) if self.finished else self.frame.held()
 
     def reconstruct(self, writer: Writer) -> str:
-        """A real generator suspended at the same place."""
+        """A real generator suspended at the same instruction."""
         if self.finished:
             return writer.define(self, f"{writer.constant(exhausted_generator, 'exhausted')}()", "generator")
         return self.frame.reconstruct(self, writer)
 
 
 def exhausted_generator() -> Generator[None, None, None]:
-    """A generator that has come to its end."""
+    """A generator that has ended."""
     generator = (None for _ in ())
     next(generator, None)
     return generator
@@ -185,7 +189,7 @@ def exhausted_generator() -> Generator[None, None, None]:
 
 @final
 class GeneratorMethod(Tracker):
-    """`generator.send` and the like, bound."""
+    """A bound method of a generator, such as `generator.send`."""
 
     def __init__(self, generator: GeneratorTracker, descriptor: MethodDescriptorType) -> None:
         self.generator = generator
@@ -197,13 +201,13 @@ class GeneratorMethod(Tracker):
         return type([].append)
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The row of the method."""
+        """The result of the row of the method, or what it leaves to the interpreter."""
         row = CALLABLES.find(self.descriptor)
         assert row is not None
         return row.begin(tx, (self.generator, *args), kwargs)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The same, run to its end."""
+        """`self(*args)`, run to its end."""
         return complete(tx, self.begin_call(tx, args, kwargs))
 
     def children(self) -> Iterator[Tracker]:
@@ -211,18 +215,19 @@ class GeneratorMethod(Tracker):
         return iter((self.generator,))
 
     def reconstruct(self, writer: Writer) -> str:
-        """The real bound method."""
+        """The real bound method: `generator.send`."""
         return f"{writer.value(self.generator)}.{self.descriptor.__name__}"
 
 
 def end_of(value: Tracker) -> ObservedException:
-    """StopIteration with what a generator returned."""
+    """StopIteration with the value that a generator returned."""
     arguments = () if isinstance(value, Constant) and value.value is None else (value,)
     return ObservedException(new_exception(StopIteration, *arguments))
 
 
 def run_step(tx: TraceContext, pending: PendingStep) -> Tracker:
-    """Run a step of a generator up to its `yield`: the yielded value, or StopIteration with the returned one."""
+    """Run a step of a generator up to its `yield`: the yielded value,
+    else the default of `next`, else StopIteration is raised."""
     outcome = born_here(pending.generator).step(tx, pending.value, None)
     if isinstance(outcome, Yielded):
         return outcome.value
@@ -239,7 +244,7 @@ def _begin(self: GeneratorTracker, value: Tracker) -> PendingStep:
 
 
 def born_here(generator: Tracker) -> GeneratorTracker:
-    """The generator if its frame is known; an existing one runs natively."""
+    """The generator if it was created in the trace; an existing one breaks the graph and runs natively."""
     if isinstance(generator, GeneratorTracker):
         return generator
     return generator.unsupported("running it")
@@ -291,7 +296,7 @@ def generator_throw(
 
 @CALLABLES.row(GeneratorType.close)
 def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
-    """`generator.close()`: GeneratorExit at the `yield`."""
+    """`generator.close()`: raises GeneratorExit at the `yield`; RuntimeError if the generator yields again."""
     self = born_here(self)
     if self.finished or not self.frame.started:
         self.finished = True

@@ -1,4 +1,4 @@
-"""`id(value)` and thread numbers: only the running program knows them, but their equality is known while tracing."""
+"""`id(value)` and thread numbers: known at run time only, but their equality is known while tracing."""
 
 from collections.abc import Hashable, Iterator
 from threading import get_ident
@@ -12,7 +12,7 @@ from framesmith.variables.core.table import CALLABLES
 
 @final
 class IdentityNumber(Tracker):
-    """`id(target)`. It keeps the target alive, so two different targets have different numbers."""
+    """`id(target)`. It keeps a reference to the target, so two different targets have different numbers."""
 
     def __init__(self, target: Tracker) -> None:
         self.target = target
@@ -27,17 +27,18 @@ class IdentityNumber(Tracker):
         return True
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal numbers mean the same object; order and other numbers are unknown."""
+        """`==` and `!=` with another `id(...)`: whether the targets
+        are the same object. Anything else breaks the graph."""
         if symbol not in ("==", "!=") or not isinstance(other, IdentityNumber):
             return self.unsupported(f"comparison {symbol}")
         return Constant(self.target.is_same(tx, other.target) == (symbol == "=="))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """Two calls of `id` need not give one object."""
+        """Two calls of `id` need not return the same int object: breaks the graph for another tracker."""
         return self is other or bool(self.unsupported("an identity test"))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By the target's identity."""
+        """A key of the target: equal for the same object."""
         tx.mutations.note_key(self.target)
         return ("id", self.target)
 
@@ -52,7 +53,7 @@ class IdentityNumber(Tracker):
 
 @final
 class ThreadNumber(Tracker):
-    """`threading.get_ident()`: the number of whichever thread runs the entry."""
+    """`threading.get_ident()`: the number of the thread that runs the entry."""
 
     @property
     def python_type(self) -> type:
@@ -64,17 +65,18 @@ class ThreadNumber(Tracker):
         return True
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal to itself: a call runs in one thread."""
+        """`==` and `!=` with another thread number: equal, since a
+        call runs in one thread. Anything else breaks the graph."""
         if symbol not in ("==", "!=") or not isinstance(other, ThreadNumber):
             return self.unsupported(f"comparison {symbol}")
         return Constant(symbol == "==")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """One for all calls in the trace."""
+        """The same key for all thread numbers in the trace."""
         return ("thread",)
 
     def reconstruct(self, writer: Writer) -> str:
-        """Asked at run time."""
+        """`get_ident()`, called at run time."""
         return f"{writer.constant(get_ident, 'get_ident')}()"
 
 
@@ -86,7 +88,7 @@ def thread_number(tx: TraceContext) -> Tracker:
 
 @CALLABLES.row(id)
 def id_(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`id(value)`, for values that have an identity of their own in the trace."""
+    """`id(value)`; breaks the graph for values whose identity the trace does not model, such as numbers and texts."""
     pinned = isinstance(value.source, Pinned) and value.python_type in (tuple, frozenset)
     if pinned or isinstance(value, Constant) or value.is_same(tx, value) is not True:
         return value.unsupported("id()")

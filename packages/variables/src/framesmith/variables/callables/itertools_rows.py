@@ -179,7 +179,8 @@ def _size(tx: TraceContext, r: Tracker) -> int:
 
 
 def _choices(kind: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker], size: int) -> Tracker:
-    """One pool for every place; at least one, so that it is written when nothing is chosen."""
+    """The iterator over choices from one pool, which serves every
+    position. At least one pool, since reconstruction writes it."""
     return PoolIterator(kind, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
 
 

@@ -1,4 +1,4 @@
-"""Bound methods."""
+"""Bound methods of Python functions and other callables."""
 
 from collections.abc import Hashable, Iterator
 from types import FunctionType, MethodType
@@ -16,7 +16,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 @final
 class BoundMethod(PythonCallable):
-    """`receiver.function`: calls put the receiver first."""
+    """`receiver.function`: a call puts the receiver before the arguments."""
 
     def __init__(self, function: Tracker, receiver: Tracker, source: Source | None = None) -> None:
         self.function = function
@@ -29,7 +29,7 @@ class BoundMethod(PythonCallable):
         return MethodType
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The function with the receiver as its first argument."""
+        """Call the function with the receiver as first argument."""
         return self.function.begin_call(tx, (self.receiver, *args), kwargs)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -41,14 +41,15 @@ class BoundMethod(PythonCallable):
         return self.function.attribute(tx, name)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Methods are equal when function and receiver are the same object."""
+        """`==` and `!=`: equal when function and receiver are the
+        same objects; None (NotImplemented) for other types."""
         if symbol not in ("==", "!=") or not isinstance(other, BoundMethod):
             return None
         same = self.function.is_same(tx, other.function) and self.receiver.is_same(tx, other.receiver)
         return Constant(same == (symbol == "=="))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By function and receiver."""
+        """A key made of those of function and receiver."""
         return ("method", self.function.hash_key(tx), self.receiver.hash_key(tx))
 
     def truth(self, tx: TraceContext) -> bool:
@@ -74,7 +75,7 @@ class BoundMethod(PythonCallable):
 def bind_function(
     tx: TraceContext, self: Tracker, instance: Tracker, owner: Tracker | None = None, /
 ) -> Tracker:
-    """`function.__get__(instance, owner)`, as `partialmethod` and `singledispatchmethod` ask for it."""
+    """`function.__get__(instance, owner)`, as `partialmethod` and `singledispatchmethod` call it."""
     if isinstance(instance, Constant) and instance.value is None:
         return self
     return BoundMethod(self, instance)
@@ -82,7 +83,7 @@ def bind_function(
 
 @WRAP_RULES.exact(MethodType)
 def wrap_method(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing bound method: function and receiver are read from it."""
+    """An existing bound method, whose function and receiver are wrapped."""
     assert isinstance(value, MethodType)
     tx.guard(source, TypeIs(MethodType))
     function = tx.wrap(value.__func__, MethodFunction(source))

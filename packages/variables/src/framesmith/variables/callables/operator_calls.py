@@ -1,6 +1,6 @@
-"""Binary operators as calls: where the left operand's class is the user's, its method runs in a frame of its own.
+"""Binary operators as calls: a method of the user for the left operand runs in its own frame.
 
-A graph break inside `__add__` then leaves a frame to go on in, as one inside any other function does.
+A graph break inside `__add__` then leaves a frame to resume, as one inside any other function does.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ _DECLINED: Final = {symbol: operators.declined(symbol, function) for symbol, fun
 def begin_binary(
     tx: TraceContext, symbol: str, left: Tracker, right: Tracker, in_place: bool
 ) -> Tracker | PendingCall:
-    """`left <symbol> right`, or `left <symbol>= right`."""
+    """`left <symbol> right`, or `left <symbol>= right`. A Python method of the left operand becomes a pending call."""
     left, right = left.realize(), right.realize()
     if in_place or not reflects_first(tx, symbol, left, right):
         method = left.operator_method(tx, symbol, in_place)
@@ -41,14 +41,14 @@ def begin_binary(
 
 
 def begin_subscript(tx: TraceContext, container: Tracker, key: Tracker) -> Tracker | PendingCall:
-    """`container[key]`."""
+    """`container[key]`; a Python `__getitem__` becomes a pending call."""
     container, key = container.realize(), key.realize()
     begun = container.begin_special(tx, "__getitem__", (key,))
     return container.subscript(tx, key) if begun is None else begun
 
 
 def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | PendingCall:
-    """`-operand` and the like."""
+    """`-operand`, `+operand` or `~operand`; a Python method becomes a pending call."""
     begun = operand.begin_special(tx, UNARY_METHODS[symbol], ())
     return operand.unary(tx, symbol) if begun is None else begun
 

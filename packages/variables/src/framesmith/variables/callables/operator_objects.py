@@ -1,4 +1,4 @@
-"""`operator.itemgetter`, `attrgetter` and `methodcaller`: objects that are called."""
+"""`operator.itemgetter`, `attrgetter` and `methodcaller`: callable objects."""
 
 import operator
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -35,11 +35,11 @@ class OperatorObject(Tracker):
 
     @property
     def python_type(self) -> type:
-        """The class."""
+        """`itemgetter`, `attrgetter` or `methodcaller`."""
         return self.kind
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Items, attributes, or a method call, of the one argument."""
+        """Items or attributes of the argument, or a call of its method; other numbers of arguments break the graph."""
         if len(args) != 1 or kwargs:
             return self.unsupported("a call with these arguments")
         target = args[0].realize()
@@ -65,7 +65,7 @@ class OperatorObject(Tracker):
         return True
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity."""
+        """It hashes by identity."""
         tx.mutations.note_key(self)
         return ("object", self)
 
@@ -81,7 +81,7 @@ class OperatorObject(Tracker):
 
 
 def operands_of(value: object) -> object:
-    """What an existing object was made with."""
+    """The arguments that an existing object was created with, read from its `__reduce__`."""
     assert isinstance(value, operator.itemgetter | operator.attrgetter | operator.methodcaller)
     reduced = value.__reduce__()
     assert isinstance(reduced, tuple)
@@ -90,7 +90,8 @@ def operands_of(value: object) -> object:
 
 @WRAP_RULES.exact(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing object: what it was made with is read from it."""
+    """An existing object; the arguments it was created with are
+    wrapped. A `methodcaller` with keywords breaks the graph."""
     tx.guard(source, TypeIs(type(value)))
     operands = operands_of(value)
     place = CallResult(source, operands_of)

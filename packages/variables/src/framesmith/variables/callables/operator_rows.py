@@ -1,4 +1,4 @@
-"""Rows for the functions of the module `operator`; its callable objects stand in `operator_objects`."""
+"""Rows for the functions of the module `operator`; its callable objects are in `operator_objects`."""
 
 import operator
 from collections.abc import Callable
@@ -122,13 +122,13 @@ def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Track
 
 @CALLABLES.row(operator.countOf)
 def operator_count(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
-    """How often a value occurs."""
+    """`countOf(iterable, value)`: how many items equal the value."""
     return Constant(count(tx, unpack(tx, iterable), value))
 
 
 @CALLABLES.row(operator.indexOf)
 def operator_index_of(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
-    """Where a value occurs first."""
+    """`indexOf(iterable, value)`: the index of the first equal item; breaks the graph when there is none."""
     for place, item in enumerate(unpack(tx, iterable)):
         if known_equal(tx, item, value):
             return Constant(place)

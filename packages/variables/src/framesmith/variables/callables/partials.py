@@ -1,4 +1,4 @@
-"""`functools.partial` objects, existing and made in the trace."""
+"""`functools.partial` objects, existing ones and those created in the trace."""
 
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 
 @final
 class PartialTracker(PythonCallable):
-    """`partial(function, *args, **keywords)`. `attributes` holds what was set on the object."""
+    """`partial(function, *args, **keywords)`. `attributes` holds the attributes that the trace set on the object."""
 
     def __init__(
         self,
@@ -43,15 +43,15 @@ class PartialTracker(PythonCallable):
 
     @property
     def has_attributes(self) -> bool:
-        """Whether something was set on the object."""
+        """Whether an attribute was set on the object, in the trace or before."""
         return bool(self.attributes) or bool(self.value is not None and vars(self.value))
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The function with the stored arguments first; later keywords win."""
+        """Call the function with the stored arguments before the given ones; given keywords replace stored ones."""
         return self.function.realize().begin_call(tx, (*self.args, *args), {**self.keywords, **kwargs})
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`func`, `args`, `keywords`, and what was set on the object."""
+        """`func`, `args`, `keywords`, and attributes that were set on the object; others raise or break the graph."""
         if name == "func":
             return self.function.realize()
         if name == "args":
@@ -70,20 +70,21 @@ class PartialTracker(PythonCallable):
         return raise_observed(AttributeError, f"'functools.partial' object has no attribute '{name}'")
 
     def _keywords(self, tx: TraceContext) -> Tracker:
-        """The dictionary itself; one that was made in the trace could be changed through it."""
+        """The dictionary of keywords: the existing one, or a copy for an object created in the trace."""
         if self.value is not None and self.source is not None:
             return tx.wrap(self.value.keywords, Attribute(self.source, "keywords"))
         return new_dict([(Constant(name), value) for name, value in self.keywords.items()])
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Any attribute on a new partial object."""
+        """Set any attribute but `func`, `args` and `keywords` on an
+        object created in the trace; others break the graph."""
         if self.source is not None or name in ("func", "args", "keywords") or name.startswith("__set"):
             self.unsupported(f"storing attribute {name!r}")
         tx.mutations.note(self)
         self.attributes[name] = value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity."""
+        """It hashes by identity."""
         tx.mutations.note_key(self)
         return ("object", self)
 
@@ -110,7 +111,7 @@ class PartialTracker(PythonCallable):
 
 @CALLABLES.row(functools.partial)
 def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: Tracker) -> Tracker:
-    """`functools.partial(...)`; a partial of a plain partial is one partial, as in CPython."""
+    """`functools.partial(...)`; a partial of a partial without attributes is flattened, as in CPython."""
     if isinstance(function, PartialTracker) and not function.has_attributes:
         merged = {**function.keywords, **keywords}
         return PartialTracker(function.function, (*function.args, *args), merged)
@@ -119,7 +120,7 @@ def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: 
 
 @WRAP_RULES.exact(functools.partial)
 def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing partial object; function, arguments and keywords are read from it."""
+    """An existing partial object; function, arguments and keywords are wrapped, the names of the keywords guarded."""
     assert isinstance(value, functools.partial)
     tx.guard(source, TypeIs(functools.partial))
     names = Attribute(source, "keywords")

@@ -1,4 +1,4 @@
-"""Python functions, ours or of a library, that are traced in place of a C function or of an operator."""
+"""Python functions, ours or of a library, that are traced in place of a C function or an operator (polyfills)."""
 
 import os
 from types import CodeType, FunctionType
@@ -11,11 +11,12 @@ _POLYFILLS: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "po
 
 
 def is_polyfill_code(code: CodeType) -> bool:
-    """Whether code, or a continuation of it, stands for a C function, which has no frame: no traceback names it."""
+    """Whether code, or a continuation of it, is that of a polyfill:
+    a C function has no frame, so tracebacks must not show it."""
     return code.co_filename.startswith(_POLYFILLS)
 
 
 def polyfill_function(function: object) -> FunctionTracker:
-    """The tracker of such a function, one for all traces."""
+    """The tracker of a polyfill, pinned, so that it can serve all traces."""
     assert isinstance(function, FunctionType), function
     return FunctionTracker(function, Pinned(function, function.__name__))

@@ -1,4 +1,4 @@
-"""C functions, and a few others, that are traced through a Python form of theirs. The forms stand in `polyfills`."""
+"""C functions, and a few others, for which a Python function is traced. Those functions are in `polyfills`."""
 
 import bisect as c_bisect
 import collections as c_collections

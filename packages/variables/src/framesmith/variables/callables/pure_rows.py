@@ -1,6 +1,6 @@
-"""The functions of the standard library that are run while tracing when their operands are known.
+"""The functions of the standard library that run while tracing when their operands are known.
 
-C functions need their name in a set only. Python functions that keep a cache (`re`) get a row, so that they are not
+C functions only need to be registered. Python functions that keep a cache (`re`) get a row, so that they are not
 inlined.
 """
 

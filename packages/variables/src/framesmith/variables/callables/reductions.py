@@ -1,4 +1,4 @@
-"""Rows for the builtins that run over an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
+"""Rows for the builtins that consume an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
 
 import functools
 import operator
@@ -35,7 +35,7 @@ SUM: Final[Callable[..., object]] = sum
 
 
 def runs_python(iterable: Tracker) -> bool:
-    """Whether Python code of its own gives the items: a graph may break in there."""
+    """Whether Python code computes the items, in whose frames the graph may break."""
     if isinstance(iterable, MapIterator):
         return calls_python(iterable.function)
     return isinstance(iterable, GeneratorTracker) or iterable.iterates_in_python
@@ -44,13 +44,15 @@ def runs_python(iterable: Tracker) -> bool:
 def begin_gathered(
     tx: TraceContext, iterable: Tracker, then: Callable[..., object], *more: Tracker
 ) -> PendingCall:
-    """`then(iterable, *more)` for a builtin that takes all items first: a Python frame takes them."""
+    """`then(iterable, *more)` for a builtin that reads all items first:
+    a polyfill reads them, so that the graph may break in their code."""
     return _GATHERED.bind(tx, (iterable, Builtin(then), *more), {})
 
 
 @CALLABLES.row(sum)
 def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = None) -> Tracker | PendingCall:
-    """`sum(iterable, start=0)`. Known numbers are summed by the real function: it compensates floats on 3.12."""
+    """`sum(iterable, start=0)`. Known numbers are summed by `sum`
+    itself, which compensates the error of floats since 3.12."""
     total: Tracker = Constant(0) if start is None else start
     if isinstance(total, Constant) and isinstance(total.value, str | bytes):
         name, join = ("strings", "''") if isinstance(total.value, str) else ("bytes", "b''")
@@ -74,7 +76,7 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
 
 @CALLABLES.row(any)
 def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
-    """`any(iterable)`: stops at the first that is true."""
+    """`any(iterable)`: stops at the first true item."""
     if runs_python(iterable):
         return _ANY_OF.bind(tx, (iterable,), {})
     return Constant(_stops(tx, iterable, True))
@@ -82,7 +84,7 @@ def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
 
 @CALLABLES.row(all)
 def call_all(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
-    """`all(iterable)`: stops at the first that is false."""
+    """`all(iterable)`: stops at the first false item."""
     if runs_python(iterable):
         return _ALL_OF.bind(tx, (iterable,), {})
     return Constant(not _stops(tx, iterable, False))
@@ -153,7 +155,7 @@ def _extreme(
 
 
 def calls_python(key: Tracker | None) -> TypeGuard[Tracker]:
-    """Whether a key function may have a frame of its own; those of C are called at once."""
+    """Whether a key function may need a frame of its own; key functions written in C are called at once."""
     return key is not None and key.realize().python_type in _PYTHON
 
 
@@ -189,7 +191,7 @@ def call_sorted(
 
 @CALLABLES.row(polyfills.arranged)
 def call_arranged(tx: TraceContext, items: Tracker, keys: Tracker, reverse: Tracker) -> Tracker:
-    """Items in the order of their keys: the same comparisons as the sort's."""
+    """The items in the order of their keys, by the same comparisons as `list.sort`."""
     held, by = unpack(tx, items), iter(unpack(tx, keys))
     sort_items(tx, held, lambda item: next(by), known_truth(tx, reverse))
     return ListTracker(held)

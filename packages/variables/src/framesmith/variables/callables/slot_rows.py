@@ -1,7 +1,7 @@
 """Rows for the special methods of builtin types called by name: `list.__len__`, `dict.__getitem__`, `int.__add__`.
 
-Each forwards to the slot of the tracker, or to the operator. They are what `super().__setitem__(...)` in a subclass
-of a builtin type and `operator.methodcaller("__len__")` come to.
+Each calls the slot of the tracker, or the operator. They are reached by `super().__setitem__(...)` in a subclass
+of a builtin type, or by `operator.methodcaller("__len__")`.
 """
 
 from collections import OrderedDict, defaultdict, deque
@@ -76,7 +76,7 @@ def slot_bool(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 
 def slot_hash(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`__hash__`, known for constants."""
+    """`__hash__`; known for constants."""
     return hash_of(tx, self)
 
 
@@ -141,7 +141,7 @@ def _compare(symbol: str) -> Handler:
 
 
 def _sequence(symbol: str) -> Handler:
-    """`+` and `*` of a sequence come from other slots: they raise instead of giving NotImplemented."""
+    """The handler of `+` or `*` of a sequence, whose C slot raises TypeError and never returns NotImplemented."""
 
     def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         result = self.binary(tx, symbol, other)
@@ -175,7 +175,7 @@ SEQUENCE_SLOTS: Final = {
 
 
 def _iterator_types() -> set[type]:
-    """Every type of builtin iterator that has a tracker without `__next__` rows of its own."""
+    """All types of builtin iterators whose trackers need a row for `__next__`."""
     samples: list[object] = [iter([]), iter(()), iter("a"), iter("é"), iter(b""), iter(range(1)), iter({})]
     samples += [iter(range(1 << 70)), iter({}.values()), iter({}.items()), iter(set()), iter(deque())]
     samples += [reversed([]), reversed(()), reversed({}), reversed({}.values()), reversed({}.items())]
@@ -185,7 +185,7 @@ def _iterator_types() -> set[type]:
 
 
 def register(kind: type, *names: str) -> None:
-    """Rows for the special methods that `kind` itself defines; those that have a row keep it."""
+    """Add rows for those of the special methods that `kind` itself defines and that have no row yet."""
     for name in names:
         descriptor = kind.__dict__.get(name)
         if descriptor is not None and CALLABLES.find(descriptor) is None:

@@ -66,7 +66,7 @@ def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tra
 
 @CALLABLES.row(bytes)
 def call_bytes(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`bytes(...)` of known values."""
+    """`bytes(...)` of known values; others break the graph."""
     operands = (*args, *kwargs.values())
     for operand in operands:
         if not operand.is_python_constant():

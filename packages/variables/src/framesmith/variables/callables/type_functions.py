@@ -1,6 +1,6 @@
-"""`isinstance`, `issubclass`, `type`, `callable`: questions about the type of a value.
+"""`isinstance`, `issubclass`, `type`, `callable`: functions that read the type of a value.
 
-`super` stands in `objects.super_objects`.
+`super` is in `objects.super_objects`.
 """
 
 import sys
@@ -28,13 +28,13 @@ _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without p
 
 
 def class_tracker(tx: TraceContext, kind: type) -> Tracker:
-    """A class as a constant of the entry."""
+    """The tracker of a class as a constant of the entry."""
     return tx.wrap(kind, Pinned(kind, kind.__qualname__))
 
 
 @CALLABLES.row(type)
 def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`type(value)`; making a class in the trace breaks the graph."""
+    """`type(value)`; with three arguments, which creates a class, it breaks the graph."""
     if len(args) != 1 or kwargs:
         return class_tracker(tx, type).unsupported("making a class")
     return class_tracker(tx, args[0].python_type)
@@ -42,7 +42,7 @@ def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
 
 @CALLABLES.row(callable)
 def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`callable(value)`: whether the type has `__call__`."""
+    """`callable(value)`: whether the type has `__call__`, which is guarded for a Python class."""
     kind = value.python_type
     if kind.__flags__ & _HEAP_TYPE:
         tx.guard(Pinned(kind, kind.__qualname__), ClassAttribute.capture(kind, "__call__"))
@@ -50,7 +50,8 @@ def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
 
 
 def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Tracker]:
-    """The classes in the second argument: one, a union, or a tuple of them, nested."""
+    """The classes in the second argument: a class, a union, or
+    a tuple of such, nested. Anything else breaks the graph."""
     classinfo = classinfo.realize()
     if issubclass(classinfo.python_type, tuple):
         return [entry for item in unpack(tx, classinfo) for entry in classes_of(tx, item, function)]
@@ -70,6 +71,7 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
 @CALLABLES.row(isinstance)
 def isinstance_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`isinstance(value, classinfo)`."""
+    # as in CPython, an exact match does not call `__instancecheck__`
     exact = classinfo.realize()
     if issubclass(exact.python_type, type) and exact.as_python_constant() is value.python_type:
         return Constant(True)
@@ -98,12 +100,13 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
 
 
 def issubclass_of(kind: type, expected: type) -> bool:
-    """Real inheritance, whatever the metaclass says."""
+    """Real inheritance, as `type.__subclasscheck__` sees it; hooks of the metaclass are not called."""
     return bool(type.__subclasscheck__(expected, kind))
 
 
 def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type) -> bool:
-    """An abstract base class decides by the type; its `__subclasshook__` may run when it is the library's own."""
+    """`isinstance` or `issubclass` with an abstract base class, by the type alone. Breaks the graph where a
+    `__subclasshook__` outside the standard library, or an overridden check, would run."""
     hook = static_lookup(expected, "__subclasshook__")
     function = getattr(hook, "__func__", None)
     own = static_lookup(type(expected), "__subclasscheck__")
@@ -122,7 +125,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
 
 
 def _guard_answer(tx: TraceContext, kind: type, expected: type, answer: bool) -> None:
-    """Registration and structural checks can change the answer of an abstract class: it is asked again."""
+    """Guard the answer of an abstract class, which registration or new methods can change; once per pair and trace."""
     known = _asked_classes.setdefault(tx.mutations, set())
     if (kind, expected) not in known:
         known.add((kind, expected))
@@ -137,7 +140,8 @@ def is_subclass(pair: object) -> bool:
 
 
 def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tracker) -> bool:
-    """Run the metaclass's own check."""
+    """Inline the metaclass's `__instancecheck__` or `__subclasscheck__`;
+    breaks for one in C or without a known truth."""
     if not isinstance(hook, FunctionType):
         return bool(cls.unsupported(f"a {name} written in C"))
     verdict = truth_of(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))

@@ -1,7 +1,7 @@
 """`repr`, `str` and `format` of trackers, for the functions of these names, f-strings and messages.
 
-Containers are written from the texts of their members, so that a member's own `__repr__` is traced. A text that
-holds an address, or that only the running program knows, breaks the graph.
+Containers are written from the texts of their members, so that the `__repr__` of a member is traced. A text that
+contains an address, or is known at run time only, breaks the graph.
 """
 
 from collections import OrderedDict, defaultdict, deque
@@ -30,7 +30,7 @@ from framesmith.variables.core.unspecialized import cannot_specialize
 
 
 def text_of(tracker: Tracker) -> str:
-    """The string that a text function gave."""
+    """The string value of a text that must be known; breaks the graph if it is not."""
     tracker = tracker.realize().storage()
     if isinstance(tracker, Constant) and isinstance(tracker.value, str):
         return tracker.value
@@ -38,12 +38,12 @@ def text_of(tracker: Tracker) -> str:
 
 
 def repr_text(tx: TraceContext, value: Tracker) -> str:
-    """`repr(value)` as a string."""
+    """`repr(value)` as a string, which must be known."""
     return text_of(repr_of(tx, value))
 
 
 def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`repr(value)`."""
+    """`repr(value)`; breaks the graph for unread values, values that contain themselves, and texts with an address."""
     value = value.realize()
     if value.is_unread:
         cannot_specialize(value.describe())
@@ -63,7 +63,7 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
 
 
 def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`str(value)`."""
+    """`str(value)`; breaks the graph for unread values."""
     value = value.realize()
     if value.is_unread:
         cannot_specialize(value.describe())
@@ -78,7 +78,7 @@ _FORMATS: Final = (int.__format__, float.__format__, complex.__format__, str.__f
 
 
 def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, /) -> Tracker:
-    """`format(value, spec)`, as an f-string does it."""
+    """`format(value, spec)`, as in an f-string; breaks the graph for unread values."""
     value = value.realize()
     spec = Constant("") if spec is None else spec.realize()
     if value.is_unread:
@@ -106,12 +106,12 @@ CONVERSIONS: Final[dict[str, Callable[[TraceContext, Tracker], Tracker]]] = {
 
 
 def ascii_of(text: str) -> str:
-    """What `ascii` makes of a repr."""
+    """The string that `ascii` makes of a repr."""
     return text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 def _own_code(value: Tracker, name: str) -> bool:
-    """Whether a text method of the type is the user's Python code."""
+    """Whether a text method of the type is Python code outside the module `enum`."""
     method = static_lookup(value.python_type, name)
     return isinstance(method, FunctionType) and method.__module__ != "enum"
 

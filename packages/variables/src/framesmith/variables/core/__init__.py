@@ -1,4 +1,4 @@
-"""The mechanism every tracker shares: slots, protocols, tables, mutation log, constants."""
+"""What every tracker shares: slots, protocols, tables, the mutation log, constants."""
 
 from framesmith.variables.core.ambient import AmbientState, Setting
 from framesmith.variables.core.base import (

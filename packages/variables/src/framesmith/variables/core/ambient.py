@@ -1,6 +1,6 @@
 """Process-wide torch state that a trace may change and must put back (grad mode, autocast ...).
 
-Here: the mechanism. The rows (which settings exist) stand with the torch functions that change them.
+Here: the mechanism. The settings are in `torch_values`, with the torch functions that change them.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import final
 @final
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One piece of ambient state: `get()` reads it, `set(value)` restores it."""
+    """A piece of ambient state: `get()` reads it, `set(value)` restores it."""
 
     name: str
     get: Callable[[], object]
@@ -19,10 +19,10 @@ class Setting:
 
 
 class AmbientState:
-    """The settings touched by a trace, with the values they had when it began.
+    """The settings that a trace has changed, with the values they had when it began.
 
-    Setters run for real while tracing, so that fake propagation sees the right state; `restore` puts
-    the state of the beginning back, `changes` tells what an entry has to set after its graph.
+    Setters run for real while tracing, so that operations on fake tensors see the right state; `restore` sets the
+    first values again, `changes` lists what an entry has to set after its graph.
     """
 
     def __init__(self) -> None:
@@ -45,6 +45,6 @@ class AmbientState:
         return tuple((setting, value) for setting, before, value in now if value != before)
 
     def restore(self) -> None:
-        """Put everything back as it was when the trace began."""
+        """Set every setting to its value at the beginning of the trace."""
         for setting, before in reversed(self._before.values()):
             setting.set(before)

@@ -1,6 +1,6 @@
-"""The symbolic stand-in for one Python value, and everything it may reach while a trace runs.
+"""`Tracker`, the symbolic stand-in for one Python value, and `TraceContext`, what it may use while a trace runs.
 
-`Tracker`, the protocols it asks upward through, and `TraceContext` refer to each other, so they live
+`Tracker`, the protocols through which it calls upward, and `TraceContext` refer to each other, so they live
 together. No concrete tracker lives here.
 """
 
@@ -42,17 +42,18 @@ class Tracker:
 
     @property
     def iterates_in_python(self) -> bool:
-        """Whether Python code of its own gives the items: a graph may break in there."""
+        """Whether iteration runs Python code in frames of its own, in which the graph may break."""
         return False
 
     @property
     def is_run_time_number(self) -> bool:
-        """Whether this is a number that changes from call to call without a new trace."""
+        """Whether this is a number that may differ from call to call in the same entry."""
         return False
 
     @property
     def is_unread(self) -> bool:
-        """Whether this is an existing immutable value of which the trace knows the type alone."""
+        """Whether this is an existing immutable value, or a text
+        made of such, of which the trace knows only the type."""
         return False
 
     def realize(self) -> "Tracker":
@@ -60,12 +61,13 @@ class Tracker:
         return self
 
     def storage(self) -> "Tracker":
-        """The builtin container or number inside: the tracker itself, except for an instance of a subclass of
-        a builtin type. What C code of the builtin type works on."""
+        """The tracker of the builtin part, on which C code of the builtin type
+        works: `self`, except for an instance of a subclass of a builtin type."""
         return self
 
     def is_instance_of(self, kind: type) -> bool | None:
-        """The answer of `isinstance(self, kind)` where the class's own check is known; None: ask the class."""
+        """The result of `isinstance(self, kind)` where the tracker
+        knows it; None where the class's own check decides."""
         return None
 
     # -- constants ---------------------------------------------------------------------------------
@@ -79,15 +81,15 @@ class Tracker:
 
     # -- slots -------------------------------------------------------------------------------------
     def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
-        """`self.name`. Raises `ObservedException(AttributeError)` when eager would."""
+        """`self.name`; raises `ObservedException(AttributeError)` where eager raises AttributeError."""
         return self.unsupported(f"reading attribute {name!r}")
 
     def special_attribute(self, tx: "TraceContext", name: str) -> "Tracker":
-        """A special method looked up on the type (as `with` and operators do), bound."""
+        """The bound special method, looked up on the type as `with` and operators do."""
         return self.attribute(tx, name)
 
     def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
-        """`self.name` where a Python call in tail position (a property) may be left to the symbolic interpreter."""
+        """`self.name`; a Python call in tail position (a property) may be left to the symbolic interpreter."""
         return self.attribute(tx, name)
 
     def set_attribute(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
@@ -119,7 +121,8 @@ class Tracker:
         return self.unsupported("calling next() on it")
 
     def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
-        """`next(self)`, where a Python frame is left to the symbolic interpreter; its StopIteration is the end."""
+        """`next(self)`, where a Python frame may be left to the
+        symbolic interpreter; its StopIteration means exhausted."""
         return self.advance(tx)
 
     def length(self, tx: "TraceContext") -> "Tracker":
@@ -127,7 +130,7 @@ class Tracker:
         return self.unsupported("taking its length")
 
     def truth(self, tx: "TraceContext") -> "bool | Tracker":
-        """`bool(self)`: a bool when known (and guarded), else a tracker of a tensor or symbolic value."""
+        """`bool(self)`: a bool when known (and guarded), else the tracker of a tensor or symbolic value."""
         return self.unsupported("taking its truth value")
 
     def contains(self, tx: "TraceContext", item: "Tracker") -> "Tracker":
@@ -147,29 +150,31 @@ class Tracker:
         self.unsupported("deleting an item")
 
     def binary(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
-        """`self <symbol> other` as the left operand; None stands for NotImplemented."""
+        """`self <symbol> other` as the left operand; None means NotImplemented."""
         return None
 
     def reflected(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
-        """`other <symbol> self` as the right operand; None stands for NotImplemented."""
+        """`other <symbol> self` as the right operand; None means NotImplemented."""
         return None
 
     def begin_special(
         self, tx: "TraceContext", name: str, args: "Arguments"
     ) -> "Tracker | PendingCall | None":
-        """Call a special method that is a Python function of the class; None where there is none."""
+        """Call a special method that is a Python function of the class; None when there is none."""
         return None
 
     def operator_method(self, tx: "TraceContext", symbol: str, in_place: bool) -> "Tracker | None":
-        """The bound method of an operator where it is a Python function of the class; it may decline."""
+        """The bound method of an operator if it is a Python function
+        of the class, else None; its result may be NotImplemented."""
         return None
 
     def reflects_first(self, tx: "TraceContext", symbol: str, other: "Tracker") -> bool:
-        """For an instance of a subclass of the left operand's type: whether its reflected method goes first."""
+        """Whether the reflected method goes first, when this is an
+        instance of a subclass of the left operand's type."""
         return True
 
     def inplace(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
-        """`self <symbol>= other`; None when the type has no in-place form (then `binary` is asked)."""
+        """`self <symbol>= other`; None means NotImplemented, so that `binary` is tried next."""
         return None
 
     def unary(self, tx: "TraceContext", symbol: str) -> "Tracker":
@@ -177,16 +182,16 @@ class Tracker:
         return self.unsupported(f"unary {symbol}")
 
     def compare(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
-        """`self <symbol> other` for a rich comparison; None stands for NotImplemented."""
+        """`self <symbol> other` for a rich comparison; None means NotImplemented."""
         return None
 
     def is_same(self, tx: "TraceContext", other: "Tracker") -> bool:
-        """`self is other`. The default is right for trackers that stand one to one for an object."""
+        """`self is other`. The default is right where an object has one tracker; it guards that the answer stays so."""
         tell_apart(tx, self, other)
         return self is other
 
     def hash_key(self, tx: "TraceContext") -> Hashable:
-        """A key that is equal for equal values: what a dict or set stores the tracker under."""
+        """A key, equal for equal values, under which the tracker of a dict or set stores this one."""
         return self.unsupported("hashing it")
 
     # -- after the graph ---------------------------------------------------------------------------
@@ -198,24 +203,24 @@ class Tracker:
         return self.unsupported("building it again after the graph")
 
     def replay(self, writer: "Writer") -> None:
-        """Emit code that brings the existing object (one with a source) to its state in the trace."""
+        """Emit code that brings the existing object (one with a source) to the state it has in the trace."""
         self.unsupported("replaying changes to it")
 
     def children(self) -> Iterator["Tracker"]:
-        """The trackers held by this one (for liveness of what must be reconstructed)."""
+        """The trackers that this one holds, which must be reconstructed with it."""
         return iter(())
 
     # -- errors ------------------------------------------------------------------------------------
     def known_children(self) -> "Iterator[Tracker]":
-        """The children without a look at what nobody has read of an existing object."""
+        """As `children`, without reading items of an existing object that the trace has not read."""
         return self.children()
 
     def unsupported(self, doing: str) -> NoReturn:
-        """Break the graph, naming this value and what was asked of it."""
+        """Break the graph, with a message that names this value and the operation."""
         raise GraphBreak(UNSUPPORTED_VALUE, f"{self.describe()} does not support {doing} while tracing")
 
     def describe(self) -> str:
-        """The value for people: its type and where it came from."""
+        """The value for messages: its type and source."""
         place = f" ({self.source.text()})" if self.source is not None else ""
         return f"{self.python_type.__name__}{place}"
 
@@ -244,7 +249,7 @@ class PendingFrame:
 @final
 @dataclass(frozen=True, slots=True)
 class PendingStep:
-    """A suspended generator ready to go on with a value. `otherwise` is what the caller receives at its end."""
+    """A suspended generator, to be resumed with a value. `otherwise` is what the caller receives when it ends."""
 
     generator: Tracker
     value: Tracker
@@ -252,7 +257,7 @@ class PendingStep:
 
 
 PendingCall = PendingFrame | PendingStep
-"""Python code that the symbolic interpreter runs in a frame of its own, so that it can break in there and go on."""
+"""Python code that the symbolic interpreter runs in a frame of its own, so that the graph can break in there."""
 
 
 class InlineCall(Protocol):
@@ -264,7 +269,7 @@ class InlineCall(Protocol):
 
 
 class Wrap(Protocol):
-    """Gives the tracker for a real value read from a source, with the guards that it needs."""
+    """Returns the tracker of a real value read from a source, with the guards that it needs."""
 
     def __call__(self, value: object, source: Source) -> Tracker:
         """One tracker per object; a second source for the same object adds an aliasing guard."""
@@ -279,7 +284,7 @@ class Writer(Protocol):
         ...
 
     def constant(self, value: object, hint: str) -> str:
-        """A name bound to this very object."""
+        """A name in the entry that is bound to this object."""
         ...
 
     def node(self, node: fx.Node) -> str:
@@ -291,7 +296,8 @@ class Writer(Protocol):
         ...
 
     def define(self, tracker: Tracker, expression: str, hint: str) -> str:
-        """Assign `expression` to a fresh variable that stands for `tracker` from now on (cycles!)."""
+        """Assign `expression` to a fresh variable, which is used for
+        `tracker` from now on; so reference cycles can be built."""
         ...
 
     def statement(self, text: str) -> None:
@@ -303,10 +309,10 @@ OnTracker = Callable[[Tracker], None]
 
 
 class MutationLog:
-    """Which existing objects were changed, in order of their first change.
+    """The existing objects that the trace changed, in order of their first change.
 
-    `version` grows with every change to any tracker, new objects included: two equal versions mean
-    that nothing changed in between.
+    `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
+    changed in between.
     """
 
     def __init__(self) -> None:
@@ -328,13 +334,13 @@ class MutationLog:
             self._changed.setdefault(id(tracker), tracker)
 
     def note_reference(self, target: Tracker) -> None:
-        """Record that a weak reference to an existing value was made."""
+        """Record that a weak reference to a value was made."""
         if self.on_reference is not None:
             self.on_reference(target)
 
     @contextmanager
     def watched(self) -> Iterator[list[Tracker]]:
-        """Everything that is changed while the `with` block runs, in a list; what is made there counts too."""
+        """A list of the trackers that are changed while the `with` block runs; new objects are included."""
         noted: list[Tracker] = []
         self._watching.append(noted)
         try:
@@ -347,16 +353,17 @@ class MutationLog:
         return tuple(self._changed.values())
 
     def note_key(self, tracker: Tracker) -> None:
-        """Record that an object became a key, or a number, by its identity: it is another one than those before."""
+        """Record that the trace used an existing object's identity, as
+        a key or a number: it must stay distinct from the others."""
         if tracker.source is not None:
             self._keys.setdefault(id(tracker), tracker)
 
     def told_apart(self) -> tuple[Tracker, ...]:
-        """Existing objects that were told apart by their identity."""
+        """Existing objects whose identity was used, which have to be guarded as distinct."""
         return tuple(self._keys.values())
 
     def release(self) -> None:
-        """Forget the objects: the trace has ended."""
+        """Drop all references: the trace has ended."""
         self._changed.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
@@ -369,7 +376,7 @@ class MutationLog:
 @final
 @dataclass(frozen=True, slots=True)
 class TraceContext:
-    """Everything a tracker may reach while tracing."""
+    """Everything that a tracker may use while tracing."""
 
     graph: Recorder
     guards: GuardSet
@@ -380,21 +387,21 @@ class TraceContext:
     facts: FactLog | None = None
 
     def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
-        """Add a guard on a value; nothing to do for a value born in the trace."""
+        """Add a guard on a value; does nothing for a value created in the trace, which has no source."""
         source = tracker_or_source.source if isinstance(tracker_or_source, Tracker) else tracker_or_source
         if source is not None:
             self.guards.add(Guard(source, claim, Reason(why or "the trace read it", None)))
 
     def note(self, what: str, source: Source | None, name: object = None) -> None:
-        """Say what was read of the real world, for the check that a guard covers it (`guards.facts`)."""
+        """Record what was read of the real world, for the check that a guard covers it (`guards.facts`)."""
         if self.facts is not None:
             self.facts.note(what, source, name)
 
 
 def tell_apart(tx: TraceContext, one: Tracker, other: Tracker) -> None:
-    """Guard that two trackers stand for two objects, where their types leave that open: a later call may give one twice.
+    """Guard that two trackers of one type are two objects: a later call may pass one object twice.
 
-    The guard on all tensors of an entry says so of them already.
+    Tensors need none, since one guard covers all tensors of an entry.
     """
     if one is other or one.source is None or other.source is None:
         return
@@ -404,7 +411,8 @@ def tell_apart(tx: TraceContext, one: Tracker, other: Tracker) -> None:
 
 
 def same_value(tx: TraceContext, one: Tracker, value: object, other: Tracker) -> bool:
-    """Whether another tracker stands for the existing object `value` of the first one as well; guarded if so."""
+    """Whether `other` is a second tracker of the existing object `value`
+    of the first; if so, guards that both stay the same object."""
     if one is other or value is None or getattr(other, "value", None) is not value:
         return one is other
     if one.source is not None and other.source is not None:

@@ -1,7 +1,7 @@
-"""Functions and methods written in C: as values, and what a call of one means.
+"""Functions and methods written in C: their trackers, and what a call of one does.
 
-A call goes to the row of the real callable; without a row it is run now if it is pure and its operands are known;
-else the graph breaks. What single functions do stands in the rows. How a function, property ... found on a
+A call uses the row of the real callable; without a row it runs while tracing if it is pure and its operands are known;
+else the graph breaks. What single functions do is in the rows. How a function, property ... found on a
 *Python* class is bound is registered from above (`register_binder`), since this module knows no such tracker.
 """
 
@@ -40,25 +40,26 @@ _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text
 
 
 def register_storage(kind: type, *trackers: type[Tracker]) -> None:
-    """Say which trackers the methods of a builtin type work on; any other receiver breaks the graph."""
+    """Declare which trackers the methods of a builtin type accept as receiver; any other receiver breaks the graph."""
     _storages[kind] = trackers
 
 
 def register_binder(binder: Binder) -> Binder:
-    """Install `binder(tx, receiver, descriptor, name)`: what a class attribute gives when read from an instance."""
+    """Install `binder(tx, receiver, descriptor, name)`, which
+    binds a class attribute that is read through an instance."""
     _binders[:] = [binder]
     return binder
 
 
 def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
-    """Run a pending call, if it is one, to its end."""
+    """The result of a call: a pending one is run to its end."""
     return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
 
 
 def begin_builtin(
     tx: TraceContext, function: object, args: Arguments, kwargs: Keywords
 ) -> Tracker | PendingCall:
-    """`function(*args, **kwargs)` for a callable written in C."""
+    """`function(*args, **kwargs)` for a callable written in C: by its row, else folded if pure, else a graph break."""
     args = _with_storage(function, [argument.realize() for argument in args])
     row = CALLABLES.find(function)
     if row is not None:
@@ -71,7 +72,8 @@ def begin_builtin(
 
 
 def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
-    """A method of a builtin type works on the builtin part of an instance of a subclass."""
+    """The arguments of a builtin type's method, with the receiver replaced by its builtin part. Breaks the graph where
+    the tracker does not model the method."""
     if not isinstance(function, _METHODS) or not args:
         return args
     receiver = args[0]
@@ -89,8 +91,8 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
 
 
 def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind: type) -> bool:
-    """Whether a C type has a method of its own in place of this one: `dict.keys` does not know an OrderedDict's order.
-    A Python method of the same name does not matter: it may be what calls this one."""
+    """Whether a C type overrides this method: `dict.keys` ignores the order of an OrderedDict. A Python method of the
+    same name does not count: it may be the caller of this one."""
     for base in resolution_order(kind):
         if base is function.__objclass__:
             return False
@@ -102,9 +104,9 @@ def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind:
 def builtin_attribute(
     tx: TraceContext, tracker: Tracker, name: str, *, own_was_read: bool = False
 ) -> Tracker:
-    """`tracker.name` for an instance of a type without instance dictionary, by the type's own attributes.
+    """`tracker.name` looked up on the type, for an instance without an instance dictionary.
 
-    `own_was_read`: there is one, and the caller found that it does not hold the name.
+    `own_was_read`: there is a dictionary, and the caller found that it lacks the name.
     """
     kind = tracker.python_type
     if name == "__class__":
@@ -120,7 +122,7 @@ def builtin_attribute(
 
 
 def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, name: str) -> Tracker:
-    """What reading class attribute `descriptor` through `tracker` gives."""
+    """The result of reading the class attribute `descriptor` through the instance `tracker`."""
     if isinstance(descriptor, _METHODS):
         return BoundBuiltin(tracker, descriptor)
     if isinstance(descriptor, _MEMBERS):
@@ -156,23 +158,23 @@ class Builtin(Tracker):
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """Always: the object itself is known."""
+        """True: the object itself is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The callable."""
+        """The callable itself."""
         return self.value
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """Its row, or a fold."""
+        """The result of its row or of folding; a Python frame is left to the symbolic interpreter."""
         return begin_builtin(tx, self.value, args, kwargs)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Its row, or a fold, run to its end."""
+        """The result of its row or of folding, run to its end."""
         return complete(tx, self.begin_call(tx, args, kwargs))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Its name and documentation, and methods of the callable's own type."""
+        """Names and documentation, `__self__`, and methods of the callable's own type; others break the graph."""
         if name in _NAMES and is_constant_type(type(getattr(self.value, name, ...))):
             return fold(tx, lambda value: getattr(value, name), [self])
         if name == "__self__" and isinstance(self.value, BuiltinFunctionType):
@@ -183,13 +185,13 @@ class Builtin(Tracker):
         return self.unsupported(f"reading attribute {name!r}")
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`==` of the two objects."""
+        """`==` and `!=` of the two objects; None (NotImplemented) for other trackers."""
         if symbol not in ("==", "!=") or not isinstance(other, Builtin):
             return None
         return Constant(bool(self.value == other.value) == (symbol == "=="))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the callable."""
+        """`self is other`: whether they are the same callable."""
         return isinstance(other, Builtin) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -201,17 +203,17 @@ class Builtin(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """The object itself."""
+        """The callable, as a constant of the entry."""
         return writer.constant(self.value, getattr(self.value, "__name__", "builtin"))
 
     def describe(self) -> str:
-        """`list.append`."""
+        """`list.append`, for messages."""
         return callable_name(self.value)
 
 
 @final
 class BoundBuiltin(Tracker):
-    """`receiver.method` for a method of a builtin type, as yet uncalled."""
+    """`receiver.method` for a method of a builtin type, which is not called yet."""
 
     def __init__(
         self,
@@ -226,17 +228,17 @@ class BoundBuiltin(Tracker):
 
     @property
     def python_type(self) -> type:
-        """The type that binding gives: methods and slots differ."""
+        """The type of the bound method: a method wrapper for a slot, else a builtin method."""
         return (
             MethodWrapperType if isinstance(self.descriptor, WrapperDescriptorType) else BuiltinFunctionType
         )
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The row of the descriptor, with the receiver first."""
+        """The result of the row of the descriptor, called with the receiver first."""
         return begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The row of the descriptor, run to its end."""
+        """As `begin_call`, run to its end."""
         return complete(tx, self.begin_call(tx, args, kwargs))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -249,7 +251,7 @@ class BoundBuiltin(Tracker):
         return self.unsupported(f"reading attribute {name!r}")
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal when method and receiver are the same objects."""
+        """`==` and `!=`: equal when method and receiver are the same objects."""
         if symbol not in ("==", "!=") or not isinstance(other, BoundBuiltin):
             return None
         same = self.descriptor is other.descriptor and self.receiver.is_same(tx, other.receiver)
@@ -260,7 +262,8 @@ class BoundBuiltin(Tracker):
         return True
 
     def unbound(self) -> tuple[Callable[..., object], Tracker] | None:
-        """What CPython calls in `items.append()`, where nothing is bound; errors name it (`list.append()`)."""
+        """The descriptor and receiver of a call such as `items.append()`, for which CPython binds nothing and whose
+        errors name `list.append()`; else None."""
         return (self.descriptor, self.receiver) if self.is_called_at_once else None
 
     def children(self) -> Iterator[Tracker]:
@@ -268,24 +271,24 @@ class BoundBuiltin(Tracker):
         yield self.receiver
 
     def reconstruct(self, writer: Writer) -> str:
-        """`descriptor.__get__(receiver, type)`: an override of a subclass is not looked up again.
+        """`descriptor.__get__(receiver, type)`: an override of a subclass is not used.
 
-        The type has to be given: CPython 3.11 crashes without it for methods that ask for their class (`re.Pattern.sub`).
+        The type has to be given: CPython 3.11 crashes without it for methods that need their class (`re.Pattern.sub`).
         """
         descriptor = writer.constant(self.descriptor, self.descriptor.__name__)
         kind = self.receiver.python_type
         return f"{descriptor}.__get__({writer.value(self.receiver)}, {writer.constant(kind, kind.__name__)})"
 
     def describe(self) -> str:
-        """`list.append of a list`."""
+        """`list.append of a list`, for messages."""
         return f"{callable_name(self.descriptor)} of {self.receiver.describe()}"
 
 
 def defines(kind: type, name: str) -> bool:
-    """Whether the instances of a type have a special method: the class and its bases, the metaclass left out."""
+    """Whether the class or one of its bases defines a special method for instances; the metaclass is not searched."""
     return any(name in type_dict(base) for base in resolution_order(kind))
 
 
 def unsupported_value(detail: str) -> GraphBreak:
-    """The break for a value that is not modelled, for code without a tracker at hand."""
+    """The graph break for a value that is not modelled, for code that has no tracker of it."""
     return GraphBreak(UNSUPPORTED_VALUE, detail)

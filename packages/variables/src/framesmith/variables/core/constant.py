@@ -29,7 +29,7 @@ _registered_types: set[type] = set()
 
 
 def register_constant_type(kind: type) -> None:
-    """Treat the values of exactly this immutable type as constants; existing ones are guarded by identity."""
+    """Treat values of exactly this immutable type as constants; existing ones are guarded by identity."""
     _registered_types.add(kind)
 
 
@@ -40,8 +40,8 @@ def is_constant_type(kind: type) -> bool:
 
 
 class ConstantSlots(Protocol):
-    """What the slots of a constant do beyond its own value: they lead to iterators, methods and errors, which
-    stand above this module. Implemented in `builtin_types.constants`."""
+    """The slots of constants. They need iterators, methods and errors of
+    higher modules, so the implementation is in `builtin_types.constants`."""
 
     def attribute(self, tx: TraceContext, constant: "Constant", name: str) -> Tracker:
         """`constant.name`."""
@@ -72,7 +72,7 @@ class ConstantSlots(Protocol):
         ...
 
     def unary(self, tx: TraceContext, constant: "Constant", symbol: str) -> Tracker:
-        """`-constant` and friends."""
+        """`-constant`, `+constant`, `~constant` or `not constant`."""
         ...
 
 
@@ -80,7 +80,7 @@ _slots: list[ConstantSlots] = []
 
 
 def install_constant_slots(slots: ConstantSlots) -> None:
-    """Give constants their slots (once, on import of `builtin_types.constants`)."""
+    """Install the slots of constants (once, on import of `builtin_types.constants`)."""
     _slots[:] = [slots]
 
 
@@ -90,7 +90,7 @@ class Null(Tracker):
 
     @property
     def python_type(self) -> type:
-        """NULL has no type; callers never ask."""
+        """NULL has no type; callers never read this."""
         return type(None)
 
 
@@ -99,7 +99,7 @@ NULL = Null()
 
 @final
 class Constant(Tracker):
-    """An immutable value that is known. Invariant: `is_constant_type(type(value))` or a constant tuple/frozenset."""
+    """A known immutable value. Invariant: `is_constant_type(type(value))`, or a tuple or frozenset of such values."""
 
     def __init__(self, value: object, source: Source | None = None) -> None:
         self.value = value
@@ -111,11 +111,11 @@ class Constant(Tracker):
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """Always."""
+        """True: the value is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The value."""
+        """The value itself."""
         return self.value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -123,7 +123,7 @@ class Constant(Tracker):
         return _slots[0].attribute(tx, self, name)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Mostly a TypeError."""
+        """Calls `__call__` of the class; TypeError for most constants."""
         return _slots[0].call(tx, self, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -151,11 +151,12 @@ class Constant(Tracker):
         return _slots[0].unary(tx, self, symbol)
 
     def truth(self, tx: TraceContext) -> bool:
-        """Python's own truth of the value."""
+        """The truth of the value."""
         return bool(self.value)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """Singletons by identity. Equal numbers and texts may be one object or two: as in this call, which is guarded."""
+        """`self is other`. Two equal numbers or texts may be one
+        object or two: the answer is that of this call, and guarded."""
         if other.is_unread or (other.is_run_time_number and other.python_type is self.python_type):
             return other.is_same(tx, self)
         if not isinstance(other, Constant):
@@ -175,7 +176,8 @@ class Constant(Tracker):
         return same
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """The value itself, so that 1, 1.0 and True meet as they do in a dict."""
+        """A key of the value: 1, 1.0 and True have equal keys, as
+        in a dict. Breaks where Python code or a NaN decides."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
         if is_nan(self.value) and not isinstance(self.source, Pinned | None):
@@ -185,7 +187,8 @@ class Constant(Tracker):
         return constant_key(self.value)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A literal where there is one object only, else the very object of the trace: it may be compared by `is`."""
+        """A literal for a value with a single object, else the same object
+        as in the trace, since the program may compare it by `is`."""
         if type(self.value) in (int, bool, type(None)) and not has_copies(self.value):
             text = repr(self.value)
             return f"({text})" if text.startswith("-") else text  # it may become the base of a power
@@ -194,33 +197,34 @@ class Constant(Tracker):
         return writer.constant(self.value, type(self.value).__name__)
 
     def describe(self) -> str:
-        """The value for people."""
+        """The value for messages."""
         if isinstance(self.value, enum.Enum):
             return f"{type(self.value).__name__} member {vars(self.value).get('_name_', 'without a name')}"
         return f"{type(self.value).__name__} {self.value!r}"
 
 
 def is_nan(value: object) -> bool:
-    """Whether a number equals itself alone as an object: `in`, `hash` and containers tell one NaN from another."""
+    """Whether a number is a NaN, which equals only itself as an
+    object: `in`, `hash` and containers see its identity."""
     return type(value) in (float, complex) and value != value
 
 
 def has_known_hash(value: object) -> bool:
-    """Whether the hash is that of all equal objects; that of a NaN is made of its address."""
+    """Whether all equal objects have this hash; the hash of a NaN comes from its address."""
     if isinstance(value, tuple | frozenset):
         return all(map(has_known_hash, value))
     return not is_nan(value)
 
 
 def has_copies(value: object) -> bool:
-    """Whether there may be several equal objects. CPython keeps one of each small int."""
+    """Whether several equal objects may exist. CPython caches each int from -5 to 256."""
     if type(value) is int:
         return not -5 <= value <= 256
     return type(value) in _COPIED
 
 
 def _hashes_itself(kind: type) -> bool:
-    """Whether an enum class has Python code for hash or equality other than that of the module `enum`."""
+    """Whether an enum class has Python code for hash or equality, other than that of the module `enum`."""
     methods = (getattr(kind, name) for name in ("__hash__", "__eq__"))
     return any(isinstance(method, FunctionType) and method.__module__ != "enum" for method in methods)
 

@@ -1,4 +1,4 @@
-"""Run a pure callable for real when every operand is known, and turn the result into trackers."""
+"""Folding: run a pure callable while tracing when all operands are known, and turn the result into trackers."""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
@@ -24,20 +24,20 @@ _TEXTS: Final = (str, repr, format)
 
 
 def register_builder(kind: type, builder: Builder) -> None:
-    """Say how a new value of exactly type `kind` (list, tuple, dict ...) becomes a tracker."""
+    """Register how a new value of exactly type `kind` (list, tuple, dict ...) becomes a tracker."""
     _builders[kind] = builder
 
 
 def register_warning_type(
     kind: type, strict: Callable[[], AbstractContextManager[object]], error: type[Exception]
 ) -> None:
-    """Operations on values of exactly this type may warn, which they have to do in each call: within `strict` such an
-    operation raises `error` in place of the warning."""
+    """Operations on values of exactly this type may warn, and have to warn in each call: within `strict` such an
+    operation raises `error` instead of the warning, and the graph breaks."""
     _warning_types[kind] = (strict, error)
 
 
 def from_python(value: object) -> Tracker:
-    """The tracker of a value born in the trace. Breaks the graph for types that cannot be born there."""
+    """The tracker of a value created in the trace. Breaks the graph for types without a builder."""
     kind = type(value)
     if is_constant_type(kind):
         return Constant(value)
@@ -48,7 +48,7 @@ def from_python(value: object) -> Tracker:
 
 
 def foldable_operands(*operands: Tracker) -> bool:
-    """Whether all operands are immutable constants (so that running the operation has no effect)."""
+    """Whether all operands are `Constant`s: immutable, so that running an operation has no effect."""
     return all(isinstance(operand, Constant) for operand in operands)
 
 
@@ -58,7 +58,7 @@ def fold(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker] | None = None,
 ) -> Tracker:
-    """`function(*args, **kwargs)` run now on the known values; its exception is the user's exception."""
+    """`function(*args, **kwargs)`, run now on the known values; an exception of it is raised in the user's program."""
     for argument in args:
         if isinstance(argument, Constant) and isinstance(argument.value, enum.Enum):
             _guard_member(tx, argument.value, function)
@@ -80,13 +80,13 @@ def fold(
 
 
 def pinned_member(member: enum.Enum) -> Pinned:
-    """A member as the source of what it holds."""
+    """An enum member as the source of its attributes."""
     return Pinned(member, f"{type(member).__name__}.{vars(member).get('_name_')}")
 
 
 def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., object]) -> None:
-    """Flags compute with what their members hold, and texts show it: `_value_` can be replaced and deleted. Equality, hash
-    and numbers that are members do without."""
+    """Guard `_value_` of a member, which can be replaced or deleted, for
+    operations of flags and texts. Equality and hash do not use it."""
     if not (isinstance(member, enum.Flag) or function in _TEXTS):
         return
     source = pinned_member(member)
@@ -100,7 +100,7 @@ def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., o
 
 
 def _guard_flags(tx: TraceContext, kind: type[enum.Flag]) -> None:
-    """The table from which a combination of flags takes its members."""
+    """Guard the table in which a combination of flags finds its members."""
     table = ClassDictItem(Pinned(kind, kind.__name__), "_value2member_map_")
     known = type_dict(kind).get("_value2member_map_")
     if not isinstance(known, dict):

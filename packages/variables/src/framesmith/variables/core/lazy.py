@@ -1,4 +1,4 @@
-"""A value that has a source and has not been looked at: no guard yet."""
+"""A value with a source that the trace has not read: it has no guard yet."""
 
 from typing import final
 
@@ -8,9 +8,9 @@ from framesmith.variables.core.base import Tracker, Wrap
 
 @final
 class Lazy(Tracker):
-    """Stands for a value until somebody asks about it; then it is wrapped, once.
+    """Represents a value until the trace needs it; then the value is wrapped, once.
 
-    Passing it on, storing it and returning it cost no guard.
+    Passing it on, storing it and returning it need no guard.
     """
 
     def __init__(self, value: object, source: Source, wrap: Wrap) -> None:
@@ -21,39 +21,39 @@ class Lazy(Tracker):
 
     @property
     def python_type(self) -> type:
-        """Asking for the type is looking at the value."""
+        """The exact type; reading it wraps the value."""
         return self.realize().python_type
 
     @property
     def peek(self) -> object:
-        """The real value, for a caller that adds the guards it needs by itself."""
+        """The real value, for a caller that adds the guards it needs itself."""
         return self._value
 
     @property
     def is_realized(self) -> bool:
-        """Whether the value has been looked at."""
+        """Whether the value has been wrapped."""
         return self._tracker is not None
 
     def realize(self) -> Tracker:
-        """The wrapped value; guards are added the first time."""
+        """The tracker of the value; the first call wraps it and adds the guards."""
         if self._tracker is None:
             assert self.source is not None
             self._tracker = self._wrap(self._value, self.source)
         return self._tracker
 
     def storage(self) -> Tracker:
-        """Asks the wrapped value."""
+        """The storage of the wrapped value."""
         return self.realize().storage()
 
     def is_python_constant(self) -> bool:
-        """Asks the wrapped value."""
+        """Whether the wrapped value is known."""
         return self.realize().is_python_constant()
 
     def as_python_constant(self) -> object:
-        """Asks the wrapped value."""
+        """The known value, once wrapped."""
         return self.realize().as_python_constant()
 
     def describe(self) -> str:
-        """Type and source, without a guard."""
+        """Type and source, for messages; adds no guard."""
         assert self.source is not None
         return f"{type(self._value).__name__} ({self.source.text()})"

@@ -1,4 +1,4 @@
-"""A user-level exception that is seen while tracing."""
+"""A user-level exception that is raised while tracing."""
 
 from typing import final
 

@@ -1,7 +1,7 @@
-"""Which C callables only look at their operands, so that they may be run now when those are known.
+"""Which C callables only read their operands, so that they may run while tracing when the operands are known.
 
-A callable is pure here when it has no effect, keeps no reference to an operand, and gives a value of a type that
-`folding.from_python` can turn into a tracker. The sets are filled beside the rows of each family.
+A callable is pure here when it has no effect, keeps no reference to an operand, and returns a value of a type that
+`folding.from_python` can turn into a tracker. The sets are filled next to the rows of each family.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -14,17 +14,17 @@ Descriptor = MethodDescriptorType | WrapperDescriptorType | ClassMethodDescripto
 
 
 def register_pure(functions: Iterable[Callable[..., object]]) -> None:
-    """Say that calls of these with known operands may be run while tracing."""
+    """Declare that calls of these functions with known operands may run while tracing."""
     _pure.update(functions)
 
 
 def register_pure_type(*kinds: type) -> None:
-    """Say that every C method of these immutable types is pure, class methods included."""
+    """Declare that every C method of these immutable types is pure, class methods included."""
     _pure_types.update(kinds)
 
 
 def is_pure(function: object) -> bool:
-    """Whether a call with known operands may be run now."""
+    """Whether a call with known operands may run while tracing."""
     if isinstance(function, Descriptor):
         return function.__objclass__ in _pure_types
     if isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, type):

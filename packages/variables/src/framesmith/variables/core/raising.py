@@ -1,6 +1,6 @@
 """Raise a user-level exception from a handler: the exception that eager would raise, as a tracker.
 
-The class that stands for exceptions is an ordinary instance tracker, built by `objects`; it registers
+The tracker of an exception is an instance tracker, made by `objects`; its maker registers
 itself here so that every lower module can raise.
 """
 
@@ -16,7 +16,7 @@ _makers: list[ExceptionMaker] = []
 
 
 def register_exception_maker(maker: ExceptionMaker) -> ExceptionMaker:
-    """Install the function that builds the tracker of a new exception (once, on import)."""
+    """Install the function that makes the tracker of a new exception (once, on import)."""
     _makers[:] = [maker]
     return maker
 

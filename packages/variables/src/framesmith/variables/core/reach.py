@@ -1,4 +1,4 @@
-"""What a value leads to."""
+"""Reachability: which trackers a value leads to."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,8 @@ from framesmith.variables.core.lazy import Lazy
 
 
 def reachable(roots: Iterable[Tracker]) -> dict[int, Tracker]:
-    """Every tracker that these lead to, themselves included, by identity. What nobody has read stays unread."""
+    """All trackers that can be reached from these, themselves
+    included, by `id`. What the trace has not read is left unread."""
     todo, seen = list(roots), dict[int, Tracker]()
     while todo:
         tracker = todo.pop()

@@ -1,4 +1,4 @@
-"""That a class keeps its bases and special methods: what every slot of its instances rests on."""
+"""Guards that a class keeps its bases and special methods, on which every slot of its instances depends."""
 
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import ClassAttribute, ClassStructure
@@ -11,7 +11,7 @@ _REASON = Reason("an object of the class is used", None)
 
 
 def guard_structure(tx: TraceContext, kind: type) -> None:
-    """Guard the structure of a class that can change, once."""
+    """Guard the bases and special methods of a class, once per trace; an immutable class needs no guard."""
     if is_immutable(kind) or (not tx.guards.guard_once(kind) and tx.facts is None):
         return
     source = Pinned(kind, _qualified_name(kind))
@@ -21,7 +21,7 @@ def guard_structure(tx: TraceContext, kind: type) -> None:
 
 
 def guard_class_attribute(tx: TraceContext, kind: type, name: str) -> None:
-    """Guard what static look-up of a name on a class gives, or that it gives nothing."""
+    """Guard the result of the static look-up of a name on a class, also that there is none."""
     if not all(is_immutable(cls) for cls in type.__dict__["__mro__"].__get__(kind)):
         tx.guard(
             Pinned(kind, _qualified_name(kind)), ClassAttribute.capture(kind, name), "the trace looked it up"

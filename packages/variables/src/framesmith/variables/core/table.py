@@ -1,6 +1,6 @@
 """Rows keyed by the real callable: how a call of `len`, `list.append` or `math.sqrt` is modelled.
 
-The mechanism only. The rows stand beside the code they point to; `variables.catalog` imports them all.
+The mechanism only. The rows are next to the code they point to; `variables.catalog` imports them all.
 """
 
 import inspect
@@ -19,7 +19,7 @@ Handler = Callable[..., "Tracker | PendingCall"]
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One callable and the function that models it; `signature` is the handler's without `tx`."""
+    """A callable and the handler that models its calls; `signature` is the handler's without `tx`."""
 
     key: object
     handler: Handler
@@ -78,7 +78,7 @@ CALLABLES = Table()
 
 
 def callable_name(key: object) -> str:
-    """A callable for people: `list.append`, `torch.add`."""
+    """The name of a callable for messages: `list.append`, `torch.add`."""
     name = getattr(key, "__qualname__", None) or repr(key)
     owner = getattr(key, "__module__", None) or getattr(
         getattr(key, "__objclass__", None), "__module__", None

@@ -1,6 +1,8 @@
-"""What `torch._dynamo` was told of single callables: `allow_in_graph`, `nonstrict_trace`, `disallow_in_graph`, `forbid_in_graph`.
+"""The user's rules for single callables in `torch._dynamo`: `allow_in_graph`, `nonstrict_trace`, `disallow_in_graph`
+and `forbid_in_graph`.
 
-torch keeps sets of ids for them in a module that we never import: as long as it is not loaded, nobody has said anything.
+Torch keeps sets of their ids in a module that we never import: while it is not loaded, there are no such rules (ADR
+0012).
 """
 
 import sys
@@ -11,17 +13,17 @@ _FORBIDDEN: Final = "_dynamo_forbidden"
 
 
 def is_allowed(value: object) -> bool:
-    """Whether calls of it go into the graph as they are, unlooked at."""
+    """Whether calls of it go into the graph as one node, without being traced."""
     return _is_in("_allowed_callable_ids", value)
 
 
 def is_disallowed(value: object) -> bool:
-    """Whether calls of it never go into a graph."""
+    """Whether calls of it must not go into a graph."""
     return _is_in("_disallowed_callable_ids", value)
 
 
 def forbids(attributes: dict[str, object]) -> bool:
-    """Whether a function with these attributes must not be met while tracing at all."""
+    """Whether tracing a call of a function with these attributes is forbidden."""
     return attributes.get(_FORBIDDEN) is True
 
 

@@ -1,4 +1,4 @@
-"""The name by which CPython's own errors call a type: `tp_name`, which for types made in C may hold the module too."""
+"""The name of a type in CPython's own errors: `tp_name`, which for types written in C may include the module."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _IMMUTABLE: Final = 1 << 8
 
 
 def type_name(tracker: Tracker) -> str:
-    """The name of the value's type in the text of an error; breaks the graph where the text is not certain."""
+    """The name of the value's type as an error shows it; breaks the graph where that text is not certain."""
     kind = tracker.python_type
     module = getattr(kind, "__module__", None)
     if (

@@ -1,6 +1,6 @@
-"""Values that are other ones in each round of a loop: what needs to know them runs natively, between two graphs.
+"""Unspecialized values, which differ in each iteration of a loop: operations that need them run natively (ADR 0010).
 
-The policy of whoever compiles says which ones they are; a trace passes them on, or stops before it looks at them.
+The specialization policy says which they are; a trace passes them on unread, or breaks before an operation reads them.
 """
 
 from typing import NoReturn
@@ -12,39 +12,43 @@ from framesmith.variables.core.base import TraceContext, Tracker
 
 
 def require_specializable(tx: TraceContext, value: Tracker | Source) -> None:
-    """Break the graph before the content of an unspecialised container, or the next item of an iterator, is read."""
+    """Break the graph before the trace reads the content of an
+    unspecialized container, or the next item of an iterator."""
     source = value.source if isinstance(value, Tracker) else value
     if source is not None and tx.graph.is_unspecialized(source):
         cannot_specialize(value.describe() if isinstance(value, Tracker) else source.text())
 
 
 def cannot_specialize(shown: str) -> NoReturn:
-    """Break the graph because of a value that is never twice the same."""
+    """Break the graph: the operation needs a value that differs each time."""
     raise GraphBreak(CHANGING_VALUE, shown)
 
 
 class UnspecializedTracker(Tracker):
-    """A value of a builtin type that must not be looked at. For an operator, None would stand for NotImplemented, and
-    the program would get a TypeError; the answer is in the value, so the operator runs natively."""
+    """A value of a builtin type that the trace must not read.
+
+    An operator on it breaks the graph and runs natively, since its result depends on the value. None would mean
+    NotImplemented, from which the program would get a TypeError (ADR 0010).
+    """
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Not known."""
+        """Break the graph: the result depends on the value."""
         return cannot_specialize(self.describe())
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Not known."""
+        """Break the graph: the result depends on the value."""
         return cannot_specialize(self.describe())
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Not known."""
+        """Break the graph: the result depends on the value."""
         return cannot_specialize(self.describe())
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Not known."""
+        """Break the graph: the result depends on the value."""
         return cannot_specialize(self.describe())
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """Only that it is itself, or no object of another type."""
+        """True for this tracker itself, False for a value of another type; else breaks the graph."""
         if self is other:
             return True
         return other.realize().python_type is self.python_type and cannot_specialize(self.describe())

@@ -1,4 +1,4 @@
-"""Which function wraps a real value, by its type. The mechanism; rows stand beside their trackers."""
+"""Which function wraps a real value, by its type. The mechanism; the rules are next to their trackers."""
 
 from collections.abc import Callable
 from typing import final
@@ -16,7 +16,7 @@ WrapTest = Callable[[object], bool]
 
 @final
 class WrapRules:
-    """Exact types first, then ordered tests (lowest rank first), then nothing."""
+    """The table of rules: the exact type decides first, then tests, lowest rank first."""
 
     def __init__(self) -> None:
         self._exact: dict[type, WrapRule] = {}
@@ -37,7 +37,7 @@ class WrapRules:
         return register
 
     def when(self, rank: int, test: WrapTest) -> Callable[[WrapRule], WrapRule]:
-        """Decorator: wrap values for which `test(value)` is true; lower ranks are asked first."""
+        """Decorator: wrap values for which `test(value)` is true; tests with lower ranks come first."""
 
         def register(rule: WrapRule) -> WrapRule:
             self._tests.append((rank, test, rule))
@@ -62,13 +62,14 @@ WRAP_RULES = WrapRules()
 
 
 def lazy(tx: TraceContext, value: object, source: Source) -> Lazy:
-    """A member of a wrapped value, not looked at yet. That it is there is guarded by its holder (its length, its keys)."""
-    if not isinstance(source, Attribute):  # a field of a builtin type; slots are noted by whoever reads them
+    """A member of a wrapped value, not read yet. Its presence is guarded by the holder (its length, its keys)."""
+    if not isinstance(source, Attribute):  # a field of a builtin type; slots are noted where they are read
         tx.note("is there", source)
     return Lazy(value, source, tx.wrap)
 
 
 def looked_up(tx: TraceContext, value: object, source: Source) -> Lazy:
-    """What a look-up found, not looked at yet. That it is there is a fact, whatever the program does with it."""
+    """A value that a look-up found, not read yet. Its presence is
+    guarded here, even if the program does not use the value."""
     tx.guard(source, Present(), "the trace looked it up")
     return lazy(tx, value, source)

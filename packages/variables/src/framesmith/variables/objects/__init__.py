@@ -1,1 +1,1 @@
-"""Trackers of one family; each module stands for itself."""
+"""Trackers of instances, classes, exceptions and modules: attribute look-up, creation, special methods."""

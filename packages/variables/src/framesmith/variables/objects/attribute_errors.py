@@ -10,20 +10,20 @@ from framesmith.variables.core.type_names import type_name
 
 
 class _Probe:
-    """An object without a dictionary, to learn how this Python words its errors."""
+    """An object without `__dict__`, from which the error messages of the running Python are read."""
 
     __slots__ = ()
     entry = None
 
 
 class _SlotProbe:
-    """An object with a slot that is not set."""
+    """An object with an unset slot."""
 
     __slots__ = ("absent",)
 
 
 def _names_modules() -> bool:
-    """Whether reading an unset slot names the class with its module (CPython 3.13)."""
+    """Whether reading an unset slot names the class with its module (since CPython 3.13)."""
     try:
         getattr(_SlotProbe(), "absent")  # noqa: B009  # read for its error
     except AttributeError as error:
@@ -48,7 +48,7 @@ _SLOTS_NAME_MODULES: Final = _names_modules()
 def missing_attribute(
     receiver: Tracker, name: str, *, storing: bool = False, read_only: bool = False
 ) -> NoReturn:
-    """Raise the AttributeError for `receiver.name`."""
+    """Raise the AttributeError of `receiver.name`, or of storing into it."""
     template = _READING if not storing else _READ_ONLY if read_only else _STORING
     error = new_exception(AttributeError, template.format(kind=type_name(receiver), name=name))
     attach(error, "name", Constant(name))
@@ -57,7 +57,7 @@ def missing_attribute(
 
 
 def missing_slot(receiver: Tracker, name: str) -> NoReturn:
-    """Raise the AttributeError for a slot of `receiver` that is not set."""
+    """Raise the AttributeError of reading an unset slot of `receiver`."""
     kind = receiver.python_type
     shown = kind.__name__
     if _SLOTS_NAME_MODULES:
@@ -70,7 +70,7 @@ def missing_slot(receiver: Tracker, name: str) -> NoReturn:
 
 
 def attach(error: Tracker, field: str, value: Tracker) -> None:
-    """Fill a C-level field of a new exception."""
+    """Set a C-level field of a new exception, such as `name` of an AttributeError."""
     fields = getattr(error, "fields", None)
     if isinstance(fields, dict):
         fields[field] = value

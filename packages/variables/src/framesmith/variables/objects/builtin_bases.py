@@ -24,7 +24,7 @@ from framesmith.variables.objects.lookup import is_heap_type, overridden
 
 
 def _plain_list(value: object) -> list[object]:
-    """The items of an instance of a list subclass, whatever the subclass overrides."""
+    """The items of an instance of a list subclass, read without overrides of the subclass."""
     assert isinstance(value, list)
     return list.copy(value)
 
@@ -110,14 +110,14 @@ _READING: Final = ("__getitem__", "__len__", "__iter__", "__contains__", "keys",
 
 
 def builtin_base(kind: type) -> type | None:
-    """The builtin type that stores the content of instances of a subclass; None for other classes."""
+    """The builtin base whose C data instances of a subclass hold; None for other classes."""
     base, _ = native_new(kind)
     return base if base in _PLAIN and base is not kind else None
 
 
 @WRAP_RULES.when(60, lambda value: builtin_base(type(value)) is not None)
 def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing instance of a subclass of a builtin type."""
+    """An existing instance of a subclass of a builtin type, guarded by type."""
     kind = type(value)
     base = builtin_base(kind)
     assert base is not None
@@ -126,7 +126,8 @@ def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tr
 
 
 def _payload(tx: TraceContext, kind: type, base: type, value: object, source: Source) -> Tracker:
-    """The builtin part. When the class overrides reading, it is read from a plain copy, so that guards run no user code."""
+    """The tracker of the builtin part. If the class overrides reading,
+    it reads a plain copy, so that guards run no user code."""
     content = _PLAIN[base](value)
     copy = CallResult(source, _PLAIN[base])
     storage = _STORAGE.get(base)
@@ -143,7 +144,7 @@ def _payload(tx: TraceContext, kind: type, base: type, value: object, source: So
 
 @CALLABLES.row(*dict.fromkeys([list.__new__, dict.__new__, set.__new__, OrderedDict.__new__]))
 def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`list.__new__(cls, ...)`: an empty container; the arguments are for `__init__`."""
+    """`list.__new__(cls, ...)`: an empty container; `__init__` uses the arguments."""
     kind = check_class(tx, cls)
     if not is_heap_type(kind):
         return cls.call(tx, (), {})
@@ -153,7 +154,7 @@ def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: T
 def _immutable_new(base: type) -> None:
     @CALLABLES.row(base.__new__)
     def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        """`base.__new__(cls, ...)`: the content is what `base(...)` gives."""
+        """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
         kind = check_class(tx, cls)
         row = CALLABLES.find(base)
         if row is None:
@@ -197,7 +198,8 @@ def set_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /
 
 @CALLABLES.row(OrderedDict.__init__)
 def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`OrderedDict.__init__(self, ...)` stores by `self[key] = value`, an override of the class included."""
+    """`OrderedDict.__init__(self, ...)`, which stores by `self[key]
+    = value`; breaks where the class overrides `__setitem__`."""
     owner = self.owner if isinstance(self, DictTracker) and self.owner is not None else self
     if (args or kwargs) and overridden(owner.python_type, OrderedDict, "__setitem__"):
         return owner.unsupported("OrderedDict.__init__ with a __setitem__ of its own")
@@ -222,7 +224,7 @@ def default_init(
 
 @CALLABLES.row(dict.__init__)
 def dict_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`dict.__init__(self, ...)`: an update; nothing is cleared."""
+    """`dict.__init__(self, ...)`: updates the dict, and does not clear it."""
     if args or kwargs:
         _call_row(tx, dict.update, self, *args, **kwargs)
     return Constant(None)

@@ -1,6 +1,6 @@
 """Classes as values: attributes (metaclass first), calls, attribute stores that are replayed after the graph.
 
-Making instances lives in `construction`, enumerations in `enums`, `type(...)` and `isinstance` in `callables`.
+Creating instances is in `construction`, enumerations in `enums`, `type(...)` and `isinstance` in `callables`.
 """
 
 import enum
@@ -51,7 +51,8 @@ _READABLE: Final = frozenset(
 
 @final
 class ClassTracker(SpecialMethods):
-    """An existing class. Invariants: guarded by identity; `changes` holds what the trace stored (None: deleted)."""
+    """An existing class. Invariants: guarded by identity; `changes`
+    holds the attributes that the trace stored (None: deleted)."""
 
     def __init__(self, value: type, source: Source | None = None) -> None:
         self.value = value
@@ -60,27 +61,27 @@ class ClassTracker(SpecialMethods):
 
     @property
     def python_type(self) -> type:
-        """The metaclass."""
+        """The metaclass, which is the type of the class object."""
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """The class object is known."""
+        """True: the class object is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The class."""
+        """The class itself."""
         return self.value
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the class."""
+        """`self is other`: whether they are the same class."""
         return isinstance(other, ClassTracker) and other.value is self.value
 
     def structural_key(self, tx: TraceContext) -> Hashable:
-        """A metaclass with a hash of its own is not followed."""
+        """Break the graph: a metaclass with its own `__hash__` is not modelled."""
         return self.unsupported("hashing it with a metaclass's own __hash__")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """Classes hash by identity."""
+        """A class hashes by identity, unless its metaclass defines `__hash__`."""
         if peek(type(self.value), "__hash__") in (type.__hash__, object.__hash__):
             return ("object", self.value)
         return super().hash_key(tx)
@@ -91,7 +92,8 @@ class ClassTracker(SpecialMethods):
         return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """`type.__getattribute__`, or the metaclass's own."""
+        """`cls.name`, by `type.__getattribute__` or the metaclass's
+        own; a Python call in tail position may be left pending."""
         meta = type(self.value)
         if peek(meta, "__getattribute__") is not type.__getattribute__:
             hook = find(tx, meta, "__getattribute__")
@@ -101,7 +103,7 @@ class ClassTracker(SpecialMethods):
         return self.begin_generic(tx, name)
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """`type.__getattribute__(cls, name)`, with the metaclass's `__getattr__` behind it."""
+        """`type.__getattribute__(cls, name)`, then `__getattr__` of the metaclass."""
         if issubclass(self.value, enum.Enum) and name in self.value._member_map_ and not self.changes:
             return Constant(self.value._member_map_[name])
         on_meta = find(tx, type(self.value), name)
@@ -118,13 +120,13 @@ class ClassTracker(SpecialMethods):
         return self.no_attribute(name)
 
     def no_attribute(self, name: str) -> Tracker:
-        """Raise AttributeError as `type` words it."""
+        """Raise AttributeError with the message of `type`."""
         return raise_observed(
             AttributeError, f"type object '{self.value.__name__}' has no attribute '{name}'"
         )
 
     def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
-        """What reading a class entry through the class gives: `entry.__get__(None, cls)`."""
+        """The value of a class entry read through the class: `entry.__get__(None, cls)`."""
         kind = found.kind
         if kind in (FunctionType, BuiltinFunctionType) or peek(kind, "__get__") is peek(object, "__get__"):
             return found.tracker(tx)
@@ -144,7 +146,7 @@ class ClassTracker(SpecialMethods):
         return hook.tracker(tx).begin_call(tx, (found.tracker(tx), Constant(None), self), {})
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """`__name__`, `__mro__` and the like, guarded by value."""
+        """The value of a C-level field, `__name__`, `__mro__` ..., guarded; other fields break the graph."""
         name = descriptor.__name__
         if name == "__class__":
             return tx.wrap(type(self.value), class_source(type(self.value)))
@@ -177,7 +179,8 @@ class ClassTracker(SpecialMethods):
             self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
-        """`type.__setattr__(cls, name, value)`, or `type.__delattr__` for None."""
+        """`type.__setattr__(cls, name, value)`, or `type.__delattr__`
+        if the value is None; breaks for special names."""
         on_meta = find(tx, type(self.value), name)
         special = name.startswith("__") and name.endswith("__")
         if special or (on_meta is not None and is_data_descriptor(on_meta.kind)):
@@ -203,12 +206,12 @@ class ClassTracker(SpecialMethods):
             holder.changes[name] = value
 
     def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
-        """`__name__` and the like stay as they are."""
+        """Break the graph: stores of `__name__` and other C-level fields are not modelled."""
         self.unsupported(f"storing attribute {descriptor.__name__!r}")
 
     # -- calls and operators -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The row of the class, the metaclass's `__call__`, or `type.__call__`."""
+        """A call of the class: its row, else the metaclass's `__call__`, else `type.__call__`."""
         row = CALLABLES.find(self.value)
         if row is not None:
             return row.begin(tx, args, kwargs)
@@ -223,11 +226,11 @@ class ClassTracker(SpecialMethods):
         return self.begin_ask(tx, calling, args, kwargs)
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
-        """True unless the metaclass says otherwise."""
+        """True, unless the metaclass defines the truth."""
         return True if type(self.value) is type else super().truth(tx)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """The metaclass's `__getitem__`, else `__class_getitem__`."""
+        """`cls[key]`: by `__getitem__` of the metaclass, else by `__class_getitem__`."""
         if self.special(tx, "__getitem__") is not None:
             return super().subscript(tx, key)
         found = find(tx, self.value, "__class_getitem__")
@@ -240,18 +243,18 @@ class ClassTracker(SpecialMethods):
         return complete(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`int | None` makes a union; other operators are the metaclass's."""
+        """`int | None` makes a union; other operators are those of the metaclass."""
         if symbol == "|" and peek(type(self.value), "__or__") is type.__or__ and other.is_python_constant():
             return fold(tx, lambda left, right: left | right, (self, other))
         return super().binary(tx, symbol, other)
 
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:
-        """What the trace stored."""
+        """The attributes that the trace stored."""
         return (value for value in self.changes.values() if value is not None)
 
     def replay(self, writer: Writer) -> None:
-        """Store and delete on the real class."""
+        """Make the stores and deletions on the real class."""
         place = writer.constant(self.value, self.value.__name__)
         for name, value in self.changes.items():
             if value is None:
@@ -261,12 +264,12 @@ class ClassTracker(SpecialMethods):
                 writer.statement(f"{store}({place}, {name!r}, {writer.value(value)})")
 
     def describe(self) -> str:
-        """`class Model`."""
+        """`class Model`, for messages."""
         return f"class {self.value.__qualname__}"
 
 
 def is_python_class_method(entry: object) -> bool:
-    """Whether a class entry is a class method around a Python function."""
+    """Whether a class entry is a class method of a Python function."""
     return isinstance(entry, classmethod) and isinstance(entry.__func__, FunctionType)
 
 
@@ -276,7 +279,7 @@ def _guard(found: Found) -> Guard:
 
 @WRAP_RULES.when(40, lambda value: issubclass(type(value), type))
 def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A class is guarded by identity."""
+    """An existing class, guarded by identity."""
     assert isinstance(value, type)
     if not isinstance(source, Pinned):
         tx.guard(source, Identical(value))
@@ -284,7 +287,7 @@ def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def class_of(value: object) -> ClassTracker:
-    """The tracker of a class that a folded call gave."""
+    """The tracker of a class that is the result of a folded call."""
     assert isinstance(value, type)
     return ClassTracker(value)
 
@@ -294,7 +297,7 @@ register_builder(type, class_of)
 
 @CALLABLES.row(type.__call__)
 def type_call(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
-    """`type.__call__(cls, ...)`, as a metaclass's `__call__` asks for it."""
+    """`type.__call__(cls, ...)`, as the `__call__` of a metaclass calls it."""
     if not isinstance(self, ClassTracker):
         return self.unsupported("type.__call__")
     return begin_construct(tx, self, self.value, args, kwargs)

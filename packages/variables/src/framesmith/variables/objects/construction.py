@@ -1,4 +1,4 @@
-"""Making instances: `cls(...)` as `type.__call__` does it, `object.__new__`, and which tracker an instance gets."""
+"""Creating instances: `cls(...)` as in `type.__call__`, `object.__new__`, and the choice of the instance's tracker."""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
@@ -31,7 +31,7 @@ _ABSTRACT: Final = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 
 
 def register_instance_maker(base: type) -> Callable[[InstanceMaker], InstanceMaker]:
-    """Decorator: new instances of `base` and its subclasses get their tracker from the decorated function."""
+    """Decorator: the decorated function makes the trackers of new instances of `base` and its subclasses."""
 
     def register(maker: InstanceMaker) -> InstanceMaker:
         _makers[base] = maker
@@ -41,7 +41,8 @@ def register_instance_maker(base: type) -> Callable[[InstanceMaker], InstanceMak
 
 
 def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
-    """An empty instance of the class, born in the trace."""
+    """A new instance without attributes. Breaks the graph for a
+    class with `__del__`, or one that cannot be reconstructed."""
     if find(tx, kind, "__del__") is not None:
         tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalised")
     for base in resolution_order(kind):
@@ -65,7 +66,7 @@ _EMPTY_PAYLOADS: Final[dict[type, Callable[[], Tracker]]] = {
 def begin_construct(
     tx: TraceContext, cls: Tracker, kind: type, args: Arguments, kwargs: Keywords
 ) -> Tracker | PendingCall:
-    """`type.__call__(cls, *args, **kwargs)`: `__new__`, then `__init__` if that gave an instance of the class."""
+    """`type.__call__(cls, *args, **kwargs)`: `__new__`, then `__init__` if the result is an instance of the class."""
     if flags_of(kind) & _ABSTRACT:
         cls.unsupported("making an instance of an abstract class")
     maker = find(tx, kind, "__new__")
@@ -87,7 +88,7 @@ def _unwrapped(tx: TraceContext, found: Found) -> Tracker:
 def begin_init(
     tx: TraceContext, instance: Tracker, args: Arguments, kwargs: Keywords
 ) -> Tracker | PendingCall:
-    """Run `__init__`; the instance is what the caller receives."""
+    """Call `__init__`; the caller receives the instance."""
     initializer = find(tx, instance.python_type, "__init__")
     assert initializer is not None
     if initializer.value is object.__init__:
@@ -109,7 +110,7 @@ def begin_init(
 def plain_new(
     tx: TraceContext, cls: Tracker, kind: type, args: Arguments, kwargs: Keywords
 ) -> InstanceTracker:
-    """`object.__new__(cls, *args, **kwargs)` with CPython's check of surplus arguments (`object_new`)."""
+    """`object.__new__(cls, *args, **kwargs)`; TypeError for surplus arguments as in CPython's `object_new`."""
     if args or kwargs:
         if peek(kind, "__new__") is not object.__new__:
             raise_observed(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
@@ -119,7 +120,7 @@ def plain_new(
 
 
 def check_class(tx: TraceContext, cls: Tracker) -> type:
-    """The class given to some `__new__`."""
+    """The class that is the first argument of a `__new__`; TypeError for anything else."""
     if not issubclass(cls.python_type, type):
         name = cls.python_type.__name__
         raise_observed(TypeError, f"object.__new__(X): X is not a type object ({name})")

@@ -1,4 +1,4 @@
-"""What `copy` and `pickle` ask of an object: `__reduce_ex__`. The module `copy` itself is Python code and is traced."""
+"""`__reduce_ex__`, which `copy` and `pickle` call. The module `copy` itself is Python code and is inlined."""
 
 import copy
 import copyreg
@@ -32,7 +32,7 @@ def _copying(function: FunctionType) -> None:
 
     @CALLABLES.row(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
-        """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes stand for themselves."""
+        """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
         if isinstance(x, Constant) or x.python_type in (type, FunctionType):
             return x
         return form.bind(tx, (x, *args), kwargs)
@@ -67,8 +67,8 @@ def _needs_arguments(kind: type) -> bool:
 
 
 def _holds_more(kind: type) -> bool:
-    """Whether instances have room for what only C code knows, so that `object.__reduce_ex__` refuses them or calls them
-    with nothing (CPython `object_getstate_default`)."""
+    """Whether instances hold C data besides dictionary and weak references, which `object.__reduce_ex__` refuses or
+    does not copy (CPython: `object_getstate_default`)."""
     base, _ = native_new(kind)
     if base in (list, dict, defaultdict):
         return False
@@ -77,7 +77,7 @@ def _holds_more(kind: type) -> bool:
 
 
 def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
-    """`__getstate__`: the instance dictionary, None when it is empty."""
+    """The result of `__getstate__`: by default the instance dictionary, None when it is empty."""
     own = find(tx, instance.kind, "__getstate__")
     if own is not None and not is_native(own):
         return instance.ask(tx, own)
@@ -91,7 +91,7 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
 
 
 def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Tracker]:
-    """Iterators over the items of a list and the pairs of a dict."""
+    """The last two members of the result: iterators over the items of a list and the pairs of a dict, or None."""
     if instance.payload is None:
         return NONE, NONE
     if issubclass(instance.kind, list):

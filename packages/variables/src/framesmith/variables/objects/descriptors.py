@@ -1,6 +1,6 @@
-"""How a thing stored on a class becomes an attribute: functions, properties, class methods, slots, C descriptors.
+"""How an entry of a class becomes an attribute: functions, properties, class methods, slots, C descriptors.
 
-The rule is the "Descriptor guide" of the Python documentation. Where the thing is found lives in `lookup`, what an
+The rule is the "Descriptor guide" of the Python documentation. The look-up is in `lookup`, what an
 instance itself holds in `instances`.
 """
 
@@ -41,31 +41,32 @@ FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
 
 
 class Holder(PythonCallable):
-    """A tracker whose attributes are looked up on its class; it knows its own C-level fields."""
+    """A tracker whose attributes are looked up on its class, and which reads and stores its own C-level fields."""
 
     @abstractmethod
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """What a slot or getset descriptor gives for this object."""
+        """The value of a slot or getset descriptor for this object."""
 
     @abstractmethod
     def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
-        """Set (None: delete) a slot or getset descriptor on this object."""
+        """Set (None: delete) the value of a slot or getset descriptor of this object."""
 
     def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:
-        """A method written in C, bound to this object."""
+        """The bound method of this object for a descriptor written in C."""
         assert isinstance(descriptor, MethodDescriptorType | WrapperDescriptorType)
         if descriptor.__name__.startswith("__i") and self.storage() is not self:
             return InplaceMethod(descriptor, self)
         return BoundBuiltin(self, descriptor)
 
     def store_own(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Store into the object's own dictionary."""
+        """Store into the object's own dictionary; trackers without one break the graph."""
         self.unsupported(f"storing attribute {name!r}")
 
 
 @final
 class InplaceMethod(PythonCallable):
-    """`super().__iadd__` and friends of a builtin base: a result that is the builtin part stands for the receiver."""
+    """A bound in-place method of a builtin base, as in `super().__iadd__(x)`:
+    where it returns the builtin part, the result is the receiver."""
 
     def __init__(self, descriptor: object, receiver: Tracker) -> None:
         self.descriptor = descriptor
@@ -73,17 +74,17 @@ class InplaceMethod(PythonCallable):
 
     @property
     def python_type(self) -> type:
-        """A method wrapper."""
+        """`method-wrapper`."""
         return MethodWrapperType
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The row of the descriptor."""
+        """The result of the row of the descriptor; the receiver where that is its builtin part."""
         result = complete(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
         return self.receiver if result is self.receiver.storage() else result
 
 
 def is_data_descriptor(kind: type) -> bool:
-    """Whether an entry of this type goes before what the instance itself holds."""
+    """Whether an entry of this type is a data descriptor, which takes precedence over the instance dictionary."""
     return peek(kind, "__set__") is not MISSING or peek(kind, "__delete__") is not MISSING
 
 
@@ -95,7 +96,7 @@ def _get_function(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 
 
 def part(tx: TraceContext, found: Found, name: str) -> Tracker:
-    """`fget` of a property, `__func__` of a class method ...: a member of the descriptor found on a class."""
+    """A member of the descriptor found on a class: `fget` of a property, `__func__` of a class method ..."""
     if found.stored is not None:
         return found.stored.attribute(tx, name).realize()
     return tx.wrap(getattr(found.value, name), Attribute(found.source, name))
@@ -116,7 +117,7 @@ def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 
 
 def bind_class_method(tx: TraceContext, found: Found, cls: Tracker) -> Tracker:
-    """The function of a class method with the class as its first argument."""
+    """The function of a class method, bound to the class."""
     function = part(tx, found, "__func__")
     if function.python_type is not FunctionType and peek(function.python_type, "__get__") is not MISSING:
         cls.unsupported(f"a class method around a {function.python_type.__name__}")
@@ -147,7 +148,7 @@ def _get_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 
 
 def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
-    """`functools.cached_property` when the instance holds no value yet: call, then store."""
+    """`functools.cached_property` when the instance has no value yet: calls the function and stores the result."""
     if not isinstance(receiver, Holder):
         receiver.unsupported("a cached property")
     value = part(tx, found, "func").call(tx, (receiver,), {})
@@ -156,7 +157,7 @@ def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 
 
 def _get_tuple_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
-    """A field of a named tuple whose instances have attributes of their own; C reads it past any `__getitem__`."""
+    """A field of a named tuple class whose instances have a `__dict__`; C code reads it without `__getitem__`."""
     assert found.value is not None
     arguments = found.value.__reduce__()[1]
     assert isinstance(arguments, tuple)
@@ -181,7 +182,7 @@ _GETTERS: Final[dict[type, Getter]] = {
 
 
 def getter_of(kind: type) -> Getter | None:
-    """The binding rule of a descriptor type: its own, or the one of a base whose `__get__` it inherits."""
+    """The binding rule of a descriptor type: its own, or that of a base whose `__get__` it inherits; else None."""
     for base in resolution_order(kind):
         if base in _GETTERS and peek(kind, "__get__") is peek(base, "__get__"):
             return _GETTERS[base]
@@ -189,7 +190,7 @@ def getter_of(kind: type) -> Getter | None:
 
 
 def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
-    """The attribute of `receiver` that an entry of its class stands for."""
+    """The attribute of `receiver` that the class entry `found` gives: `entry.__get__(receiver, type(receiver))`."""
     getter = getter_of(found.kind)
     if getter is not None:
         return getter(tx, found, receiver)
@@ -203,7 +204,7 @@ def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | Pe
 
 
 def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracker | None) -> None:
-    """Set (None: delete) an attribute through the data descriptor that the class has for it."""
+    """Set (None: delete) an attribute through a data descriptor of the class."""
     if isinstance(found.value, FieldDescriptor):
         if not isinstance(receiver, Holder):
             receiver.unsupported(f"storing attribute {found.name!r}")
@@ -230,7 +231,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
 
 @register_binder
 def bind_class_attribute(tx: TraceContext, receiver: Tracker, descriptor: object, name: str) -> Tracker:
-    """An attribute that the Python class of a builtin value (a named tuple, an enum member) defines."""
+    """An attribute of a builtin value (a named tuple, an enum member) that its Python class defines, bound to it."""
     found = find(tx, receiver.python_type, name)
     if found is None or found.value is not descriptor:
         receiver.unsupported(f"reading attribute {name!r}")

@@ -31,13 +31,13 @@ def _enumeration(cls: Tracker) -> type[enum.Enum]:
 
 
 def _has_plain_lookup(kind: type[enum.Enum]) -> bool:
-    """Whether calling the class runs no user code: `_missing_`, `__new__` and the metaclass are the library's."""
+    """Whether calling the class runs no user code: `_missing_` and the metaclass are those of the standard library."""
     missing = getattr(kind._missing_, "__module__", _STANDARD_MODULE)
     return missing == _STANDARD_MODULE and type(kind).__module__ == _STANDARD_MODULE
 
 
 def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
-    """An attribute of an enumeration member: its name and value, else what the class defines or the member holds."""
+    """An attribute of an enum member: name and value, else an entry of the class or of the member's own dictionary."""
     kind = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
@@ -64,7 +64,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
 
 
 def _is_standard(entry: object) -> bool:
-    """Whether a property is the library's own."""
+    """Whether a property is defined in the module `enum`."""
     getter = getattr(entry, "fget", None)
     return getattr(getter, "__module__", None) == _STANDARD_MODULE
 
@@ -73,7 +73,8 @@ register_constant_attribute(enum.Enum, enum_attribute)
 
 
 def _guard_entry(tx: TraceContext, kind: type[enum.Enum], table: str, key: Tracker) -> None:
-    """What a table of the class holds under a key decides which member is found, and that there are members at all."""
+    """Guard the entry of a key in a table of the class, which
+    decides which member is found, or the size of the table."""
     names: dict[str, dict[object, object]] = {name: getattr(kind, name) for name in _TABLES}
     for name in _TABLES:
         source = ClassDictItem(Pinned(kind, kind.__name__), name)
@@ -86,7 +87,7 @@ def _guard_entry(tx: TraceContext, kind: type[enum.Enum], table: str, key: Track
 
 @CALLABLES.row(EnumMeta.__call__)
 def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
-    """`Color(1)`: the member with this value. The functional form makes a class and breaks the graph."""
+    """`Color(1)`: the member with this value. The functional form, which creates a class, breaks the graph."""
     kind = _enumeration(cls)
     if not kind._member_map_ or not value.is_python_constant() or not _has_plain_lookup(kind):
         return cls.unsupported("calling it")
@@ -106,7 +107,7 @@ def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
 
 @CALLABLES.row(EnumMeta.__iter__)
 def enum_iter(tx: TraceContext, cls: Tracker, /) -> Tracker:
-    """`iter(Color)`: members in order of definition, aliases left out."""
+    """`iter(Color)`: the members in order of definition, without aliases."""
     kind = _enumeration(cls)
     members = [Constant(kind._member_map_[name]) for name in kind._member_names_]
     return TupleTracker(members).iterate(tx)
@@ -120,7 +121,7 @@ def enum_len(tx: TraceContext, cls: Tracker, /) -> Tracker:
 
 @CALLABLES.row(EnumMeta.__contains__)
 def enum_contains(tx: TraceContext, cls: Tracker, item: Tracker, /) -> Tracker:
-    """`item in Color`, with the running version's rule for values."""
+    """`item in Color`, by the rule of the running Python version for values that are no members."""
     kind = _enumeration(cls)
     if not isinstance(item, Constant):
         return cls.unsupported("a membership test")

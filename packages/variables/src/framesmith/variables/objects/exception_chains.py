@@ -1,6 +1,6 @@
 """Implicit chaining, done to real exceptions: `_PyErr_SetObject` in Python/errors.c.
 
-The fields are read and written through the descriptors of `BaseException`: no code of the user's runs.
+The fields are read and written through the descriptors of `BaseException`: no user code runs.
 """
 
 import sys
@@ -16,8 +16,8 @@ def context_of(error: BaseException) -> BaseException | None:
 
 
 def chain_to_caller(error: BaseException) -> None:
-    """What the caller handles becomes the context, as it does where `raise` stands outside of any handler. A cycle is cut
-    where it would close."""
+    """Make the exception that the caller is handling the context, as
+    for a `raise` outside of any handler. A cycle of contexts is cut."""
     handled = sys.exception()
     if handled is None or handled is error:
         return
@@ -32,7 +32,7 @@ def chain_to_caller(error: BaseException) -> None:
 
 
 def raise_unchained(error: BaseException) -> NoReturn:
-    """Raise an exception that was raised before: its context stays, and no frame is added to its traceback here."""
+    """Raise an exception that was raised before: its context is kept, and this frame is not added to its traceback."""
     context, traceback = context_of(error), error.__traceback__
     try:
         raise error

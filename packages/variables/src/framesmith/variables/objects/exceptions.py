@@ -1,6 +1,6 @@
-"""Exceptions as values: their fields, notes, chaining and matching; making and building them.
+"""Exceptions as values: their fields, notes, chaining, matching, creation and reconstruction.
 
-Raising from a handler goes through `core.raising`, whose maker is registered here; unwinding is the symbolic interpreter's.
+Raising from a handler goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
 """
 
 import builtins
@@ -42,10 +42,11 @@ _UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
 
 class ExceptionTracker(InstanceTracker):
-    """An exception. Invariant: `fields` holds the C-level fields that are known; an existing one reads the others lazily.
+    """An exception. Invariant: `fields` holds the C-level fields that are known; those of an existing exception are
+    read when needed.
 
-    `follows_caller`: it was raised where the trace handled nothing. Its context is what the caller of the compiled function
-    handles at that time, if anything; an entry finds out when it writes the exception.
+    `follows_caller`: it was raised where the trace handled no exception. Its context is the one that the caller of
+    the compiled function handles at run time, if any; the entry sets it when it writes the exception.
     """
 
     def __init__(
@@ -65,7 +66,8 @@ class ExceptionTracker(InstanceTracker):
 
     # -- fields ------------------------------------------------------------------------------------
     def field(self, tx: TraceContext, name: str) -> Tracker:
-        """`args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`."""
+        """One of `args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`; the context breaks the
+        graph where it depends on the caller."""
         if name == "__traceback__" and (self.passed or name not in self.fields):
             return TracebackTracker(self, len(self.passed))
         if name == "__context__" and self.follows_caller:
@@ -79,7 +81,7 @@ class ExceptionTracker(InstanceTracker):
         return self.fields[name].realize()
 
     def set_field(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Store a field; a cause also suppresses the context, as `PyException_SetCause` does."""
+        """Store a field; a cause also suppresses the context, as in `PyException_SetCause`."""
         tx.mutations.note(self)
         if name == "__traceback__":
             if isinstance(value, TracebackTracker) and value.exception is self:
@@ -94,17 +96,17 @@ class ExceptionTracker(InstanceTracker):
             self.set_field(tx, "__suppress_context__", Constant(True))
 
     def note_passage(self, tx: TraceContext, code: CodeType, line: int) -> None:
-        """The exception comes through a frame that is traced: its traceback will name it."""
+        """Record that the exception passes through a traced frame, which its traceback has to show."""
         tx.mutations.note(self)
         self.passed.append((code, line))
 
     def follow_caller(self, tx: TraceContext) -> None:
-        """It is raised while nothing is handled."""
+        """Record that it was raised while the trace handled no exception."""
         tx.mutations.note(self)
         self.follows_caller = True
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """C-level fields of the builtin exception classes."""
+        """A C-level field: of `BaseException`, read from an existing exception, or computed from the arguments."""
         name, owner = descriptor.__name__, descriptor.__objclass__
         if is_heap_type(owner) or owner is object or name == "__dict__":
             return super().read_field(tx, descriptor)
@@ -118,7 +120,7 @@ class ExceptionTracker(InstanceTracker):
         return self._derived(name)
 
     def _derived(self, name: str) -> Tracker:
-        """A field that the builtin `__init__` computes from the arguments."""
+        """A field that the builtin `__init__` computes from the arguments; breaks the graph for those not modelled."""
         args = self.args_known()
         if issubclass(self.kind, StopIteration) and name == "value":
             return args[0] if args else NONE
@@ -131,13 +133,13 @@ class ExceptionTracker(InstanceTracker):
         return self.unsupported(f"reading attribute {name!r}")
 
     def args_known(self) -> tuple[Tracker, ...]:
-        """The arguments of an exception born in the trace."""
+        """The arguments of an exception created in the trace."""
         args = self.fields["args"].realize()
         assert isinstance(args, TupleTracker)
         return args.items
 
     def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
-        """Assignments to `args`, `__cause__` and so on."""
+        """Store or delete a C-level field; breaks the graph for those not modelled."""
         name, owner = descriptor.__name__, descriptor.__objclass__
         if is_heap_type(owner):
             super().store_field(tx, descriptor, value)
@@ -155,7 +157,7 @@ class ExceptionTracker(InstanceTracker):
         yield from super().children()
 
     def reconstruct(self, writer: Writer) -> str:
-        """A new exception: the builtin `__new__` and `__init__`, then what was set."""
+        """A new exception: the builtin `__new__` and `__init__`, then the fields and attributes that were set."""
         base, new = native_new(self.kind)
         make = writer.constant(new, f"new_{base.__name__}")
         cls = writer.constant(self.kind, self.kind.__name__)
@@ -170,14 +172,15 @@ class ExceptionTracker(InstanceTracker):
         return name
 
     def replay(self, writer: Writer) -> None:
-        """The changes of an existing exception."""
+        """Make the changes of fields, attributes and traceback on the existing exception."""
         assert self.source is not None
         self._write_fields(writer.load(self.source), writer, list(self.changed))
         replay_instance(self, writer)
         self._write_raised(writer.load(self.source), writer)
 
     def _write_raised(self, place: str, writer: Writer) -> None:
-        """What raising it in the trace left: the context, and the frames that it came through."""
+        """Emit the effects of raising it in the trace: the context
+        of the caller, and the frames that it passed through."""
         if self.follows_caller:
             writer.statement(f"{writer.constant(chain_to_caller, 'chain_to_caller')}({place})")
         if self.passed:
@@ -201,7 +204,7 @@ class ExceptionTracker(InstanceTracker):
 
 @final
 class TracebackTracker(Tracker):
-    """The traceback that an exception had here, with `frames` traced frames. It can be handed on, not looked into."""
+    """The traceback of an exception at this point, with `frames` traced frames. It can be passed on, but not read."""
 
     def __init__(self, exception: ExceptionTracker, frames: int) -> None:
         self.exception = exception
@@ -213,7 +216,7 @@ class TracebackTracker(Tracker):
         return TracebackType
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """The traceback of the same exception."""
+        """`self is other`: whether both are tracebacks of the same exception."""
         return isinstance(other, TracebackTracker) and other.exception is self.exception
 
     def truth(self, tx: TraceContext) -> bool:
@@ -221,13 +224,13 @@ class TracebackTracker(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """Read from the exception."""
+        """`exception.__traceback__`, read after the graph."""
         return f"{writer.value(self.exception)}.__traceback__"
 
 
 @register_exception_maker
 def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
-    """`kind(*args)` for a builtin exception class."""
+    """The tracker of `kind(*args)` for an exception class."""
     return ExceptionTracker(kind, args)
 
 
@@ -239,17 +242,18 @@ def _new_exception(tx: TraceContext, kind: type) -> InstanceTracker:
 
 @WRAP_RULES.when(80, lambda value: issubclass(type(value), BaseException))
 def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing exception."""
+    """An existing exception, guarded by type; its fields are read when needed."""
     assert isinstance(value, BaseException)
     tx.guard(source, TypeIs(type(value)))
     return ExceptionTracker(type(value), (), value, source)
 
 
-# -- what the symbolic interpreter asks ----------------------------------------------------------------------
+# -- called by the symbolic interpreter -----------------------------------------------------------------------
 
 
 def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
-    """What `raise value` raises: the exception, or an instance of the class."""
+    """The exception that `raise value` raises: `value` itself,
+    or an instance of the class; TypeError for anything else."""
     value = value.realize()
     if issubclass(value.python_type, type):
         kind = value.as_python_constant()
@@ -269,7 +273,7 @@ def _not_an_exception() -> NoReturn:
 
 
 def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> None:
-    """`raise exception from cause`."""
+    """`raise exception from cause`; TypeError when the cause is no exception."""
     cause = cause.realize()
     if not (isinstance(cause, Constant) and cause.value is None):
         if issubclass(cause.python_type, type):
@@ -280,7 +284,7 @@ def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> 
 
 
 def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker | None) -> None:
-    """`_PyErr_SetObject`: the exception being handled becomes the context; a cycle is cut where it would close."""
+    """Make the exception being handled the context, as `_PyErr_SetObject` does; a cycle of contexts is cut."""
     if handled is None or handled is exception or not isinstance(handled, ExceptionTracker):
         return
     link: ExceptionTracker = handled
@@ -298,7 +302,7 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
 
 
 def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:
-    """`except expected`: by real inheritance, `__subclasscheck__` is not asked (`PyErr_GivenExceptionMatches`)."""
+    """`except expected`: by real inheritance; `__subclasscheck__` is not called (`PyErr_GivenExceptionMatches`)."""
     return any(derives(exception.python_type, kind) for kind in _expected_classes(tx, expected.realize()))
 
 
@@ -319,7 +323,7 @@ def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
 
 
 def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`BaseException.__new__(cls, *args)`."""
+    """`BaseException.__new__(cls, *args)`; breaks for OSError and others whose use of arguments is not modelled."""
     kind = check_class(tx, cls)
     if not issubclass(kind, BaseException) or (issubclass(kind, _UNMODELLED) and args):
         return cls.unsupported("making an instance")
@@ -344,7 +348,7 @@ def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: 
 # Some types have a slot of their own that holds the same C function.
 @CALLABLES.row(*{BaseException.__str__, AttributeError.__str__, NameError.__str__})
 def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`BaseException.__str__`: nothing, the one argument, or the tuple of them."""
+    """`BaseException.__str__`: empty, the text of the one argument, or of the tuple of arguments."""
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("str()")
     args = self.field(tx, "args")
@@ -354,7 +358,7 @@ def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 @CALLABLES.row(KeyError.__str__)
 def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`KeyError.__str__`: the one argument is shown by repr."""
+    """`KeyError.__str__`: the repr of the one argument."""
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("str()")
     args = self.field(tx, "args")
@@ -366,7 +370,7 @@ def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 @CALLABLES.row(BaseException.__repr__)
 def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`Name(args)`."""
+    """`BaseException.__repr__`: `Name(args)`."""
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("repr()")
     args = self.field(tx, "args")
@@ -377,7 +381,7 @@ def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 
 def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
-    """`str(operand)` or `repr(operand)`."""
+    """`str(operand)` or `repr(operand)`, by the row of the function."""
     row = CALLABLES.find(function)
     if row is None:
         return operand.unsupported("showing it")

@@ -1,4 +1,5 @@
-"""The code written after the graph for instances: building new ones and replaying changes, without user code."""
+"""The code that an entry runs after the graph for instances:
+it builds new ones and replays changes without user code."""
 
 import contextlib
 import functools
@@ -16,7 +17,7 @@ FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
 
 
 class Built(Protocol):
-    """What is written of an instance."""
+    """The parts of an instance tracker that are written."""
 
     kind: type
     source: Source | None
@@ -36,13 +37,13 @@ def native_new(kind: type) -> tuple[type, Callable[..., object]]:
 
 
 def fill_ordered(target: OrderedDict[object, object], items: Mapping[object, object]) -> None:
-    """Fill without calling an override of a subclass."""
+    """Fill an OrderedDict without calling an override of a subclass."""
     for key, value in items.items():
         OrderedDict.__setitem__(target, key, value)
 
 
 def fill_default(target: defaultdict[object, object], plain: defaultdict[object, object]) -> None:
-    """Take over the factory and the items."""
+    """Copy factory and items of `plain`, without calling an override of a subclass."""
     defaultdict.__init__(target, plain.default_factory, plain)
 
 
@@ -58,13 +59,13 @@ _EMPTY: Final = (object, SimpleNamespace)
 
 
 def can_build(kind: type) -> bool:
-    """Whether an instance of the class can be made without running user code."""
+    """Whether an instance of the class can be created without user code."""
     base, _ = native_new(kind)
     return base in _FILL or base in _IMMUTABLE or base in _EMPTY
 
 
 def build_instance(instance: Tracker, writer: Writer) -> str:
-    """Emit the making of a new instance; it is defined before its members, which may refer to it."""
+    """Emit the creation of a new instance; it is defined before its members, which may refer to it."""
     state = _state(instance)
     base, new = native_new(state.kind)
     maker = writer.constant(new, f"new_{base.__name__}")
@@ -84,13 +85,13 @@ def build_instance(instance: Tracker, writer: Writer) -> str:
 
 
 def plain_content(state: Built, writer: Writer, base: type) -> str:
-    """The builtin part as a plain value."""
+    """The source text of the builtin part as a plain value."""
     assert state.payload is not None
     return state.payload.reconstruct(writer)
 
 
 def replay_instance(instance: Tracker, writer: Writer) -> None:
-    """Emit the changes of an existing instance."""
+    """Emit the changes of an existing instance: deletions, slots and attributes."""
     state = _state(instance)
     assert instance.source is not None
     place = writer.load(instance.source)
@@ -104,13 +105,13 @@ def replay_instance(instance: Tracker, writer: Writer) -> None:
 
 
 def clear_slot(slot: FieldDescriptor, instance: object) -> None:
-    """Leave a slot empty; what was stored and deleted again within the trace is empty already."""
+    """Empty a slot; one that was stored and deleted within the trace is empty already."""
     with contextlib.suppress(AttributeError):
         slot.__delete__(instance)
 
 
 def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
-    """Emit slots and instance attributes, each written directly."""
+    """Emit the stores of slots and instance attributes, which call no `__setattr__` of the class."""
     state = _state(instance)
     store = functools.partial(writer.constant, object.__setattr__, "set_attribute")
     for descriptor, value in state.slots.items():
@@ -133,7 +134,7 @@ def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
 
 
 def _is_shadowed(kind: type, name: str) -> bool:
-    """Whether `object.__setattr__` would go to a descriptor of the class instead of the instance."""
+    """Whether `object.__setattr__` would call a descriptor of the class instead of storing into the instance."""
     entry = peek(kind, name)
     return entry is not MISSING and peek(type(entry), "__set__") is not MISSING
 

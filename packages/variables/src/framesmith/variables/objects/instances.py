@@ -1,7 +1,7 @@
-"""Instances: existing objects and those born in the trace, and what they hold themselves.
+"""Instances: existing objects and those created in the trace, and their own attributes.
 
-Attribute lookup follows `object.__getattribute__` (Python data model, "Invoking descriptors"). Slots that call special
-methods live in `special_methods`, the code written after the graph in `instance_writing`, making new ones in
+Attribute look-up follows `object.__getattribute__` (Python data model, "Invoking descriptors"). Slots that call
+special methods are in `special_methods`, the code written after the graph in `instance_writing`, creation in
 `construction`.
 """
 
@@ -47,12 +47,13 @@ _dict_offset: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
 
 
 def has_dict(kind: type) -> bool:
-    """Whether instances hold a dictionary of their own."""
+    """Whether instances have a `__dict__`."""
     return _dict_offset(kind) != 0
 
 
 def is_generic(found: Found | None, name: str) -> bool:
-    """Whether the class uses the attribute access of `object`."""
+    """Whether the class inherits this method of attribute access
+    (`__getattribute__` ...) from `object` or a builtin type."""
     return found is not None and found.stored is None and found.value in GENERIC[name]
 
 
@@ -90,7 +91,7 @@ class InstanceTracker(SpecialMethods):
 
     @property
     def python_type(self) -> type:
-        """The class."""
+        """The class of the object."""
         return self.kind
 
     # -- reading -----------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ class InstanceTracker(SpecialMethods):
         return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """`__getattribute__`, and `__getattr__` when that raises AttributeError."""
+        """`self.name`: `__getattribute__`, then `__getattr__` if that raised AttributeError."""
         if peek(self.kind, "__getattr__") is not MISSING:
             try:
                 return complete(tx, self._begin_lookup(tx, name))
@@ -111,9 +112,11 @@ class InstanceTracker(SpecialMethods):
         try:
             result = self._begin_lookup(tx, name)
         except ObservedException:
+            # for its guard: a class that gains `__getattr__` later would be called
             find(tx, self.kind, "__getattr__")
             raise
         if isinstance(result, PendingCall):
+            # for its guard, as above
             find(tx, self.kind, "__getattr__")
         return result
 
@@ -126,7 +129,7 @@ class InstanceTracker(SpecialMethods):
         return self.begin_ask(tx, hook, (Constant(name),))
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """`object.__getattribute__(self, name)`."""
+        """`object.__getattribute__(self, name)`: a data descriptor, then the instance dictionary, then the class."""
         found = find(tx, self.kind, name)
         if found is not None and is_data_descriptor(found.kind):
             return begin_get(tx, found, self)
@@ -140,7 +143,7 @@ class InstanceTracker(SpecialMethods):
         return missing_attribute(self, name)
 
     def load_own(self, tx: TraceContext, name: str) -> Tracker | None:
-        """What the instance dictionary holds; None when nothing (guarded)."""
+        """The attribute in the instance dictionary, or None when it has none, which is guarded."""
         if self.namespace is not None:
             return self.namespace.get_item(tx, Constant(name))
         if name in self.pending:
@@ -161,7 +164,7 @@ class InstanceTracker(SpecialMethods):
         return self._read[name]
 
     def _guard_own(self, tx: TraceContext, name: str, present: bool) -> None:
-        """Guard that the existing object holds an attribute itself, or that it does not."""
+        """Guard that the existing object has, or has not, the attribute in its own dictionary."""
         if self._is_plain():
             tx.guard(self, HasInstanceAttribute(name, present))
         else:
@@ -172,7 +175,7 @@ class InstanceTracker(SpecialMethods):
         return peek(self.kind, "__getattribute__") in GENERIC["__getattribute__"]
 
     def _dict_reader(self) -> Callable[..., object]:
-        """Reads the real dictionary without user code."""
+        """A function that reads the real `__dict__` without user code."""
         descriptor = peek(self.kind, "__dict__")
         if not isinstance(descriptor, FieldDescriptor):
             return self.unsupported("a __dict__ of its own making")
@@ -186,7 +189,8 @@ class InstanceTracker(SpecialMethods):
         return real
 
     def _dict_source(self, tx: TraceContext) -> Source:
-        """Where the dictionary is read from. What is read from there later is safe to read: its type is guarded."""
+        """The source of the real `__dict__`. Its type is guarded where
+        user code decides how it is read, so that later reads are safe."""
         assert self.source is not None
         if self._is_plain():
             return InstanceDict(self.source)
@@ -195,11 +199,11 @@ class InstanceTracker(SpecialMethods):
         return source
 
     def own_dict(self, tx: TraceContext) -> Tracker:
-        """`self.__dict__`, from now on the one place where attributes are kept."""
+        """`self.__dict__`; from now on it holds the attributes, instead of `pending` and `deleted`."""
         if self.namespace is not None:
             return self.namespace
         if self.source is None and issubclass(self.kind, SimpleNamespace):
-            return self.unsupported("reading its __dict__")  # it cannot be given another one afterwards
+            return self.unsupported("reading its __dict__")  # no other one can be set on it after the graph
         if self.source is None:
             self.namespace = new_dict([(Constant(name), value) for name, value in self.pending.items()])
         else:
@@ -250,7 +254,7 @@ class InstanceTracker(SpecialMethods):
                 self.store_own(tx, name, value)
 
     def store_own(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Bind in the instance dictionary."""
+        """Store into the instance dictionary."""
         if self.namespace is not None:
             self.namespace.store(tx, Constant(name), value)
             return
@@ -258,7 +262,7 @@ class InstanceTracker(SpecialMethods):
         self.pending[name] = value
 
     def delete_own(self, tx: TraceContext, name: str) -> None:
-        """Unbind in the instance dictionary."""
+        """Delete from the instance dictionary; AttributeError when it has no such attribute."""
         if self.load_own(tx, name) is None:
             missing_attribute(self, name)
         if self.namespace is not None:
@@ -274,7 +278,7 @@ class InstanceTracker(SpecialMethods):
 
     # -- slots and C fields ------------------------------------------------------------------------
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """A slot, or a field that every object has."""
+        """The value of a slot, or of `__class__` or `__dict__`; AttributeError for an unset slot."""
         if descriptor in self.slots or descriptor in self._read_slots:
             held = self.slots.get(descriptor, self._read_slots.get(descriptor))
             return missing_slot(self, descriptor.__name__) if held is None else held
@@ -303,13 +307,14 @@ class InstanceTracker(SpecialMethods):
         return self._read_slots[descriptor]
 
     def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:
-        """A C method; copies of a dict subclass go by its own `__iter__`, if it has one."""
+        """The bound C method. `copy()` of a dict subclass with its own
+        `__iter__` breaks the graph, since C code then calls it."""
         if getattr(descriptor, "__name__", "") == "copy" and overrides_iteration(self):
             return self.unsupported("copy() with an __iter__ of its own")
         return super().bind_native(tx, descriptor)
 
     def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """`__class__` and `__dict__`; other C attributes are unknown here."""
+        """`__class__` and `__dict__`; other computed C attributes break the graph."""
         if descriptor.__name__ == "__class__" and descriptor.__objclass__ is object:
             return tx.wrap(self.kind, class_source(self.kind))
         if descriptor.__name__ == "__dict__":
@@ -317,7 +322,7 @@ class InstanceTracker(SpecialMethods):
         return self.unsupported(f"reading attribute {descriptor.__name__!r}")
 
     def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
-        """A slot of a Python class."""
+        """Store into (None: delete) a slot of a Python class; C fields break the graph."""
         if isinstance(descriptor, GetSetDescriptorType) or not is_heap_type(descriptor.__objclass__):
             self.unsupported(f"storing attribute {descriptor.__name__!r}")
         if value is None:
@@ -329,28 +334,28 @@ class InstanceTracker(SpecialMethods):
         self.slots[descriptor] = value
 
     def structural_key(self, tx: TraceContext) -> Hashable:
-        """Dataclasses hash by their fields."""
+        """The key of a dataclass with generated methods, made of its fields; other classes break the graph."""
         key = dataclass_key(tx, self)
         return super().structural_key(tx) if key is None else key
 
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:
-        """Everything the trace put into the object."""
+        """The attributes, slots and parts that the trace stored."""
         yield from self.pending.values()
         yield from (value for value in self.slots.values() if value is not None)
         yield from (part for part in (self.payload, self.namespace) if part is not None)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A new object of the class, filled without running user code."""
+        """A new object of the class, filled without user code."""
         return build_instance(self, writer)
 
     def replay(self, writer: Writer) -> None:
-        """The changes of the existing object."""
+        """Make the changes on the existing object."""
         replay_instance(self, writer)
 
 
 def _probe(descriptor: MemberDescriptorType) -> Callable[[object], bool]:
-    """Whether a slot is set."""
+    """A function that says whether a slot is set."""
 
     def is_set(instance: object) -> bool:
         try:
@@ -374,6 +379,6 @@ def is_python_function(found: Found | None) -> bool:
 
 @WRAP_RULES.when(90, lambda value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """Any other object: its class is guarded, its members when they are read."""
+    """Any other object: its class is guarded, and its attributes when they are read."""
     tx.guard(source, TypeIs(type(value)))
     return InstanceTracker(type(value), value, source)

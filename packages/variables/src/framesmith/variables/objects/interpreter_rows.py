@@ -1,6 +1,6 @@
-"""Questions to the interpreter whose answer seldom changes: folded, with a guard that it is still the same.
+"""Values of the interpreter that seldom change: they are constants of the entry, with a guard that they are the same.
 
-How classes show themselves stands here too, as it is asked by the same kind of code (dispatch on names).
+The `repr` of classes is here too, as the same kind of code uses it (dispatch on names).
 """
 
 import sys
@@ -15,7 +15,7 @@ from framesmith.variables.objects.classes import ClassTracker
 
 @CALLABLES.row(sys.getrecursionlimit)
 def recursion_limit(tx: TraceContext) -> Tracker:
-    """`sys.getrecursionlimit()`: `inspect.unwrap` asks for it."""
+    """`sys.getrecursionlimit()`, which `inspect.unwrap` calls; guarded."""
     answer = sys.getrecursionlimit()
     claim = AmbientValue(sys.getrecursionlimit, (), answer)
     tx.guards.add(Guard.relation(claim, Reason("the program asked for the recursion limit", None)))
@@ -24,7 +24,7 @@ def recursion_limit(tx: TraceContext) -> Tracker:
 
 @CALLABLES.row(type.__repr__)
 def class_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`<class 'module.name'>`."""
+    """`type.__repr__(cls)`: `<class 'module.name'>`."""
     if not isinstance(self, ClassTracker):
         raise GraphBreak(CALL_SIGNATURE, f"type.__repr__ of {self.describe()}")
     return Constant(type.__repr__(self.value))

@@ -1,7 +1,7 @@
-"""What a class stores under a name: static lookup along the resolution order, guarded. No user code runs.
+"""Static look-up of a name on a class, along the resolution order, guarded. No user code runs.
 
-Here too: what the trace itself stored on classes, since every lookup has to see it. How a stored thing is
-bound to an instance lives in `descriptors`.
+Here too: what the trace itself stored on classes, since every look-up has to see it. How an entry is
+bound to an instance is in `descriptors`.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ MISSING: Final = ClassAttribute.missing
 _IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
-# What the metaclass does with attributes of its own is not asked.
+# Read through the descriptors of `type`: a metaclass could override these attributes with user code.
 flags_of = type.__dict__["__flags__"].__get__
 _qualified_name = type.__dict__["__qualname__"].__get__
 
@@ -36,19 +36,19 @@ _changed_classes: WeakKeyDictionary[MutationLog, dict[type, ChangedClass]] = Wea
 
 
 def note_changed_class(tx: TraceContext, kind: type, tracker: ChangedClass) -> None:
-    """From now on lookups on `kind` look into the tracker's changes first."""
+    """Make look-ups on `kind` search the tracker's changes first, from now on."""
     _changed_classes.setdefault(tx.mutations, {})[kind] = tracker
 
 
 def holder_of(tx: TraceContext, kind: type) -> ChangedClass | None:
-    """The tracker that keeps the changes of a class, if the trace changed it."""
+    """The tracker that holds the changes of a class; None if the trace did not change it."""
     return _changed_classes.get(tx.mutations, {}).get(kind)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The entry of a class dictionary. Invariant: `stored` is given exactly when the trace stored it."""
+    """An entry of a class dictionary. Invariant: `stored` is set exactly when the trace stored the entry."""
 
     owner: type
     name: str
@@ -62,26 +62,26 @@ class Found:
 
     @property
     def source(self) -> Source:
-        """Where the entry is read from."""
+        """The source of the entry: the class dictionary and the name."""
         return ClassDictItem(class_source(self.owner), self.name)
 
     def guard_kind(self, tx: TraceContext) -> None:
-        """For a plain entry that something else hides: guard that it is no descriptor now."""
+        """For a plain entry that the instance's own attribute hides: guard that it is no descriptor."""
         if self.stored is None and peek(self.kind, "__get__") is MISSING and not is_immutable(self.owner):
             tx.guard(self.source, TypeIs(self.kind))
 
     def tracker(self, tx: TraceContext) -> Tracker:
-        """The entry itself, not bound."""
+        """The tracker of the entry itself, not bound."""
         return tx.wrap(self.value, self.source) if self.stored is None else self.stored.realize()
 
 
 def class_source(kind: type) -> Source:
-    """A class as a constant of the entry."""
+    """The source of a class: a constant of the entry."""
     return Pinned(kind, _qualified_name(kind))
 
 
 def is_heap_type(kind: type) -> bool:
-    """Whether the class was made by a class statement (or the C API's equivalent)."""
+    """Whether the class was created by a class statement or the equivalent of the C API (`Py_TPFLAGS_HEAPTYPE`)."""
     return bool(flags_of(kind) & _HEAP_TYPE)
 
 
@@ -90,17 +90,18 @@ def is_immutable(kind: type) -> bool:
     return bool(flags_of(kind) & _IMMUTABLE_TYPE)
 
 
-#: `peek(kind, name)`: what static lookup finds now, not guarded; MISSING when nothing.
+#: `peek(kind, name)`: the entry that static look-up finds now, not guarded; MISSING for none.
 peek: Final = static_lookup
 
 
 def overridden(kind: type, base: type, name: str) -> bool:
-    """Whether lookup on `kind` finds another thing than lookup on `base`, not guarded."""
+    """Whether look-up on `kind` finds another entry than look-up on `base`; not guarded."""
     return peek(kind, name) is not peek(base, name)
 
 
 def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> Found | None:
-    """Look `name` up along the resolution order of `kind` (after the class `after`, as `super` does), guarded."""
+    """Look `name` up along the resolution order of `kind` (after the class
+    `after`, as `super` does); None if no class has it. Guards the result."""
     order: tuple[type, ...] = resolution_order(kind)
     if after is not None:
         order = order[order.index(after) + 1 :]
@@ -113,6 +114,7 @@ def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> 
             stored = holder.changes[name]
             if stored is None:
                 continue
+            # what the trace stored needs no guard; that the classes before it lack the name does
             _guard_absent(tx, (cls for cls in order[:index] if cls not in changed), name)
             return Found(owner, name, MISSING, stored)
         attributes = type_dict(owner)
@@ -134,7 +136,8 @@ def _note_lookup(tx: TraceContext, kind: type, order: tuple[type, ...], name: st
 
 
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:
-    """Guard that the lookup ends where it did. A plain value is guarded by whoever looks at it; that it is one, here."""
+    """Guard that the look-up finds this entry. For a plain value only that,
+    and that it is no descriptor: its value is guarded where it is read."""
     if peek(found.kind, "__get__") is MISSING:
         _guard_absent(tx, visited[:-1], found.name)
         if not is_immutable(found.owner):

@@ -70,13 +70,13 @@ def object_ne(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
 
 @CALLABLES.row(*(vars(object)[name] for name in ("__lt__", "__le__", "__gt__", "__ge__")))
 def object_order(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-    """Objects have no order."""
+    """`object.__lt__` and so on: NotImplemented."""
     return Constant(NotImplemented)
 
 
 @CALLABLES.row(object.__str__)
 def object_str(tx: TraceContext, self: Tracker, /) -> Tracker | PendingCall:
-    """`object.__str__` asks `__repr__`."""
+    """`object.__str__`: calls `__repr__`."""
     return complete(tx, self.special_attribute(tx, "__repr__").begin_call(tx, (), {}))
 
 
@@ -91,5 +91,5 @@ def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
 
 @CALLABLES.row(object.__init_subclass__)
 def object_init_subclass(tx: TraceContext) -> Tracker:
-    """Nothing to do."""
+    """`object.__init_subclass__()`: does nothing."""
     return NONE

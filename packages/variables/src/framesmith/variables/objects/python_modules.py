@@ -1,4 +1,4 @@
-"""Modules as values: attributes are the module's globals, the same that functions of the module see."""
+"""Modules as values: attributes are the module's globals, which its functions share."""
 
 from collections.abc import Callable, Hashable
 from types import ModuleType
@@ -14,7 +14,7 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek
 
-# Whatever a subclass of the module type does with `__dict__`.
+# Reads the globals even if a subclass of the module type overrides `__dict__`.
 module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
 
 
@@ -28,23 +28,23 @@ class ModuleTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`types.ModuleType`, or what the module was made into."""
+        """`types.ModuleType`, or a subclass to which the module's `__class__` was set."""
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """The module object is known."""
+        """True: the module object is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The module."""
+        """The module itself."""
         return self.value
 
     def namespace(self, tx: TraceContext) -> NamespaceTracker:
-        """The module's globals."""
+        """The tracker of the module's globals."""
         return namespace_of(tx, module_dict(self.value))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A global of the module. A module with `__getattr__` breaks for other names."""
+        """A global of the module; AttributeError, or a graph break for a module or class with `__getattr__`."""
         kind = self._guarded_class(tx)
         if name == "__class__":
             return tx.wrap(kind, Pinned(kind, kind.__qualname__))
@@ -84,13 +84,14 @@ class ModuleTracker(Tracker):
         self.namespace(tx).store(tx, name, value)
 
     def _guarded_class(self, tx: TraceContext) -> type:
-        """The class of the module, which decides how attributes are looked up: a program may exchange it (data model, 3.3.2.1)."""
+        """The class of the module, guarded: it decides how attributes
+        are looked up, and a program may set it (data model, 3.3.2.1)."""
         kind = type(self.value)
         tx.guard(self, TypeIs(kind), "an attribute of a module is looked up")
         return kind
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the module."""
+        """`self is other`: whether they are the same module."""
         return isinstance(other, ModuleTracker) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -102,12 +103,12 @@ class ModuleTracker(Tracker):
         return True
 
     def describe(self) -> str:
-        """`module math`."""
+        """`module math`, for messages."""
         return f"module {self.value.__name__}"
 
 
 def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
-    """Whether a subclass of the module type has a descriptor of this name (guarded)."""
+    """Whether a subclass of the module type has a data descriptor of this name; guarded."""
     if not any(is_heap_type(base) for base in resolution_order(kind)):
         return False
     found = find(tx, kind, name)
@@ -116,7 +117,7 @@ def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
 
 @WRAP_RULES.when(70, lambda value: issubclass(type(value), ModuleType))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A module is guarded by identity."""
+    """An existing module, guarded by identity."""
     assert isinstance(value, ModuleType)
     if not isinstance(source, Pinned):
         tx.guard(source, Identical(value))

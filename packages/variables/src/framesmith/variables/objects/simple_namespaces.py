@@ -1,4 +1,4 @@
-"""`types.SimpleNamespace`: an object that is only its attributes."""
+"""`types.SimpleNamespace`: creation and comparison."""
 
 from types import SimpleNamespace
 
@@ -30,7 +30,7 @@ def simple_namespace_init(tx: TraceContext, self: Tracker, /, **attributes: Trac
 
 @CALLABLES.row(SimpleNamespace.__eq__)
 def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-    """Equal attributes, between two namespaces."""
+    """`SimpleNamespace.__eq__`: equal attributes; NotImplemented unless both are namespaces."""
     if not isinstance(self, InstanceTracker) or not isinstance(other, InstanceTracker):
         return Constant(NotImplemented)
     if not issubclass(other.kind, SimpleNamespace):

@@ -1,8 +1,8 @@
 """Slots that a class fills with special methods: calls, iteration, length, truth, membership, items, operators.
 
 The rules are those of "Special method names" in the Python data model: they are looked up on the type, never on the
-instance. `SpecialMethods` is the part of an instance tracker (and of a class tracker, through its metaclass) that asks
-them; what an object is otherwise lives in `instances` and `classes`.
+instance. `SpecialMethods` is the part of an instance tracker (and of a class tracker, through its metaclass) that calls
+them; all else of an object is in `instances` and `classes`.
 """
 
 from collections.abc import Hashable
@@ -33,18 +33,18 @@ def is_native(found: Found) -> bool:
 
 
 def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
-    """Whether the user's exception is an instance of one of the builtin exceptions."""
+    """Whether the user's exception is an instance of one of these exception classes."""
     return issubclass(error.exception.python_type, kinds)
 
 
 def overrides_iteration(instance: Tracker) -> bool:
-    """Whether a dict subclass has its own `__iter__`: C code then copies it by its methods (`dict_merge`)."""
+    """Whether a dict subclass has its own `__iter__`: C code then copies it through its methods (`dict_merge`)."""
     kind = instance.python_type
     return issubclass(kind, dict) and type(peek(kind, "__iter__")) is FunctionType
 
 
 def native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
-    """An operator of two builtin values; None stands for NotImplemented."""
+    """An operator on two builtin values; None means NotImplemented."""
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold_method(tx, f"__{BINARY_METHODS[symbol]}__", left, right)
     return left.binary(tx, symbol, right)
@@ -59,12 +59,16 @@ def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -
 
 
 class SpecialMethods(Holder):
-    """Invariant: `payload`, if any, is the builtin part of the value and has a builtin type among the bases."""
+    """The slots of an object whose class may define special methods.
+
+    Invariant: `payload`, if any, tracks the builtin part of the object, whose class then derives from a builtin type.
+    """
 
     payload: Tracker | None = None
 
     def storage(self) -> Tracker:
-        """The builtin part, if there is one. The content of a builtin base that is not modelled is unknown."""
+        """The builtin part, or `self` without one. Breaks the graph
+        for a builtin base whose content is not modelled."""
         if self.payload is not None:
             return self.payload
         return self.unsupported("use of its content") if issubclass(self.python_type, STORING) else self
@@ -76,45 +80,45 @@ class SpecialMethods(Holder):
         return any(type(peek(self.python_type, name)) is FunctionType for name in ("__next__", "__iter__"))
 
     def special(self, tx: TraceContext, name: str) -> Found | None:
-        """The entry for a special method; None when the class has none or sets it to None."""
+        """The class entry of a special method; None when the class has none or sets it to None."""
         found = find(tx, self.python_type, name)
         return None if found is None or (found.value is None and found.stored is None) else found
 
     def begin_ask(
         self, tx: TraceContext, found: Found, args: Arguments, kwargs: Keywords | None = None
     ) -> Tracker | PendingCall:
-        """Call a special method."""
+        """Call a special method; a Python function may be left to the symbolic interpreter."""
         return complete(tx, begin_get(tx, found, self)).begin_call(tx, args, kwargs or {})
 
     def special_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A special method of the type, bound."""
+        """A special method, looked up on the type and bound; AttributeError when there is none."""
         found = self.special(tx, name)
         if found is None:
             return missing_attribute(self, name)
         return complete(tx, begin_get(tx, found, self)).realize()
 
     def ask(self, tx: TraceContext, found: Found, *args: Tracker) -> Tracker:
-        """Call a special method, run to its end."""
+        """Call a special method and run it to its end."""
         return complete(tx, self.begin_ask(tx, found, args)).realize()
 
     def builtin_part(self, doing: str) -> Tracker:
-        """What a special method inherited from a builtin base works on."""
+        """The builtin part, on which an inherited C method works; breaks the graph without one."""
         return self.unsupported(doing) if self.payload is None else self.payload
 
     def mistake(self, message: str) -> Tracker:
-        """Raise TypeError as CPython words it; `{}` is the name of the type."""
+        """Raise TypeError with CPython's message; `{}` is the name of the type."""
         return raise_observed(TypeError, message.format(type_name(self)))
 
     # -- calls and iteration -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """`__call__`."""
+        """A call of `__call__`; TypeError when the class has none."""
         found = self.special(tx, "__call__")
         if found is None:
             return self.mistake("'{}' object is not callable")
         return self.begin_ask(tx, found, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """`__iter__`, else the old protocol of `__getitem__` with 0, 1, 2 ..."""
+        """`__iter__`, else an iterator over `self[0]`, `self[1]` ... for a class with `__getitem__` only."""
         found = self.special(tx, "__iter__")
         if found is not None:
             if is_native(found):
@@ -134,12 +138,12 @@ class SpecialMethods(Holder):
         return self.mistake("'{}' object is not iterable")
 
     def _blocked(self, tx: TraceContext, name: str) -> bool:
-        """Whether the class sets a special method to None, which switches fallbacks off."""
+        """Whether the class sets a special method to None, which disables its fallback."""
         found = find(tx, self.python_type, name)
         return found is not None and found.value is None
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """`__next__`; its StopIteration is the end."""
+        """`__next__`; None when it raises StopIteration."""
         found = self.special(tx, "__next__")
         if found is None:
             return self.mistake("'{}' object is not an iterator")
@@ -153,7 +157,7 @@ class SpecialMethods(Holder):
             raise
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
-        """`__next__`, left to the symbolic interpreter where it is a Python function."""
+        """`__next__`, left to the symbolic interpreter if it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None or is_native(found):
             return self.advance(tx)
@@ -166,7 +170,7 @@ class SpecialMethods(Holder):
 
     # -- containers --------------------------------------------------------------------------------
     def length(self, tx: TraceContext) -> Tracker:
-        """`__len__`, with CPython's checks of the result."""
+        """`__len__`, with CPython's checks of its result."""
         found = self.special(tx, "__len__")
         if found is None:
             return self.mistake("object of type '{}' has no len()")
@@ -219,7 +223,7 @@ class SpecialMethods(Holder):
         return Constant(False)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`__getitem__`; the builtin part of a dict knows about `__missing__`."""
+        """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
         found = self.special(tx, "__getitem__")
         if found is None:
             return self.mistake("'{}' object is not subscriptable")
@@ -253,7 +257,7 @@ class SpecialMethods(Holder):
         return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`__add__` and friends."""
+        """`__add__` and the like; None (NotImplemented) when the class has none."""
         found = self.special(tx, f"__{BINARY_METHODS[symbol]}__")
         if found is None:
             if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
@@ -267,12 +271,12 @@ class SpecialMethods(Holder):
         return self._operate(tx, found, other)
 
     def begin_special(self, tx: TraceContext, name: str, args: Arguments) -> Tracker | PendingCall | None:
-        """Call a special method that is a Python function of the class."""
+        """Call a special method that is a Python function of the class, else None."""
         found = self._python_method(tx, name)
         return None if found is None else self.begin_ask(tx, found, args)
 
     def operator_method(self, tx: TraceContext, symbol: str, in_place: bool) -> Tracker | None:
-        """`__add__` or `__iadd__` and friends, bound, where it is a Python function of the class."""
+        """The bound `__add__`, `__iadd__` or the like if it is a Python function of the class, else None."""
         found = self._python_method(tx, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
         return None if found is None else complete(tx, begin_get(tx, found, self))
 
@@ -282,7 +286,8 @@ class SpecialMethods(Holder):
         return found if plain else None
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`__radd__` and friends; not asked between operands of one type."""
+        """`__radd__` and the like; None (NotImplemented) between
+        operands of one type, where CPython does not call it."""
         if other.python_type is self.python_type:
             return None
         found = self.special(tx, f"__r{BINARY_METHODS[symbol]}__")
@@ -296,7 +301,8 @@ class SpecialMethods(Holder):
         return self.payload.reflected(tx, symbol, other) if result is None else result
 
     def reflects_first(self, tx: TraceContext, symbol: str, other: Tracker) -> bool:
-        """Only an override of the reflected method goes before the left operand's (CPython `SLOT1BINFULL`)."""
+        """Whether the right operand's class overrides the reflected
+        method; only then it goes first (CPython: `SLOT1BINFULL`)."""
         name = f"__r{BINARY_METHODS[symbol]}__"
         if not isinstance(other, SpecialMethods):
             return True
@@ -304,7 +310,7 @@ class SpecialMethods(Holder):
         return (mine and (mine.value, mine.stored)) != (theirs and (theirs.value, theirs.stored))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`__iadd__` and friends."""
+        """`__iadd__` and the like; None (NotImplemented) when the class has none."""
         found = self.special(tx, f"__i{BINARY_METHODS[symbol]}__")
         if found is None:
             return None
@@ -323,7 +329,7 @@ class SpecialMethods(Holder):
         return self.ask(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`__eq__` and friends; `object.__ne__` is the opposite of `__eq__`."""
+        """`__eq__` and the like; `object.__ne__` inverts `__eq__`. None means NotImplemented."""
         found = self.special(tx, COMPARE_METHODS[symbol])
         if found is None:
             return None
@@ -340,7 +346,7 @@ class SpecialMethods(Holder):
         return Constant(not verdict) if isinstance(verdict, bool) else result.unsupported("its negation")
 
     def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
-        """A comparison written in C: that of the builtin part, or one that has a row."""
+        """A comparison by an inherited C method: that of the builtin part, or the row of the method."""
         if self.payload is not None:
             right = other.storage()
             if isinstance(self.payload, Constant) and isinstance(right, Constant):
@@ -351,7 +357,8 @@ class SpecialMethods(Holder):
         return self._operate(tx, found, other)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity, or by the builtin part; a user-written `__hash__` breaks the graph."""
+        """By the builtin part, else by identity; a class with its
+        own `__hash__` or `__eq__` goes to `structural_key`."""
         hashing = self.special(tx, "__hash__")
         if hashing is None:
             self.mistake("unhashable type: '{}'")
@@ -366,13 +373,14 @@ class SpecialMethods(Holder):
         return self.structural_key(tx)
 
     def structural_key(self, tx: TraceContext) -> Hashable:
-        """The key of an object whose class defines its own hash and equality."""
+        """The key of an object whose class defines hash or equality
+        itself; breaks the graph unless a subclass knows better."""
         return self.unsupported("hashing it with a __hash__ or __eq__ of its own")
 
 
 @final
 class ItemIterator(Tracker):
-    """An iterator over an object that has `__getitem__` but no `__iter__`."""
+    """An iterator over an object with `__getitem__` but without `__iter__`, as of CPython's sequence protocol."""
 
     def __init__(self, target: Tracker) -> None:
         self.target = target
@@ -381,7 +389,7 @@ class ItemIterator(Tracker):
 
     @property
     def python_type(self) -> type:
-        """The type of such iterators."""
+        """`iterator`, CPython's type for the sequence protocol."""
         return _SEQUENCE_ITERATOR
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -389,7 +397,7 @@ class ItemIterator(Tracker):
         return self
 
     def advance(self, tx: TraceContext) -> Tracker | None:
-        """The item at the next index; IndexError and StopIteration end it."""
+        """The item at the next index; None once IndexError or StopIteration was raised."""
         if self.finished:
             return None
         tx.mutations.note(self)
@@ -408,7 +416,7 @@ class ItemIterator(Tracker):
         return True
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity."""
+        """It hashes by identity."""
         tx.mutations.note_key(self)
         return ("object", self)
 

@@ -1,4 +1,4 @@
-"""`super(cls, obj)`: attribute lookup that starts after a class in the resolution order of the object."""
+"""`super(cls, obj)`: attribute look-up that starts after a class in the resolution order of the object."""
 
 from collections.abc import Iterator
 from typing import final
@@ -15,7 +15,8 @@ from framesmith.variables.objects.lookup import find
 
 @final
 class SuperTracker(Tracker):
-    """Invariant: `start` is in the resolution order of `kind`; `receiver` is the object, or the class itself."""
+    """A super object. Invariant: `start` is in the resolution order
+    of `kind`; `receiver` is the object, or the class itself."""
 
     def __init__(self, start: type, receiver: Tracker, kind: type) -> None:
         self.start = start
@@ -29,7 +30,7 @@ class SuperTracker(Tracker):
 
     @property
     def is_class_bound(self) -> bool:
-        """Whether the second argument is a class (inside a class method or `__new__`)."""
+        """Whether the second argument is a class, as in a class method or `__new__`."""
         return isinstance(self.receiver, ClassTracker) and self.receiver.value is self.kind
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -37,7 +38,7 @@ class SuperTracker(Tracker):
         return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """Found on a class after `start`, bound to the receiver (CPython `super_getattro`)."""
+        """`super().name`: looked up on the classes after `start`, bound to the receiver (CPython: `super_getattro`)."""
         if name == "__class__":
             return tx.wrap(super, _SUPER.source) if _SUPER.source is not None else _SUPER
         found = find(tx, self.kind, name, after=self.start)
@@ -68,7 +69,7 @@ _SUPER = ClassTracker(super)
 
 
 def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
-    """`super(start, receiver)`; the symbolic interpreter gives both for the form without arguments."""
+    """`super(start, receiver)`; for `super()` the symbolic interpreter passes both. TypeError as in CPython."""
     start, receiver = start.realize(), receiver.realize()
     if not isinstance(start, ClassTracker):
         return raise_observed(
@@ -83,5 +84,5 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
 
 @CALLABLES.row(super)
 def super_row(tx: TraceContext, start: Tracker, receiver: Tracker, /) -> Tracker:
-    """`super(cls, obj)`. The form without arguments needs the frame: the symbolic interpreter's."""
+    """`super(cls, obj)`. The form without arguments needs the frame and is handled by the symbolic interpreter."""
     return make_super(tx, start, receiver)

@@ -1,7 +1,7 @@
-"""Traceback entries of frames that were traced and hence never ran: an exception that left one gets them.
+"""Traceback entries of frames that were traced and hence never ran: exceptions that left such a frame get them.
 
-An entry names the user's function and line. Its frame is that of a generator with the user's names that never starts:
-such a frame has no caller, so the traceback keeps nothing of ours alive.
+An entry names the user's function and line. Its frame is that of an unstarted generator with the user's names:
+such a frame has no caller, so the traceback keeps no frame of the entry alive.
 """
 
 from collections.abc import Generator
@@ -13,10 +13,10 @@ Place = tuple[CodeType, int]  # a user's code object and a line in it
 
 @final
 class Passage:
-    """Called with an exception, makes it look as if it had left the user's frames.
+    """A function of an exception that adds the user's frames to its traceback, as if it had left them.
 
-    `places` are the frames, the innermost first. With `native`, the frame that caught the exception, the first of
-    its traceback, is taken off before.
+    `places` are the frames, the innermost first. With `native`, the first frame of the traceback, which caught the
+    exception, is removed before.
     """
 
     __slots__ = ("_frames", "_native")
@@ -26,7 +26,7 @@ class Passage:
         self._native = native
 
     def __call__(self, error: BaseException) -> None:
-        """Change the traceback of the exception; nothing else of it."""
+        """Change the traceback of the exception, and nothing else of it."""
         traceback = error.__traceback__
         if self._native and traceback is not None:
             traceback = traceback.tb_next
@@ -39,7 +39,7 @@ NO_INSTRUCTION: Final = -1
 
 
 def frame_named(code: CodeType) -> FrameType:
-    """A frame that shows up in a traceback as the user's."""
+    """A frame with the names of the user's code, which a traceback shows as the user's."""
     named = _template.__code__.replace(
         co_name=code.co_name,
         co_qualname=code.co_qualname,

@@ -38,25 +38,25 @@ class TypingTracker(PythonCallable):
 
     @property
     def python_type(self) -> type:
-        """The exact type."""
+        """The exact type of the typing object."""
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """Always."""
+        """True: the object is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The object."""
+        """The object itself."""
         return self.value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`__origin__` and `__args__`."""
+        """`__origin__`, `__args__` and `__name__`; others break the graph."""
         if name not in ("__origin__", "__args__", "__name__") or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
         return from_python(getattr(self.value, name))
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """`List[int]()`: an object of the origin, which is told its type where it can hold it."""
+        """`List[int]()`: an instance of the origin; `__orig_class__` is set if it has a `__dict__`."""
         origin = typing.get_origin(self.value)
         if not isinstance(origin, type):
             return self.unsupported("calling it")
@@ -66,7 +66,7 @@ class TypingTracker(PythonCallable):
         return result
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`Dict[str, T][int]`."""
+        """`Dict[str, T][int]`, folded; breaks the graph for a key that is not known."""
         if not key.is_python_constant():
             return self.unsupported(f"a subscript by {key.describe()}")
         return fold(tx, lambda alias, argument: alias[argument], (self, key))
@@ -84,7 +84,7 @@ class TypingTracker(PythonCallable):
         return fold(tx, lambda left, right: left | right, (other, self))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """By value."""
+        """`==` and `!=` of the two objects; None (NotImplemented) for values that are not known."""
         if symbol not in ("==", "!="):
             return None
         if not isinstance(other, TypingTracker):
@@ -92,11 +92,11 @@ class TypingTracker(PythonCallable):
         return Constant(bool(self.value == other.value) == (symbol == "=="))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the object."""
+        """`self is other`: whether they are the same object."""
         return isinstance(other, TypingTracker) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By value."""
+        """The hash of the object."""
         return ("typing", self.value)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -104,17 +104,17 @@ class TypingTracker(PythonCallable):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """The object itself."""
+        """The object itself, as a constant of the entry."""
         return writer.constant(self.value, "typing_object")
 
     def describe(self) -> str:
-        """`typing.List[int]`."""
+        """`typing.List[int]`, for messages."""
         return repr(self.value)
 
 
 @WRAP_RULES.exact(*(kind for kind in _KINDS if kind is not type))
 def wrap_typing(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """A typing object is guarded by identity."""
+    """An existing typing object, guarded by identity."""
     if not isinstance(source, Pinned):
         tx.guard(source, Identical(value))
     return TypingTracker(value, source)

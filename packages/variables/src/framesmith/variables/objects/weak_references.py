@@ -16,7 +16,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 @final
 class WeakReferenceTracker(Tracker):
-    """`weakref.ref(target)`. Invariant: the target has a source, or is None because it died."""
+    """`weakref.ref(target)`. Invariant: the target has a source, or is the constant None after its death."""
 
     def __init__(
         self, target: Tracker, source: Source | None = None, callback: Tracker | None = None
@@ -31,13 +31,14 @@ class WeakReferenceTracker(Tracker):
         return weakref.ref
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The target, or None."""
+        """The target, or None when it is dead."""
         if args or kwargs:
             return self.unsupported("calling it with arguments")
         return self.target.realize()
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal to a reference to the same object; targets that only compare equal are not followed."""
+        """`==` and `!=`: equal for references to the same object; other
+        targets break the graph, since those would be compared."""
         if symbol not in ("==", "!=") or not isinstance(other, WeakReferenceTracker):
             return None
         mine, theirs = self.target.realize(), other.target.realize()
@@ -46,25 +47,25 @@ class WeakReferenceTracker(Tracker):
         return Constant(symbol == "==")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By the target, as long as that lives (it does: it has a source)."""
+        """The hash of the target; a dead reference breaks the graph."""
         target = self.target.realize()
         if isinstance(target, Constant):
             return self.unsupported("hashing it")
         return ("weak reference", target.hash_key(tx))
 
     def truth(self, tx: TraceContext) -> bool:
-        """A reference is true, even a dead one."""
+        """A weak reference is true, even a dead one."""
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """`weakref.ref(target)`: CPython keeps one without a callback for each object."""
+        """`weakref.ref(target)`: CPython shares one reference without callback for each object."""
         callback = "" if self.callback is None else f", {writer.value(self.callback)}"
         return f"{writer.constant(weakref.ref, 'ref')}({writer.value(self.target)}{callback})"
 
 
 @CALLABLES.row(weakref.ref)
 def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None = None, /) -> Tracker:
-    """`weakref.ref(target)`. How long an object born in the trace lives is not known: break."""
+    """`weakref.ref(target)`. Breaks for an object created in the trace, whose lifetime is not known."""
     tx.mutations.note_reference(target)
     if target.source is None or isinstance(target, Constant):
         return target.unsupported("a weak reference to it")
@@ -75,15 +76,16 @@ def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None =
 
 @CALLABLES.row(weakref.ref.__new__)
 def new_reference(tx: TraceContext, kind: Tracker, target: Tracker, /, *rest: Tracker) -> Tracker:
-    """`ref.__new__(cls, target)`, by which the standard library makes references with more to them: natively."""
+    """`ref.__new__(cls, target)` of a derived class, such as those
+    of the standard library: breaks the graph, runs natively."""
     tx.mutations.note_reference(target)
     return target.unsupported("a weak reference of a class of its own")
 
 
 @WRAP_RULES.exact(weakref.ref)
 def wrap_reference(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing weak reference; its target is looked at when it is called, and calling it cannot fail: that it is there is no
-    fact of its own."""
+    """An existing weak reference. Its target is read when it is
+    called; the call cannot fail, so nothing else is guarded."""
     assert isinstance(value, weakref.ref)
     tx.guard(source, TypeIs(weakref.ref))
     return WeakReferenceTracker(Lazy(value(), WeakReferent(source), tx.wrap), source)

@@ -1,1 +1,1 @@
-"""What an operator, a call or an iteration means: which slots are asked, and in which order."""
+"""What an operator, a comparison or a truth test does: which slots are called, and in which order."""

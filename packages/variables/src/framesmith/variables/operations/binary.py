@@ -1,4 +1,4 @@
-"""`a + b`, `a += b` and friends: the order in which CPython asks the operands.
+"""`a + b`, `a += b` and the like: the order in which CPython calls the methods of the operands.
 
 Source of the rule: Python data model, "Emulating numeric types"; CPython Objects/abstract.c.
 """
@@ -70,7 +70,8 @@ CONCATENATED = (list, tuple, str, bytes, deque)
 def binary(
     tx: TraceContext, symbol: str, left: Tracker, right: Tracker, *, in_place: bool = False
 ) -> Tracker:
-    """`left <symbol> right`; `in_place` says which operator the program's text holds."""
+    """`left <symbol> right`; `in_place` is true for the fallback
+    of `<symbol>=`, which the message of a TypeError names."""
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
@@ -87,7 +88,8 @@ def binary(
 
 
 def _check_repetition(symbol: str, left: Tracker, right: Tracker) -> None:
-    """A tensor declines `[0] * tensor`, whereupon the list asks for its `__index__`, which reads the tensor."""
+    """Break the graph for `[0] * tensor`: the tensor returns NotImplemented,
+    and the list would call its `__index__`, which reads the tensor."""
     for sequence, number in ((left, right), (right, left)):
         is_repeated = symbol == "*" and issubclass(sequence.python_type, CONCATENATED)
         if is_repeated and defines(number.python_type, "__index__"):
@@ -97,7 +99,8 @@ def _check_repetition(symbol: str, left: Tracker, right: Tracker) -> None:
 def _reflected_before_sequence(
     tx: TraceContext, symbol: str, left: Tracker, right: Tracker
 ) -> Tracker | None:
-    """`a_list += an_array` is the array's `__radd__`: a sequence's own `+=` and `*=` come last (`PyNumber_InPlaceAdd`)."""
+    """`a_list += an_array` calls the array's `__radd__`: a sequence's
+    own `+=` and `*=` come last (`PyNumber_InPlaceAdd`)."""
     if symbol not in ("+", "*") or not issubclass(left.python_type, list | deque):
         return None
     if issubclass(right.python_type, int | float) or not defines(
@@ -115,7 +118,8 @@ def _ask_left(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
 
 
 def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
-    """The reflected method of the right operand; None where CPython's own method declines, or there is none."""
+    """The result of the right operand's reflected method; None
+    (NotImplemented) where CPython's own returns that too, or there is none."""
     result = right.reflected(tx, symbol, left)
     if result is None:
         check_declined(right, f"__r{METHODS[symbol]}__", left)
@@ -123,7 +127,7 @@ def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
 
 
 def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
-    """Whether the right operand is asked first: one of a subclass that overrides the reflected method."""
+    """Whether the right operand comes first: an instance of a subclass that overrides the reflected method."""
     return (
         left.python_type is not right.python_type
         and derives(right.python_type, left.python_type)
@@ -132,7 +136,7 @@ def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker)
 
 
 def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
-    """`left <symbol>= right`; the result is what is assigned."""
+    """`left <symbol>= right`; returns the value that is assigned."""
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, INPLACE_FUNCTIONS[symbol], (left, right))
@@ -144,14 +148,16 @@ def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
 
 
 def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: bool = False) -> str:
-    """CPython's message for operands that do not fit; breaks the graph where the name of a type in it is not certain."""
+    """CPython's message for operands that do not fit; breaks
+    the graph where the name of a type in it is not certain."""
     left, right, other = one.python_type, another.python_type, type_name(another)
     name = left.__name__ if symbol == "+" and issubclass(left, CONCATENATED) else type_name(one)
     return operands_text(symbol, left, right, name, other, in_place)
 
 
 def operands_text(symbol: str, left: type, right: type, name: str, other: str, in_place: bool = False) -> str:
-    """CPython's message, `name` and `other` being its names of the two types: sequences have the last word on `+` and `*`."""
+    """CPython's message, with `name` and `other` as its names of the
+    two types; sequences have messages of their own for `+` and `*`."""
     if symbol == "+" and issubclass(left, CONCATENATED):
         base = next(kind for kind in CONCATENATED if issubclass(left, kind)).__name__
         return (

@@ -1,4 +1,4 @@
-"""Rich comparison, identity and membership."""
+"""Rich comparison, and equality as containers use it."""
 
 import operator
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _COMPARED_BY_ITEMS: Final = frozenset({tuple, list, dict, set, frozenset, torch.
 
 
 def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
-    """`left <symbol> right`, with CPython's order of asking and its identity fallback for == and !=."""
+    """`left <symbol> right`, in CPython's order of calls, with identity as the fallback of `==` and `!=`."""
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
@@ -60,7 +60,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
 
 
 def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
-    """Whether a container would consider the two equal: identity first, then `==` and its truth."""
+    """Whether a container treats the two as equal: identity first, then the truth of `==`."""
     left, right = left.realize(), right.realize()
     if left is right:
         return True
@@ -78,14 +78,15 @@ def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
 
 
 def _asks_identity(left: Tracker, right: Tracker) -> bool:
-    """Whether it matters that the two are one object: not for containers, whose items are asked in turn."""
+    """Whether the identity of the two matters: not for two containers, whose items are compared one by one."""
     if left.is_run_time_number or right.is_run_time_number:
         return False
     return left.python_type not in _COMPARED_BY_ITEMS or right.python_type not in _COMPARED_BY_ITEMS
 
 
 def _check_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> None:
-    """Two floats that only a call knows are not equal: they may still be one NaN, unless one of them is none."""
+    """Break the graph for two unequal floats that differ from call
+    to call, if both are NaN: they may still be one object."""
     if not (left.is_run_time_number or right.is_run_time_number):
         return
     for one in (left, right):

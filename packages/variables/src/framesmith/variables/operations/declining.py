@@ -1,9 +1,9 @@
-"""Whether a tracker that declines an operator speaks for CPython's own method of that type.
+"""Whether NotImplemented from a tracker is what CPython's own method of the type would return.
 
-None from `binary`, `reflected`, `inplace` or `compare` stands for NotImplemented, and when both sides decline the program
+None from `binary`, `reflected`, `inplace` or `compare` means NotImplemented, and if both sides return it the program
 gets a TypeError. That is right where the type has no such method, where the method is one of the builtin types below, all
 of whose operators are modelled, and where it is a Python function, which was run. The operators of any other type (arrays,
-decimals, memory views ...) have not been asked at all, so the operation runs natively.
+decimals, memory views ...) have not been called at all, so the operation runs natively.
 """
 
 import types
@@ -28,11 +28,12 @@ MODELLED: Final[frozenset[type]] = frozenset(
         torch.Tensor, torch._C.TensorBase,
     }
 )  # fmt: skip
-"""The types whose trackers know every operator and comparison of the type."""
+"""The types whose trackers model all operators and comparisons."""
 
 
 def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
-    """Break the graph when `tracker` declined `method` without its type's own method having been asked."""
+    """Break the graph when `tracker` returned NotImplemented
+    for `method`, but the type's own method was not modelled."""
     for base in resolution_order(tracker.python_type):
         if method in type_dict(base):
             known = (
@@ -45,12 +46,13 @@ def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
 
 
 def _was_run(tracker: Tracker, stored: object) -> bool:
-    """Whether it is a method that trackers of instances run; a constant's class (an enum) is not asked."""
+    """Whether the stored method is a Python function that the
+    tracker has run; a constant (an enum member) runs none."""
     return isinstance(stored, FunctionType) and not isinstance(tracker, Constant)
 
 
 def _defers(base: type, method: str, other: Tracker) -> bool:
-    """Whether it is an array or scalar of numpy, which leaves the operation to an operand of higher priority (a tensor):
-    https://numpy.org/doc/stable/reference/arrays.classes.html#numpy.class.__array_priority__"""
+    """Whether the type is an array or scalar of numpy, which leaves the operation to an operand of higher priority (a
+    tensor): https://numpy.org/doc/stable/reference/arrays.classes.html#numpy.class.__array_priority__"""
     in_place = method.startswith("__i") and method != "__invert__"
     return base.__module__ == "numpy" and not in_place and issubclass(other.python_type, torch.Tensor)

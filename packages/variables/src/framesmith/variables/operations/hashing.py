@@ -1,4 +1,4 @@
-"""`hash(value)` as a number. What a dict or set stores a tracker under is `Tracker.hash_key`."""
+"""`hash(value)` as a number. The key of a tracker in a modelled dict or set is `Tracker.hash_key`."""
 
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import defines
@@ -7,7 +7,8 @@ from framesmith.variables.core.folding import fold
 
 
 def hash_of(tx: TraceContext, value: Tracker) -> Tracker:
-    """Known for constants: the hash of a string holds for this process, as the entry does. Breaks where a NaN has a part."""
+    """`hash(value)`, known for constants: the hash of a string is valid for this process, as the entry is. Breaks the
+    graph for other values and for a NaN; TypeError for unhashable ones."""
     if value.is_python_constant() and defines(value.python_type, "__hash__"):
         if has_known_hash(value.as_python_constant()):
             return fold(tx, hash, [value])

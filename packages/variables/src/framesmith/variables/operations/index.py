@@ -1,4 +1,4 @@
-"""Where C code wants a plain number or a plain answer: `operator.index`, and truth that has to be known now."""
+"""Where C code needs a known number or truth: `operator.index`, and truth that decides what the trace does next."""
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
@@ -12,7 +12,8 @@ from framesmith.variables.operations.truth import truth_of
 
 
 def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> int:
-    """`operator.index(value)` as a number known now; `message` replaces the text of the TypeError."""
+    """`operator.index(value)` as a known number; breaks the graph
+    if it is not known. `message` replaces that of the TypeError."""
     value = value.realize().storage()
     if isinstance(value, Constant) and isinstance(value.value, int):
         return int(value.value)
@@ -26,22 +27,22 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
 
 
 def known_truth(tx: TraceContext, value: Tracker) -> bool:
-    """`bool(value)` where the answer is needed now; breaks the graph when only the running program knows."""
+    """`bool(value)`, which has to be known; breaks the graph if it is known at run time only."""
     return require_known_truth(truth_of(tx, value), value)
 
 
 def known_equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
-    """Whether a container would hold the two for equal: identity, then `==`. Breaks when not known."""
+    """Whether a container treats the two as equal: identity, then `==`; breaks the graph if not known."""
     return require_known_truth(equal(tx, left, right), left)
 
 
 def known_compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:
-    """The truth of `left <symbol> right`. Breaks when not known."""
+    """The truth of `left <symbol> right`; breaks the graph if not known."""
     return known_truth(tx, compare(tx, symbol, left, right))
 
 
 def require_known_truth(answer: bool | Tracker, about: Tracker) -> bool:
-    """The answer, or a graph break when it is the run-time value of a tensor or number."""
+    """The answer if it is known; a graph break if it is the run-time value of a tensor or number."""
     if isinstance(answer, bool):
         return answer
     raise GraphBreak(DATA_DEPENDENT_BRANCH, f"an answer about {about.describe()} is needed to go on")

@@ -1,1 +1,1 @@
-"""Trackers of one family; each module stands for itself."""
+"""Polyfills: Python functions that are traced in place of C functions."""

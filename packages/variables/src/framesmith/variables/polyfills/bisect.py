@@ -1,11 +1,11 @@
-"""Python forms of the C functions of `bisect`; they are traced in place of the originals."""
+"""Polyfills of the C functions of `bisect`: Python functions that are traced in their place."""
 
 from collections.abc import Callable, MutableSequence
 from typing import Protocol
 
 
 class Ordered(Protocol):
-    """Anything that defines `<`."""
+    """A value that defines `<`."""
 
     def __lt__(self, other: object, /) -> object: ...
 

@@ -1,4 +1,4 @@
-"""Python forms of functions of `dataclasses` that are cheaper to trace than the originals."""
+"""Polyfills of functions of `dataclasses` that are cheaper to trace than the originals."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""Python forms of C functions of `functools`; they are traced in place of the originals."""
+"""Polyfills of C functions of `functools`: Python functions that are traced in their place."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,7 +26,7 @@ def reduce(
 
 
 class ComparisonKey:
-    """What `cmp_to_key(compare)` makes of an object."""
+    """The object that `cmp_to_key(compare)` returns for a value; its comparisons call `compare`."""
 
     __slots__ = ("_compare", "obj")
     __hash__ = None  # type: ignore[assignment]  # as the original

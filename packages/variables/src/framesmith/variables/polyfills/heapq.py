@@ -1,14 +1,14 @@
-"""Python forms of the C functions of `heapq`; they are traced in place of the originals.
+"""Polyfills of the C functions of `heapq`: Python functions that are traced in their place.
 
 The algorithm is the textbook binary heap in the order of comparisons of CPython's Modules/_heapqmodule.c: an item that
-is taken out is replaced by the last one, which sinks to a leaf and rises again.
+is removed is replaced by the last one, which sinks to a leaf and rises again.
 """
 
 from typing import Protocol
 
 
 class Ordered(Protocol):
-    """Anything that defines `<`."""
+    """A value that defines `<`."""
 
     def __lt__(self, other: object, /) -> object: ...
 
@@ -17,7 +17,7 @@ Heap = list[Ordered]
 
 
 def rise(heap: Heap, first: int, place: int) -> None:
-    """Move the item at `place` up to where its parent is not larger."""
+    """Move the item at index `place` up until its parent is not larger."""
     item = heap[place]
     while place > first:
         parent = (place - 1) >> 1
@@ -29,7 +29,7 @@ def rise(heap: Heap, first: int, place: int) -> None:
 
 
 def sink(heap: Heap, place: int) -> None:
-    """Move the item at `place` down to a leaf along the smaller children, then up again."""
+    """Move the item at index `place` down to a leaf along the smaller children, then up again."""
     first, end, item = place, len(heap), heap[place]
     child = 2 * place + 1
     while child < end:

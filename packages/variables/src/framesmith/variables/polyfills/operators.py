@@ -1,4 +1,4 @@
-"""Binary operators whose left operand has a method written in Python."""
+"""Polyfills of binary operators whose left operand has a method written in Python."""
 
 from collections.abc import Callable
 from typing import cast
@@ -9,7 +9,7 @@ from framesmith.variables.operations.binary import CONCATENATED, operands_text
 def operate(
     method: Callable[..., object], left: object, right: object, rest: Callable[..., object]
 ) -> object:
-    """Ask the left operand's bound method; where it declines, `rest(left, right)` goes on."""
+    """Call the left operand's bound method; if it returns NotImplemented, `rest(left, right)`."""
     result = method(right)
     if result is NotImplemented:
         return rest(left, right)
@@ -17,7 +17,7 @@ def operate(
 
 
 def reflected(symbol: str, name: str) -> Callable[..., object]:
-    """What `left <symbol> right` does once the left operand has declined: a function of both."""
+    """The function of both operands that `left <symbol> right` calls once the left method returned NotImplemented."""
 
     def ask_right(left: object, right: object) -> object:
         method = getattr(type(right), name, None)
@@ -35,7 +35,8 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
 
 
 def declined(symbol: str, function: Callable[[object, object], object]) -> Callable[..., object]:
-    """What `left <symbol>= right` does once the method of its own has declined: a function of both."""
+    """The function of both operands that `left <symbol>= right`
+    calls once the in-place method returned NotImplemented."""
 
     def plain(left: object, right: object) -> object:
         try:
@@ -51,7 +52,8 @@ def declined(symbol: str, function: Callable[[object, object], object]) -> Calla
 
 
 def native_name(value: object) -> str:
-    """How CPython's errors call the type of a value. Only an error tells: for types made in C it is not `__name__`."""
+    """The name of a value's type in CPython's errors. Read from an
+    error, since for types written in C it is not `__name__`."""
     if isinstance(value, str):
         return type(value).__name__
     before, after = "sequence item 0: expected str instance, ", " found"

@@ -1,4 +1,4 @@
-"""Python forms of builtins that call Python code: a key function, or what gives the items of an iterable."""
+"""Polyfills of builtins that call Python code: a key function, or the iterator of an iterable."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -13,7 +13,8 @@ def extreme(
     message: str,
     default: object = MISSING,
 ) -> object:
-    """`min` and `max` with a key; `is_better` compares two keys, `message` is for an iterable without items."""
+    """`min` and `max` with a key; `is_better` compares two keys,
+    `message` is that of the error for an empty iterable."""
     iterator = iter(iterable)
     best = next(iterator, MISSING)
     if best is MISSING:
@@ -29,7 +30,7 @@ def extreme(
 
 
 def gathered(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
-    """`then(iterable, *more)` for one that takes all items first."""
+    """`then(iterable, *more)` for a callable that reads all items first."""
     items: list[object] = []
     for item in iterable:
         items.append(item)
@@ -61,6 +62,6 @@ def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> lis
 
 
 def arranged(items: list[Any], keys: list[Any], reverse: object) -> list[Any]:
-    """The items in the order of their keys."""
+    """The items in the order of their keys; modelled by a row, so that it is not traced itself."""
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
     return [items[index] for index in order]

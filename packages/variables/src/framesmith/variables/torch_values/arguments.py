@@ -1,4 +1,4 @@
-"""Containers as arguments of a graph node: one rule per kind of tracker. Tensors and numbers know their node."""
+"""Containers as arguments of a graph node: one rule per kind of tracker. Tensors and numbers hold their node."""
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
@@ -12,7 +12,7 @@ from framesmith.variables.torch_values.graph_values import graph_argument, graph
 
 
 def _tuple(tx: TraceContext, tracker: Tracker) -> object:
-    """Tuples and struct sequences as tuples; a named tuple keeps its class, for functions that ask for fields."""
+    """A tuple or struct sequence as a tuple; a named tuple keeps its class, for functions that read fields."""
     assert isinstance(tracker, TupleTracker)
     items = graph_arguments(tx, tracker.items)
     if hasattr(tracker.kind, "_make"):

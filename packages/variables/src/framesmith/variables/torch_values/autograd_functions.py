@@ -1,9 +1,9 @@
 """`torch.autograd.Function`: a call of `apply` is one node, which runs the user's `forward` and `backward` as they are.
 
-That is right as long as both only compute: then the graph may hold the class itself, and autograd (and AOTAutograd)
-does with it what it does in eager. To be sure, both are traced first, into a graph that is thrown away: this guards
+That is correct if both only compute: then the graph may hold the class itself, and autograd (and AOTAutograd)
+treats it as in eager. To check that, both are traced first, into a graph that is discarded: this guards
 everything they read, and finds side effects, tensors they get from elsewhere, and whatever else cannot be captured.
-What `backward` reads counts as it is when the function is called; a backend that compiles it keeps to that.
+The values that `backward` reads are those of the time of the call, also for a backend that compiles it.
 """
 
 import inspect
@@ -38,44 +38,44 @@ FUNCTION_KIND = register(
 
 
 class Differentiable(Protocol):
-    """What is used of a `torch.autograd.Function`."""
+    """The methods of a `torch.autograd.Function` that are called here."""
 
     def forward(self, *args: object) -> object:
-        """The computation."""
+        """Compute the result."""
         ...
 
     def setup_context(self, ctx: object, inputs: object, output: object) -> None:
-        """What is kept for `backward`, where `forward` has no context."""
+        """Save what `backward` needs, where `forward` gets no context."""
         ...
 
     def backward(self, ctx: object, *gradients: object) -> object:
-        """The gradients."""
+        """Compute the gradients of the arguments."""
         ...
 
 
 @final
 class Context:
-    """Stands for the `ctx` of a function while it is looked at. What is not here breaks the graph."""
+    """Replaces the `ctx` of a function while it is checked. Other methods and attributes break the graph."""
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[object, ...] = ()
 
     def save_for_backward(self, *tensors: object) -> None:
-        """As torch does it."""
+        """Set `saved_tensors`, as torch does."""
         self.saved_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: object) -> None:
-        """Autograd's business."""
+        """Do nothing: only autograd needs it, when the real function runs."""
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Autograd's business."""
+        """Do nothing: only autograd needs it, when the real function runs."""
 
 
 def rehearse(
     function: Differentiable, needs: tuple[bool, ...], args: Sequence[object], setup: bool, backward: bool
 ) -> None:
-    """Run forward and backward, for the tracer to look at."""
+    """Call forward and backward; this function is traced to check them."""
     context = Context(needs)
     with torch.no_grad():
         if setup:
@@ -98,7 +98,7 @@ _APPLY: Final = getattr(
 
 @CALLABLES.row(_APPLY)
 def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`Function.apply(*args)`."""
+    """`Function.apply(*args)`: one node, once `_look` has found that the function only computes."""
     kind = function.as_python_constant()
     if not isinstance(kind, type) or not issubclass(kind, Function):
         return function.unsupported("apply()")
@@ -122,7 +122,7 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
 
 
 def target(kind: type[Function]) -> Callable[..., object]:
-    """A function for the node: fx writes methods of torch's classes by the name of their class in torch."""
+    """A function for the node, since fx writes methods of torch's classes with the name of their class in torch."""
 
     def apply_function(*args: object) -> object:
         result: object = kind.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
@@ -133,9 +133,10 @@ def target(kind: type[Function]) -> Callable[..., object]:
 
 
 def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: Sequence[Tracker]) -> None:
-    """Trace the function without keeping what is recorded. Breaks the graph where it does more than compute."""
+    """Trace the function and discard the recording. Breaks the graph where it does more than compute."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
+    # the version counter of a tensor grows with each in-place change
     versions = [tensor.fake._version for tensor in tensors]
     differentiated = torch.is_grad_enabled() and any(needs)
     setup = kind.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
@@ -146,6 +147,7 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
         Constant(setup),
         Constant(differentiated),
     )
+    # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([*given, *tx.mutations.changed()])
     with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
         try:

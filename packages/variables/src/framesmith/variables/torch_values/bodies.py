@@ -1,7 +1,7 @@
 """The body of a higher-order operator: a Python function traced into a nested graph, from tensors to tensors.
 
-What `torch.cond` and checkpointing have in common. A body that does more than compute (a side effect, a change of a
-tensor, an operand given back) breaks the graph with the kind that the operator has for it.
+Shared by `torch.cond` and checkpointing. A body that does more than compute (a side effect, a change of a
+tensor, an operand as result) breaks the graph with the kind of break of the operator.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class Body:
     kind: BreakKind
 
     def check_outputs(self, operands: Sequence[fx.Node]) -> None:
-        """Break the graph for a body that gives an operand back."""
+        """Break the graph for a body that returns an operand."""
         given = [example(node) for node in operands]
         if any(output.fake is operand for output in self.outputs for operand in given):
             raise GraphBreak(self.kind, "it returns an operand")
@@ -56,8 +56,10 @@ def trace_body(
     *,
     constants: bool = False,
 ) -> Body:
-    """Run a function into a nested graph; `constants` says that there may be some beside the tensors in its result."""
+    """Trace a function into a nested graph; `constants` allows constants besides tensors in its result. Breaks the
+    graph for side effects and exceptions."""
     switches = tx.ambient.version
+    # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([function, *args, *kwargs.values(), *tx.mutations.changed()])
     with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
         try:
@@ -83,14 +85,14 @@ def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTr
 
 
 def structure(result: Tracker) -> object:
-    """How a result is put together, for comparing two of them."""
+    """The nested structure of a result, without its tensors, to compare two results."""
     if isinstance(result, TupleTracker | ListTracker):
         return (result.python_type, *[structure(item.realize()) for item in result.items])
     return None
 
 
 def rebuild(result: Tracker, values: Iterator[Tracker]) -> Tracker:
-    """The structure of a body's result, with the values that the operator gives."""
+    """The structure of a body's result, filled with the values that the operator returns."""
     if isinstance(result, TensorTracker):
         return next(values)
     if isinstance(result, Constant):

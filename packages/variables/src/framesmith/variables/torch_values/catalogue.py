@@ -1,4 +1,4 @@
-"""Imports every module of this folder that holds rows or wrap rules."""
+"""Imports every module of this folder that has rows or wrapping rules."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
 """`torch.utils.checkpoint.checkpoint`: the function becomes a nested graph that the backward pass runs again.
 
-Only what is the same when it is run twice is captured; anything else breaks the graph, and runs natively.
+A function is captured only if a second run computes the same; any other breaks the graph and runs natively.
 """
 
 import torch
@@ -30,7 +30,7 @@ _OPTIONS = frozenset({"context_fn", "determinism_check", "debug", "early_stop"})
 def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`checkpoint(function, *args, use_reentrant=False, **kwargs)`.
 
-    Whether the state of the random numbers is kept does not matter, as none are drawn.
+    `preserve_rng_state` does not matter, as no random numbers are drawn.
     """
     reentrant = kwargs.pop("use_reentrant", None)
     kwargs.pop("preserve_rng_state", None)

@@ -1,4 +1,4 @@
-"""Looking a name up on a class, without binding what is found."""
+"""Looking a name up on a class, without binding the entry."""
 
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Final, final
@@ -8,7 +8,7 @@ from framesmith.guards.sources.steps import resolution_order, type_dict
 
 @final
 class _Missing:
-    """Nothing was found."""
+    """The type of `MISSING`, which means that a class has no such attribute."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -18,7 +18,7 @@ MISSING: Final = _Missing()
 
 
 def class_attribute(kind: type, name: str) -> object:
-    """What `kind` or a base of it stores under `name`, as stored; MISSING when there is nothing."""
+    """The entry of `kind` or of a base of it, not bound; MISSING when there is none."""
     for base in resolution_order(kind):
         if name in type_dict(base):
             found: object = type_dict(base)[name]
@@ -27,7 +27,7 @@ def class_attribute(kind: type, name: str) -> object:
 
 
 def is_data_descriptor(stored: object) -> bool:
-    """Whether it wins over the instance's dictionary."""
+    """Whether a class entry takes precedence over the instance dictionary."""
     return isinstance(stored, GetSetDescriptorType | MemberDescriptorType | property) or hasattr(
         type(stored), "__set__"
     )

@@ -1,9 +1,9 @@
-"""Floats that may differ from call to call, and whatever is computed with them: Python computes them anew in each call.
+"""Floats that may differ from call to call, and numbers computed from them, which Python computes in each call.
 
 An algebra of real numbers (sympy's, behind torch's symbolic numbers) knows neither NaN nor infinities, rounding, or
 the sign of zero: there `v - v` is 0 and `v * 0` is 0. So nothing is simplified here. The value of the traced call is
 computed by Python while tracing; for later calls there is a formula, a source that the guards and the entry evaluate
-with the same functions. A graph takes the finished number as an input.
+with the same functions. A graph takes the finished number as an input (ADR 0011).
 """
 
 import math
@@ -58,26 +58,27 @@ _IN_GRAPH: Final[dict[Callable[..., object], Callable[..., object]]] = dict(
 
 @runtime_checkable
 class Computable(Protocol):
-    """A number of the trace that a formula may be over."""
+    """A number of the trace from which a formula may be built."""
 
     @property
     def formula(self) -> Source | None:
-        """Its source; None for a number that only the running graph knows."""
+        """Its source; None for a number that is known in the running graph only."""
         ...
 
     @property
     def size(self) -> int:
-        """How many operations its formula has."""
+        """The number of operations in its formula."""
         ...
 
     @property
     def number(self) -> Number:
-        """The value in the traced call; only where there is a formula. Asking leaves no guard."""
+        """The value in the traced call, if there is a formula. Reading it adds no guard."""
         ...
 
 
 def declines_order(symbol: str, other: Tracker) -> bool:
-    """Whether a number leaves the order to the other operand, which declines as well: the TypeError names both as written."""
+    """Whether comparing the order must be left to the other operand, which returns NotImplemented too: the TypeError
+    then names both operands in their order."""
     return (
         symbol not in ("==", "!=")
         and isinstance(other, Constant)
@@ -87,7 +88,7 @@ def declines_order(symbol: str, other: Tracker) -> bool:
 
 @final
 class ComputedNumber(GraphValue):
-    """A float, or an int or bool that came out of floats. Invariant: reading `source` in the traced call gives `value`.
+    """A float, or an int or bool computed from floats. Invariant: reading `source` in the traced call gives `value`.
 
     `recipe`: how a graph computes a float from symbolic ints alone (`x.shape[0] / 2`).
     """
@@ -104,7 +105,7 @@ class ComputedNumber(GraphValue):
 
     @property
     def formula(self) -> Source:
-        """Its source."""
+        """The source, which is its formula."""
         return self.source
 
     @property
@@ -114,7 +115,7 @@ class ComputedNumber(GraphValue):
 
     @property
     def is_run_time_number(self) -> bool:
-        """Always."""
+        """True: it may differ from call to call."""
         return True
 
     @property
@@ -124,11 +125,12 @@ class ComputedNumber(GraphValue):
 
     # -- decisions ---------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
-        """Whether it may be specialised."""
+        """Whether the trace may specialise on it."""
         return not self._is_unspecialized
 
     def as_python_constant(self) -> Number:
-        """The value in this call; a guard holds it from now on, sign of zero and NaN included."""
+        """The value in this call, guarded from now on, with the sign
+        of zero and NaN; breaks the graph if it is unspecialized."""
         if self._is_unspecialized:
             cannot_specialize(self.describe())
         if isinstance(self.source, Computed):
@@ -141,22 +143,23 @@ class ComputedNumber(GraphValue):
         self._tx.guards.add(Guard.relation(ShapeExpression(template, (self.source,)), Reason(reason, None)))
 
     def truth(self, tx: TraceContext) -> bool:
-        """Decided by the value in this call; the decision is guarded."""
+        """The truth of the value in this call; guarded."""
         answer = bool(self.value)
         self._decide(f"bool({{0}}) is {answer}", "a decision on a computed number")
         return answer
 
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """A formula; None for operands that are no real numbers."""
+        """A number with a formula; None (NotImplemented) for operands that are no real numbers."""
         return self._combine(tx, FUNCTIONS[symbol], other, swap=False)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """The same, operands swapped."""
+        """As `binary`, with the operands swapped."""
         return self._combine(tx, FUNCTIONS[symbol], other, swap=True)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """A bool with a formula: nothing is decided yet."""
+        """A bool with a formula, without a guard; None (NotImplemented)
+        where the other operand has no order with numbers."""
         if declines_order(symbol, other):
             return None
         return self._combine(tx, COMPARISONS[symbol], other, swap=False)
@@ -173,33 +176,35 @@ class ComputedNumber(GraphValue):
         return fold(tx, function, pair) if is_value or is_converted(type(other.value)) else None
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
-        """A formula."""
+        """A number with a formula."""
         return computed(tx, _UNARY[symbol], self) or fold(tx, _UNARY[symbol], (self,))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Conversions stay formulas; other attributes are those of the value in this call."""
+        """A conversion with a formula, or another attribute of the value in this call, which is then guarded."""
         function = _CONVERSIONS.get(name)
         if function is None:
             return Constant(self.as_python_constant()).attribute(tx, name)
         return ComputedConversion(self, function)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """An object that Python makes in each call: what else it is cannot be told."""
+        """Whether it is the same tracker or of another type; else
+        breaks the graph: Python makes a new object in each call."""
         if self is other:
             return True
         return other.realize().python_type is self.python_type and bool(self.unsupported("an identity test"))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """A dict or set needs the value."""
+        """The key of the value, which is guarded: a dict or set needs it."""
         return Constant(self.as_python_constant()).hash_key(tx)
 
     # -- in a graph --------------------------------------------------------------------------------
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
-        """An input of the graph, or a node that computes it from symbolic ints; the value where neither can be."""
+        """An input of the graph, or a node that computes it from
+        symbolic ints; the value, guarded, where neither is possible."""
         return self.output_node()
 
     def output_node(self) -> NodeOrNumber:
-        """The same."""
+        """As `graph_node`."""
         tx, value = self._tx, self.value
         if self.recipe is not None:
             function, operands = self.recipe
@@ -215,14 +220,14 @@ class ComputedNumber(GraphValue):
         return self.as_python_constant()
 
     def describe(self) -> str:
-        """The formula."""
+        """The type and the formula, for messages."""
         return f"{self.python_type.__name__} {self.source.text()}"
 
 
 def computed(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
-    """`function(*operands)` as a formula; None where an operand is known to the running graph only.
+    """`function(*operands)` as a formula; None where an operand is known in the running graph only.
 
-    What Python raises for the values at hand is raised, and what is no number, or grows too large, is specialised.
+    An exception for the values of this call is raised; no number, or too large a formula, is specialised.
     """
     of_ints = all(operand.python_type is not float for operand in operands)
     if function in _EXPLOSIVE and of_ints and not isinstance(operands[1], Constant):
@@ -241,6 +246,7 @@ def computed(tx: TraceContext, function: Callable[..., object], *operands: Track
     assert isinstance(value, int | float)
     name = getattr(function, "__name__", "number")
     source = Computed(function, tuple(formula for formula in formulas if formula is not None), name)
+    # for later values the function may return another type, or raise
     if not _is_total(function, operands):
         kind = type(value).__name__
         guard = ShapeExpression(f"type({{0}}) is {kind}", (source,))
@@ -268,7 +274,7 @@ def _formula(operand: Tracker) -> Source | Number | None:
 
 
 def _is_total(function: Callable[..., object], operands: tuple[Tracker, ...]) -> bool:
-    """Whether it gives a number of the same type for all values that the operands may have, without an exception."""
+    """Whether it returns a number of one type, without an exception, for all values that the operands may have."""
     if function in _COMPARING:
         return True
     if not all(_is_tame(operand) for operand in operands):
@@ -280,14 +286,14 @@ def _is_total(function: Callable[..., object], operands: tuple[Tracker, ...]) ->
 
 
 def _is_tame(operand: Tracker) -> bool:
-    """A float, a constant, or a size: no int that is too large for a float."""
+    """Whether it is a float, a size, or an int constant below 2**63: no int that is too large for a float."""
     if isinstance(operand, Constant) and isinstance(operand.value, int):
         return abs(operand.value) < 2**63
     return operand.python_type is float or isinstance(_formula(operand), TensorSize)
 
 
 def _recipe(function: Callable[..., object], operands: tuple[Tracker, ...], value: Number) -> Recipe | None:
-    """How a graph computes a float from symbolic ints and constants alone."""
+    """How a graph computes the float from symbolic ints and constants alone; None where it cannot."""
     in_graph = _IN_GRAPH.get(function)
     if in_graph is None or type(value) is not float:
         return None
@@ -299,7 +305,7 @@ def _recipe(function: Callable[..., object], operands: tuple[Tracker, ...], valu
 
 @final
 class ComputedConversion(Tracker):
-    """`number.__int__` and the like, bound."""
+    """A bound conversion method, such as `number.__int__`."""
 
     def __init__(self, number: ComputedNumber, function: Callable[..., object]) -> None:
         self.number = number
@@ -307,11 +313,11 @@ class ComputedConversion(Tracker):
 
     @property
     def python_type(self) -> type:
-        """A slot wrapper."""
+        """`method-wrapper`."""
         return type((1).__int__)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The converted number."""
+        """The converted number, with a formula."""
         given = [argument.realize() for argument in args]
         if kwargs or (given and self.function is not round):
             return self.unsupported("a call with arguments")

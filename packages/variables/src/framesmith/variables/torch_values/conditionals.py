@@ -1,7 +1,7 @@
-"""`torch.cond`: both branches are traced into graphs of their own, and the graph chooses when it runs.
+"""`torch.cond`: both branches are traced into nested graphs, of which the running graph chooses one.
 
 A branch that does more than compute tensors (a side effect, a change of an operand, another structure than the
-other branch) breaks the graph, so that torch itself says what is wrong with it.
+other branch) breaks the graph, so that torch itself raises its error.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,8 @@ BRANCH_KIND = register(
 def cond(
     tx: TraceContext, pred: Tracker, true_fn: Tracker, false_fn: Tracker, operands: Tracker | None = None
 ) -> Tracker | PendingCall:
-    """`torch.cond(pred, true_fn, false_fn, operands)` for a tensor `pred`."""
+    """`torch.cond(pred, true_fn, false_fn, operands)` for a bool
+    tensor `pred` of one element; any other breaks the graph."""
     if isinstance(pred, Constant | SymbolicNumber | ComputedNumber):
         raise GraphBreak(CALL_SIGNATURE, "torch.cond with a condition that is no tensor: torch warns")
     if not isinstance(pred, TensorTracker) or pred.fake.dtype is not torch.bool or pred.fake.numel() != 1:

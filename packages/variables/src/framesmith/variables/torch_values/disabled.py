@@ -1,4 +1,4 @@
-"""Functions of torch that its own authors excluded from capture, and annotations that mean nothing at run time."""
+"""Functions that torch itself excludes from capture, and annotations without an effect at run time."""
 
 from types import CodeType
 
@@ -19,13 +19,13 @@ DISABLED_CODES.update(
 
 @CALLABLES.row(torch.jit.annotate)
 def annotate(tx: TraceContext, the_type: Tracker, the_value: Tracker) -> Tracker:
-    """`torch.jit.annotate(T, v)` is `v`."""
+    """`torch.jit.annotate(T, v)`: returns `v`."""
     return the_value
 
 
 def _tagged(name: str, original: str) -> None:
-    """TorchDynamo, once it has run, wraps two methods of `nn.Module` to note for itself which modules are new. A module
-    that is made in a trace is traced without that note."""
+    """Trace the original of a method of `nn.Module` that TorchDynamo, once it has run, wraps to record which modules
+    are new. The trace leaves that record out."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         wrapper = getattr(torch.nn.Module, name)

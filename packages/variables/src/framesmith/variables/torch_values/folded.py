@@ -1,8 +1,8 @@
-"""Questions that are answered while tracing: the state of torch, what is available, tracing itself.
+"""Queries that are answered while tracing: the state of torch, what is available, tracing itself.
 
 An answer that `GlobalState` holds (grad mode, autocast, default dtype ...; claimed once per entry) needs no guard;
 one that can change otherwise gets an `AmbientValue` guard, unless the trace itself has set it (see `modes`).
-Questions about values (types, torch functions) stand in `type_questions`.
+Queries about values (types, torch functions) are in `type_questions`.
 """
 
 import sys
@@ -24,7 +24,7 @@ from framesmith.variables.torch_values.results import evaluate
 
 Question = Callable[..., object]
 
-# Held by the claim on the global state, or never different in one process.
+# Guarded by the claim on the global state, or constant in a process.
 _SETTLED: Final[tuple[Question, ...]] = (
     torch.is_grad_enabled,
     torch.is_inference_mode_enabled,
@@ -64,7 +64,7 @@ _SETTLED: Final[tuple[Question, ...]] = (
     torch.distributed.is_available,
     torch._C._get_cpu_capability,
 )
-# May change between calls without the global state showing it.
+# May change between calls, and are not part of the global state.
 _CHANGING: Final[tuple[Question, ...]] = (
     torch.is_anomaly_enabled,
     torch.is_anomaly_check_nan_enabled,
@@ -85,7 +85,7 @@ _CHANGING_NATIVE: Final = (
     "_is_multithreading_enabled", "_is_view_replay_enabled", "_is_fwd_grad_enabled",
 )  # fmt: skip
 _MODULE_CALL: Final = torch.nn.Module._call_impl.__code__
-# What these say in the traced program: it is being compiled, by nobody else.
+# The answers in the traced program: it is being compiled, and by no other compiler.
 _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (True, torch.compiler.is_dynamo_compiling),
     (False, torch.compiler.is_exporting),
@@ -101,13 +101,14 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
 
 @CALLABLES.row(torch.compiler.is_compiling, torch._utils.is_compiling)
 def is_compiling(tx: TraceContext) -> Tracker:
-    """True; but `nn.Module` asks in order to leave out hooks with `always_call` when `forward` raises, which we can trace."""
+    """True, except for `nn.Module._call_impl`: it asks in order to omit
+    the `always_call` hooks when `forward` raises, which we can trace."""
     asking = tx.graph.asking
     return Constant(asking is None or asking() is not _MODULE_CALL)
 
 
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
-    """The answer now, outside of the trace's own modes."""
+    """The answer at this time, read outside of the trace's own modes."""
     with tx.graph.paused():
         return evaluate(getattr(question, "__name__", "a question"), question, *operands)
 
@@ -138,7 +139,8 @@ def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...]
 
 
 def _is_in_onnx_export(tx: TraceContext) -> Tracker:
-    """A question of a module that takes long to import and that few programs have in; who asks has it."""
+    """A query of a module that is slow to import and seldom
+    loaded: looked up in `sys.modules`, where the caller has it."""
     return _changing(tx, vars(sys.modules["torch.onnx"])["is_in_onnx_export"])
 
 
@@ -146,9 +148,9 @@ DIRECTIVES["torch.onnx", "is_in_onnx_export"] = _is_in_onnx_export
 
 
 def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
-    """Whether the trace has set what the question asks for: then the answer says nothing about the caller's state.
+    """Whether the trace itself has set the state that is queried: then the answer does not depend on the caller.
 
-    Settings are named after the function that reads them (`modes`).
+    Settings have the name of the function that reads them (see `modes`).
     """
     return tx.ambient.is_touched(getattr(question, "__name__", ""))
 

@@ -1,4 +1,4 @@
-"""`torch._VF`: a module object that finds torch's C functions by `__getattr__`."""
+"""`torch._VF`: a module object whose `__getattr__` returns torch's C functions."""
 
 from typing import final
 
@@ -13,7 +13,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 @final
 class FunctionModule(Tracker):
-    """The module. Invariant: guarded by identity."""
+    """`torch._VF`. Invariant: guarded by identity."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -21,11 +21,11 @@ class FunctionModule(Tracker):
 
     @property
     def python_type(self) -> type:
-        """A subclass of the type of modules."""
+        """torch's subclass of `types.ModuleType`."""
         return type(self.value)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A function; its row is found by the object."""
+        """A function of the module, which usually has a row; anything that is not callable breaks the graph."""
         found = getattr(self.value, name, None)
         if not callable(found):
             return self.unsupported(f"reading attribute {name!r}")
@@ -37,12 +37,12 @@ class FunctionModule(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """The module."""
+        """The module itself, as a constant of the entry."""
         return writer.constant(self.value, "module")
 
 
 @WRAP_RULES.when(65, lambda value: value is torch._VF)
 def wrap_function_module(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """By identity."""
+    """`torch._VF`, guarded by identity."""
     tx.guard(source, Identical(value))
     return FunctionModule(value, source)

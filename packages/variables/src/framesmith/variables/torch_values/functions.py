@@ -55,7 +55,7 @@ CATALOGUE: Final = (
     symbolic,
     type_questions,
 )
-"""Modules whose rows stand before the general rule; importing this module imports them."""
+"""Modules whose rows take precedence over the general rule; importing this module imports them."""
 
 _BUILTIN_HOMES: Final = (
     torch._C._VariableFunctions,
@@ -67,7 +67,7 @@ _BUILTIN_HOMES: Final = (
 _PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
 
 _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
-# Functions of those homes that no node can hold.
+# Functions of those homes that cannot be a node.
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     INTROSPECTION: (
         "from_numpy", "frombuffer", "from_file", "_from_blob", "asarray", "is_same_size", "_debug_has_internal_overlap",
@@ -82,7 +82,7 @@ _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
 
 
 def _homes() -> dict[str, list[object]]:
-    """Every builtin function of the homes, by name."""
+    """The builtin functions of the homes, by name."""
     found: dict[str, list[object]] = {}
     for home in _BUILTIN_HOMES:
         for name in dir(home):
@@ -100,7 +100,7 @@ def _break_row(function: object, kind: BreakKind, name: str) -> None:
 
 
 def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
-    """AOTAutograd fails on the history of a recurrent layer."""
+    """Add a row that breaks the graph with gradients, as AOTAutograd fails on the history of a recurrent layer."""
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         if torch.is_grad_enabled() and not tx.graph.runs_as_captured:
@@ -123,7 +123,7 @@ def _install() -> None:
                     _break_row(function, kind, name)
     for functions in builtins.values():
         for function in functions:
-            register_graph_function(function)  # type: ignore[arg-type]  # builtin functions, as just asked
+            register_graph_function(function)  # type: ignore[arg-type]  # builtin functions, see `_homes`
     for home in _PYTHON_HOMES:
         for value in vars(home).values():
             if isinstance(value, FunctionType) and _lives_in(value, home):
@@ -131,7 +131,7 @@ def _install() -> None:
 
 
 def _lives_in(function: FunctionType, home: ModuleType) -> bool:
-    """Whether the function was written in that module, or is one of its `boolean_dispatch` pairs."""
+    """Whether the function was defined in that module, or is one of its `boolean_dispatch` pairs."""
     if function.__globals__ is vars(home):
         return True
     return function.__globals__ is vars(torch._jit_internal) and function.__module__ == home.__name__
@@ -142,7 +142,7 @@ _install()
 
 @final
 class OperatorTracker(Tracker):
-    """An operator of `torch.ops`, or an operator made by `torch.library.custom_op`."""
+    """An operator of `torch.ops`, or one created by `torch.library.custom_op`."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -150,22 +150,22 @@ class OperatorTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """Its class."""
+        """The class of the operator."""
         return type(self.value)
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """Its row, or one node."""
+        """A call of its row if it has one, else a node of the graph."""
         row = CALLABLES.find(self.value)
         return self.call(tx, args, kwargs) if row is None else row.begin(tx, args, kwargs)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """One node."""
+        """Record the call as one node."""
         operator = self.value._opoverload if isinstance(self.value, CustomOpDef) else self.value
         assert callable(operator)
         return graph_call(tx, operator, args, kwargs)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """An overload of the operator."""
+        """An overload of the operator; other attributes break the graph."""
         found = getattr(self.value, name, None)
         if not is_operator(found):
             return self.unsupported(f"reading attribute {name!r}")
@@ -173,7 +173,7 @@ class OperatorTracker(Tracker):
         return OperatorTracker(found, self.source)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the operator."""
+        """`self is other`: whether they are the same operator."""
         return isinstance(other, OperatorTracker) and other.value is self.value
 
     def truth(self, tx: TraceContext) -> bool:
@@ -181,24 +181,24 @@ class OperatorTracker(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """The object itself."""
+        """The operator itself, as a constant of the entry."""
         return writer.constant(self.value, "operator")
 
 
 @WRAP_RULES.when(20, lambda value: is_operator(value) or issubclass(type(value), CustomOpDef))
 def wrap_operator(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """By identity."""
+    """An existing operator, guarded by identity."""
     tx.guard(source, Identical(value))
     return OperatorTracker(value, source)
 
 
 @CALLABLES.row(torch.manual_seed, torch.seed, torch.initial_seed, torch.get_rng_state, torch.set_rng_state)
 def random_state(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """The order of seeding and drawing must be kept: it runs between graphs."""
+    """Break the graph: the order of seeding and drawing must be kept, so it runs between two graphs."""
     raise GraphBreak(RANDOM_STATE, "the state of torch's random number generator")
 
 
 @CALLABLES.row(torch.compile, torch.save, torch.load)
 def not_in_a_graph(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """Compilers and files."""
+    """Break the graph: compilers and files have no place in it."""
     raise GraphBreak(NATIVE_CALL, "torch.compile, torch.save or torch.load")

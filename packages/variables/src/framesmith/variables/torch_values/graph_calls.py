@@ -1,6 +1,6 @@
 """Calls that become one graph node: the generic handler of rows for torch functions and tensor methods.
 
-Which callables get such a row stands in `functions` and `method_rows`.
+Which callables get such a row is decided in `functions` and `method_rows`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,8 @@ Target = Callable[..., object] | str
 def graph_call(
     tx: TraceContext, target: Target, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker:
-    """Record the call and wrap what it gives. `out=` tensors must keep their sizes."""
+    """Record the call and wrap its result. Breaks the graph for a
+    result with `requires_grad=True`, and if `out=` changes size."""
     if "requires_grad" in kwargs and bool(kwargs["requires_grad"].as_python_constant()):
         raise GraphBreak(BACKEND_LIMIT, f"{target} makes a tensor that requires a gradient")
     outputs = _outputs(kwargs.get("out"))
@@ -51,9 +52,9 @@ def _outputs(out: Tracker | None) -> list[TensorTracker]:
 
 
 def register_graph_function(function: Callable[..., object], target: Target | None = None) -> None:
-    """Give a callable a row that records it, unless it has a row already.
+    """Add a row that records a call as a node, unless the callable has a row already.
 
-    A Python function that is handed an object which no node can hold (a callable, an instance) is inlined instead.
+    A Python function with an argument that a node cannot hold (a callable, an instance) is inlined instead.
     """
     if CALLABLES.find(function) is not None:
         return
@@ -71,5 +72,6 @@ def register_graph_function(function: Callable[..., object], target: Target | No
 
 
 def is_operator(value: object) -> bool:
-    """Whether it is an operator of the dispatcher: `torch.ops.aten.add`, `torch.ops.aten.add.Tensor`, a custom one."""
+    """Whether it is an operator of the dispatcher, such as
+    `torch.ops.aten.add`, `torch.ops.aten.add.Tensor` or a custom one."""
     return issubclass(type(value), torch._ops.OpOverload | torch._ops.OpOverloadPacket)

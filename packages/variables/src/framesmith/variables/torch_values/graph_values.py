@@ -1,6 +1,6 @@
-"""What tensors and symbolic numbers have in common: a graph node stands for the value at run time.
+"""What tensors and symbolic numbers have in common: a graph node computes the value at run time.
 
-Also the way back from a tracker to an argument of a node. How nodes become trackers is in `results`.
+Also how a tracker becomes an argument of a node. How nodes become trackers is in `results`.
 """
 
 from abc import abstractmethod
@@ -14,7 +14,7 @@ from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 
 NodeOrNumber: TypeAlias = fx.Node | int | float | bool
-"""A node, or the number that a symbolic one turned out to be."""
+"""A node, or the number that a symbolic value was found to be."""
 
 ArgumentRule = Callable[[TraceContext, Tracker], object]
 _rules: dict[type[Tracker], ArgumentRule] = {}
@@ -22,7 +22,7 @@ _conversions: dict[type, Callable[[object], object]] = {}
 
 
 class GraphValue(Tracker):
-    """A value that the graph computes or takes in."""
+    """A value that the graph computes or takes as an input."""
 
     @abstractmethod
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
@@ -39,22 +39,22 @@ class GraphValue(Tracker):
 
 
 def register_argument(kind: type[Tracker], rule: ArgumentRule) -> None:
-    """Say how trackers of exactly this class become arguments of a node."""
+    """Register how trackers of exactly this class become arguments of a node."""
     _rules[kind] = rule
 
 
 def register_conversion(kind: type, convert: Callable[[object], object]) -> None:
-    """Say as which plain number a constant of exactly this type stands in a graph."""
+    """Register how a constant of exactly this type becomes a plain number in a graph."""
     _conversions[kind] = convert
 
 
 def is_converted(kind: type) -> bool:
-    """Whether constants of this type stand in a graph as plain numbers."""
+    """Whether constants of this type become plain numbers in a graph."""
     return kind in _conversions
 
 
 def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
-    """The tracker as an argument of a node: nodes, constants and containers of those; else a graph break."""
+    """The argument of a node for a tracker: a node, a constant or a container of those; else a graph break."""
     tracker = tracker.realize()
     if isinstance(tracker, GraphValue):
         return tracker.graph_node(tx)
@@ -70,10 +70,10 @@ def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
 
 
 def graph_arguments(tx: TraceContext, trackers: Iterable[Tracker]) -> tuple[object, ...]:
-    """Several positional arguments."""
+    """The arguments of a node for several trackers."""
     return tuple(graph_argument(tx, tracker) for tracker in trackers)
 
 
 def graph_keywords(tx: TraceContext, trackers: Mapping[str, Tracker]) -> dict[str, object]:
-    """Several keyword arguments."""
+    """The keyword arguments of a node for several trackers."""
     return {name: graph_argument(tx, tracker) for name, tracker in trackers.items()}

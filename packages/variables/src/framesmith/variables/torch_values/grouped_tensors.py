@@ -1,4 +1,4 @@
-"""`torch._C._group_tensors_by_device_and_dtype`: what `clip_grad_norm_` and optimizers sort their tensors with."""
+"""`torch._C._group_tensors_by_device_and_dtype`: with which `clip_grad_norm_` and optimizers group tensors."""
 
 import torch
 
@@ -12,9 +12,9 @@ from framesmith.variables.torch_values.tensors import TensorTracker
 
 @CALLABLES.row(torch._C._group_tensors_by_device_and_dtype)
 def group_tensors(tx: TraceContext, tensorlistlist: Tracker, with_indices: Tracker | None = None) -> Tracker:
-    """`{(device, dtype): (lists, indices)}`, where all tensors of the first list are of one kind.
+    """`{(device, dtype): (lists, indices)}`, if all tensors of the first list have one device and dtype.
 
-    The order of several groups is that of a C++ hash table: they are sorted natively.
+    The order of several groups is that of a C++ hash table, so they are grouped natively.
     """
     lists = [[item.realize() for item in unpack(tx, one.realize())] for one in unpack(tx, tensorlistlist)]
     deciding = lists[0] if lists else []

@@ -1,4 +1,4 @@
-"""Methods of tensors: those that look at metadata, those that no graph holds, and one node for all others."""
+"""Methods of tensors: those that read metadata, those that break the graph, and one node for all others."""
 
 from types import FunctionType, MethodDescriptorType
 from typing import Final
@@ -23,15 +23,15 @@ from framesmith.variables.torch_values.graph_calls import graph_call, register_g
 from framesmith.variables.torch_values.tensors import TensorTracker
 
 BEFORE: Final = (recipes,)
-"""Modules whose rows stand before the general rule at the end of this one."""
+"""Modules whose rows take precedence over the general rule at the end of this one."""
 
-# Answered by the fake itself. All of their operands are numbers, names or memory formats.
+# The fake tensor computes these. All of their operands are numbers, names or memory formats.
 METADATA: Final = (
     "size", "stride", "dim", "ndimension", "numel", "nelement", "element_size", "storage_offset", "is_contiguous",
     "is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "dim_order", "__len__",
 )  # fmt: skip
 
-# No node can hold these, or a node would not do what the method does.
+# These cannot be a node, or a node would not do the same.
 BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     BACKWARD_CALL: ("backward", "retain_grad"),
     TENSOR_ITEM: ("numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__"),
@@ -68,13 +68,14 @@ def _break_row(name: str, kind: BreakKind) -> None:
 
 
 def receiver(self: Tracker, name: str) -> TensorTracker:
-    """The receiver of a tensor method."""
+    """The tensor whose method is called; breaks the graph for anything else."""
     return self if isinstance(self, TensorTracker) else self.unsupported(f"Tensor.{name}")
 
 
 @CALLABLES.row(torch.Tensor.requires_grad_)
 def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
-    """Only where it changes nothing: a backend could not change it on an input, nor on a value of its own."""
+    """`requires_grad_()` if it changes nothing. Else breaks the graph,
+    as a backend could not change it on an input or on its own values."""
     wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
     if receiver(self, "requires_grad_").fake.requires_grad != wanted:
         raise GraphBreak(
@@ -85,14 +86,14 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
 
 @CALLABLES.row(torch.Tensor.get_device)
 def get_device(tx: TraceContext, self: Tracker) -> Tracker:
-    """The index of the device, -1 for the CPU."""
+    """`get_device()`: the index of the device, -1 for the CPU."""
     device = receiver(self, "get_device").fake.device
     return Constant(-1 if device.type == "cpu" else device.index)
 
 
 @CALLABLES.row(torch.Tensor.is_inference)
 def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
-    """Of an input: its guard holds the answer."""
+    """`is_inference()` of an input, whose guard holds the answer; breaks the graph for a computed tensor."""
     tensor = receiver(self, "is_inference")
     if tensor.value is None:
         raise GraphBreak(INTROSPECTION, "Tensor.is_inference() of a value that was computed")
@@ -103,7 +104,7 @@ def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
 def type_(
     tx: TraceContext, self: Tracker, dtype: Tracker | None = None, *args: Tracker, **kwargs: Tracker
 ) -> Tracker:
-    """Without a type, the name of the tensor's own; with one, a conversion."""
+    """`type()`: the name of the tensor's type; `type(dtype)`: a conversion."""
     if dtype is None and not args and not kwargs:
         return receiver(self, "type").metadata(tx, "type")
     given = () if dtype is None else (dtype,)
@@ -112,8 +113,8 @@ def type_(
 
 @CALLABLES.row(torch.Tensor.new)
 def new(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`x.new(size)` makes room where `x.new((2, 3))` copies two numbers: a size, which a node holds as a tuple, goes in
-    as single numbers."""
+    """`x.new(size)` allocates where `x.new((2, 3))` copies two numbers. A
+    node holds a size as a tuple, so its numbers become single arguments."""
     given = [argument.realize() for argument in args]
     if not any(argument.python_type is torch.Size for argument in (*given, *kwargs.values())):
         return graph_call(tx, "new", (self, *given), kwargs)
@@ -125,7 +126,7 @@ def new(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> T
 
 @CALLABLES.row(torch.Tensor.__hash__)
 def hash_(tx: TraceContext, self: Tracker) -> Tracker:
-    """`id(x)`: another number in each run."""
+    """`hash(x)` breaks the graph: it is made of the address."""
     raise GraphBreak(INTROSPECTION, "hash() of a tensor")
 
 
@@ -143,7 +144,7 @@ def contains(tx: TraceContext, self: Tracker, element: Tracker) -> Tracker:
 
 @CALLABLES.row(torch.Tensor.__reversed__)
 def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
-    """`x.flip(0)`; a 0-d tensor as it is."""
+    """`x.flip(0)`; a 0-d tensor itself."""
     if receiver(self, "__reversed__").fake.dim() == 0:
         return self
     return graph_call(tx, "flip", (self, Constant(0)), {})
@@ -151,7 +152,7 @@ def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
 
 @CALLABLES.row(torch.Tensor.is_same_size)
 def is_same_size(tx: TraceContext, self: Tracker, other: Tracker) -> Tracker:
-    """Whether the sizes are equal; decided by the sizes at hand."""
+    """Whether the sizes are equal, decided by the sizes of this call."""
     left, right = receiver(self, "is_same_size").fake.shape, receiver(other, "is_same_size").fake.shape
     return Constant(len(left) == len(right) and all(bool(a == b) for a, b in zip(left, right, strict=True)))
 

@@ -1,8 +1,8 @@
-"""Switches of torch that a program may turn: grad mode, autocast, deterministic algorithms, attention kernels ...
+"""Settings of torch that a program may change: grad mode, autocast, deterministic algorithms, attention kernels ...
 
-A setter runs for real while tracing, so that fake propagation sees the state, and becomes a node, so that the graph
-turns the same switch at the same place. The context managers around them (`torch.no_grad`, `torch.autocast`,
-`sdpa_kernel`) are Python code that is inlined; those written in C stand in `native_contexts`.
+A setter runs while tracing, so that fake tensors see the state, and becomes a node, so that the graph
+changes the setting at the same point. The context managers around them (`torch.no_grad`, `torch.autocast`,
+`sdpa_kernel`) are Python code that is inlined; those written in C are in `native_contexts`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _AUTOCAST_DEVICES: Final = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "
 
 
 def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple[Tracker, ...]) -> Tracker:
-    """Touch the setting, then run and record the setter."""
+    """Note the setting as changed, then run the setter and record it as a node. Breaks the graph for unknown values."""
     if not all(argument.is_python_constant() for argument in args):
         raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
     if setting is not None:
@@ -32,7 +32,8 @@ def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple
 
 
 def _plain_row(getter: Callable[[], object], setter: Setter) -> None:
-    """A switch that is read by `getter()` and set by `setter(value)`. The setting has the getter's name."""
+    """Add a row for a setting that `getter()` reads and
+    `setter(value)` sets. The setting has the name of the getter."""
     setting = Setting(getter.__name__, getter, setter)
 
     def turn(tx: TraceContext, value: Tracker, /) -> Tracker:
@@ -75,7 +76,8 @@ DEFAULT_DTYPE: Final = Setting("get_default_dtype", torch.get_default_dtype, _se
 
 @CALLABLES.row(torch._C._set_default_dtype)
 def set_default_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
-    """What `torch.set_default_dtype` calls."""
+    """`torch._C._set_default_dtype(dtype)`, which `torch.set_default_dtype`
+    calls; breaks unless the backend runs the graph as captured."""
     if not tx.graph.runs_as_captured:
         raise GraphBreak(BACKEND_LIMIT, "a default dtype that is set midway")
     return _turn(tx, DEFAULT_DTYPE, torch._C._set_default_dtype, (dtype,))
@@ -95,7 +97,7 @@ DETERMINISTIC: Final = Setting("deterministic algorithms", _deterministic, _set_
 
 @CALLABLES.row(torch._C._set_deterministic_algorithms)
 def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker | None = None) -> Tracker:
-    """What `torch.use_deterministic_algorithms` calls."""
+    """`torch._C._set_deterministic_algorithms(mode, warn_only=)`, which `torch.use_deterministic_algorithms` calls."""
     tx.ambient.touch(DETERMINISTIC)
     keywords = {} if warn_only is None else {"warn_only": warn_only}
     record_node(tx, torch._C._set_deterministic_algorithms, (mode,), keywords)
@@ -120,7 +122,7 @@ def _autocast_dtype(device: str) -> Setting:
 
 
 def _nesting() -> int:
-    """How many autocast blocks are open; torch only tells when counting."""
+    """The number of autocast blocks that are open; torch returns it only when it changes the number."""
     torch.autocast_increment_nesting()
     return torch.autocast_decrement_nesting()
 
@@ -145,50 +147,50 @@ def _device(tracker: Tracker, known: dict[str, Setting]) -> Setting:
 
 @CALLABLES.row(torch.set_autocast_enabled)
 def set_autocast_enabled(tx: TraceContext, *args: Tracker) -> Tracker:
-    """`(device, enabled)`, or `(enabled)` for CUDA."""
+    """`set_autocast_enabled(device, enabled)`, or `set_autocast_enabled(enabled)` for CUDA."""
     device = args[0] if len(args) == 2 else Constant("cuda")
     return _turn(tx, _device(device, ENABLED), torch.set_autocast_enabled, args)
 
 
 @CALLABLES.row(torch.set_autocast_dtype)
 def set_autocast_dtype(tx: TraceContext, device: Tracker, dtype: Tracker, /) -> Tracker:
-    """The type that autocast casts to."""
+    """`set_autocast_dtype(device, dtype)`: the type to which autocast casts."""
     return _turn(tx, _device(device, DTYPES), torch.set_autocast_dtype, (device, dtype))
 
 
 @CALLABLES.row(torch.set_autocast_cpu_enabled)
 def set_autocast_cpu_enabled(tx: TraceContext, enabled: Tracker, /) -> Tracker:
-    """The old form."""
+    """`set_autocast_cpu_enabled(enabled)`, the old form of `set_autocast_enabled("cpu", enabled)`."""
     return _turn(tx, ENABLED["cpu"], torch.set_autocast_cpu_enabled, (enabled,))
 
 
 @CALLABLES.row(torch.set_autocast_cpu_dtype)
 def set_autocast_cpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
-    """The old form."""
+    """`set_autocast_cpu_dtype(dtype)`, the old form of `set_autocast_dtype("cpu", dtype)`."""
     return _turn(tx, DTYPES["cpu"], torch.set_autocast_cpu_dtype, (dtype,))
 
 
 @CALLABLES.row(torch.set_autocast_gpu_dtype)
 def set_autocast_gpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
-    """The old form."""
+    """`set_autocast_gpu_dtype(dtype)`, the old form of `set_autocast_dtype("cuda", dtype)`."""
     return _turn(tx, DTYPES["cuda"], torch.set_autocast_gpu_dtype, (dtype,))
 
 
 @CALLABLES.row(torch.autocast_increment_nesting)
 def increment_nesting(tx: TraceContext) -> Tracker:
-    """One more block; the depth."""
+    """Count one more open autocast block; returns the number."""
     return _turn(tx, NESTING, torch.autocast_increment_nesting, ())
 
 
 @CALLABLES.row(torch.autocast_decrement_nesting)
 def decrement_nesting(tx: TraceContext) -> Tracker:
-    """One block less; the depth."""
+    """Count one open autocast block less; returns the number."""
     return _turn(tx, NESTING, torch.autocast_decrement_nesting, ())
 
 
 @CALLABLES.row(torch.clear_autocast_cache)
 def clear_autocast_cache(tx: TraceContext) -> Tracker:
-    """Forget the cast weights."""
+    """`torch.clear_autocast_cache()`: drops the weights that autocast has cast."""
     return _turn(tx, None, torch.clear_autocast_cache, ())
 
 
@@ -196,5 +198,5 @@ def clear_autocast_cache(tx: TraceContext) -> Tracker:
     torch.set_num_threads, torch.set_num_interop_threads, torch.set_flush_denormal, torch.set_anomaly_enabled
 )
 def set_process_state(tx: TraceContext, *args: Tracker) -> Tracker:
-    """Of the process, not of a graph."""
+    """Break the graph: these are settings of the whole process."""
     raise GraphBreak(BACKEND_LIMIT, "a setting of the whole process")

@@ -1,4 +1,4 @@
-"""Context managers written in C, and the profiler's marks, which have no effect on values."""
+"""Context managers written in C, and the marks of the profiler, which do not change any value."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, final
@@ -17,7 +17,7 @@ _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.Dis
 
 @final
 class SwitchedOff(Tracker):
-    """`torch._C.DisableTorchFunctionSubclass()`: without effect on plain tensors, and others have no tracker."""
+    """`torch._C.DisableTorchFunctionSubclass()`: has no effect on plain tensors, and subclasses have no tracker."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
@@ -25,11 +25,11 @@ class SwitchedOff(Tracker):
 
     @property
     def python_type(self) -> type:
-        """The class."""
+        """The class of the context manager."""
         return self.kind
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Entering and leaving."""
+        """The bound `__enter__` and `__exit__`; others break the graph."""
         if name not in ("__enter__", "__exit__"):
             return self.unsupported(f"reading attribute {name!r}")
         return Switch(self, name == "__enter__")
@@ -39,7 +39,7 @@ class SwitchedOff(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """A new one, entered if the trace stands inside."""
+        """A new context manager, entered if the trace is inside of its block."""
         name = writer.define(self, f"{writer.constant(self.kind, 'switch')}()", "context")
         if self.entered:
             writer.statement(f"{name}.__enter__()")
@@ -60,7 +60,7 @@ class Switch(Tracker):
         return type([].append)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Remember where we stand."""
+        """Record whether the block is entered; `__enter__` returns the context manager."""
         tx.mutations.note(self.owner)
         self.owner.entered = self.entering
         return self.owner if self.entering else Constant(None)
@@ -70,7 +70,7 @@ class Switch(Tracker):
         yield self.owner
 
     def reconstruct(self, writer: Writer) -> str:
-        """Read it again."""
+        """The bound method, read from the context manager."""
         return f"{writer.value(self.owner)}.{'__enter__' if self.entering else '__exit__'}"
 
 
@@ -88,14 +88,14 @@ for _kind in _SUBCLASS_SWITCHES:
 
 
 def _native_contexts() -> tuple[type, ...]:
-    """The context managers of torch that are classes of pybind11."""
+    """The context managers of torch that are classes made by pybind11."""
     found = [kind for kind in vars(torch._C).values() if isinstance(kind, type) and "__enter__" in vars(kind)]
     return tuple(kind for kind in found if type(kind).__name__ == "pybind11_type")
 
 
 @final
 class NativeContext(Tracker):
-    """An existing one, such as the mode that `torch.inference_mode` holds: entered and left for real."""
+    """An existing context manager in C, such as the mode in `torch.inference_mode`: entered and left natively."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -103,11 +103,11 @@ class NativeContext(Tracker):
 
     @property
     def python_type(self) -> type:
-        """Its class."""
+        """The class of the context manager."""
         return type(self.value)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Entering and leaving."""
+        """The bound `__enter__` and `__exit__`; others break the graph."""
         if name not in ("__enter__", "__exit__"):
             return self.unsupported(f"reading attribute {name!r}")
         return NativeContextMethod(self, name)
@@ -119,7 +119,7 @@ class NativeContext(Tracker):
 
 @final
 class NativeContextMethod(Tracker):
-    """The bound `__enter__` or `__exit__`: a call of it is one graph break."""
+    """A bound `__enter__` or `__exit__`; a call breaks the graph."""
 
     def __init__(self, owner: NativeContext, name: str) -> None:
         self.owner = owner
@@ -131,7 +131,7 @@ class NativeContextMethod(Tracker):
         return type(getattr(self.owner.value, self.name))
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Not in a graph."""
+        """Break the graph: entering and leaving run natively."""
         raise GraphBreak(CONTEXT_MANAGER, f"{self.owner.python_type.__name__}.{self.name}()")
 
     def children(self) -> Iterator[Tracker]:
@@ -139,13 +139,13 @@ class NativeContextMethod(Tracker):
         yield self.owner
 
     def reconstruct(self, writer: Writer) -> str:
-        """Read it again."""
+        """The bound method, read from the context manager."""
         return f"{writer.value(self.owner)}.{self.name}"
 
 
 @WRAP_RULES.exact(*_native_contexts())
 def wrap_native_context(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """By type: nothing of it is looked at."""
+    """An existing context manager, guarded by type; nothing of it is read."""
     tx.guard(source, TypeIs(type(value)))
     return NativeContext(value, source)
 
@@ -156,9 +156,9 @@ _EXIT: Final = torch.ops.profiler._record_function_exit._RecordFunction
 
 @final
 class ProfilerMark(Tracker):
-    """What `record_function.__enter__` keeps: a mark of a block, which is not put into the graph.
+    """The handle of `record_function.__enter__`, which marks a block for the profiler. It is not in the graph.
 
-    Where the graph ends within the block, the mark is set for real from there on.
+    Where the graph ends within the block, the mark is set from there on.
     """
 
     def __init__(self, arguments: tuple[Tracker, ...]) -> None:
@@ -178,13 +178,13 @@ class ProfilerMark(Tracker):
         return iter(self.arguments)
 
     def reconstruct(self, writer: Writer) -> str:
-        """Set the mark."""
+        """A call that sets the mark, after the graph."""
         return f"{writer.constant(_ENTER, 'enter')}({', '.join(map(writer.value, self.arguments))})"
 
 
 @final
 class EndOfMark(Tracker):
-    """That an existing mark is to be ended: a change of it."""
+    """The end of an existing mark, which is replayed as a change of it."""
 
     def __init__(self, mark: Tracker, source: Source) -> None:
         self.mark = mark
@@ -192,7 +192,7 @@ class EndOfMark(Tracker):
 
     @property
     def python_type(self) -> type:
-        """What ending one gives."""
+        """The type of the result of ending a mark."""
         return type(None)
 
     def children(self) -> Iterator[Tracker]:
@@ -200,19 +200,19 @@ class EndOfMark(Tracker):
         yield self.mark
 
     def replay(self, writer: Writer) -> None:
-        """End it for real."""
+        """End the mark, after the graph."""
         writer.statement(f"{writer.constant(_EXIT, 'exit')}({writer.value(self.mark)})")
 
 
 @CALLABLES.row(_ENTER)
 def enter_mark(tx: TraceContext, *args: Tracker) -> Tracker:
-    """The beginning of a marked block."""
+    """Begin a marked block; returns its handle."""
     return ProfilerMark(args)
 
 
 @CALLABLES.row(_EXIT)
 def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
-    """The end of a marked block. A mark that was set before the graph is ended behind it."""
+    """End a marked block. A mark that was set before the graph is ended after it."""
     mark = mark.realize()
     if isinstance(mark, ProfilerMark):
         return Constant(None)
@@ -224,11 +224,11 @@ def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
 
 @CALLABLES.row(torch._C._InferenceMode)
 def inference_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
-    """Entered for real, between two graphs: tensors made inside belong to the mode."""
+    """Break the graph: the mode is entered natively, since tensors created inside belong to it."""
     raise GraphBreak(CONTEXT_MANAGER, "torch.inference_mode()")
 
 
 @CALLABLES.row(torch._C._push_on_torch_function_stack, torch._C._push_on_torch_dispatch_stack)
 def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
-    """A mode sees every operation, also those of a graph: entered for real."""
+    """Break the graph: a mode sees every operation, also those of a graph, so it is entered natively."""
     raise GraphBreak(CONTEXT_MANAGER, "a torch-function or dispatch mode")

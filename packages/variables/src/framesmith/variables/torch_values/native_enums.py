@@ -1,4 +1,4 @@
-"""Enumerations made by pybind11 (`SDPBackend` ...): their members are constants, the class gives them by name."""
+"""Enumerations made by pybind11 (`SDPBackend` ...): their members are constants, and attributes of the class."""
 
 from collections.abc import Hashable
 from typing import Final, final
@@ -27,7 +27,7 @@ for _kind in ENUMS:
 
 @final
 class NativeEnum(Tracker):
-    """The class. Invariant: guarded by identity."""
+    """The class of the enumeration. Invariant: guarded by identity."""
 
     def __init__(self, value: type, source: Source) -> None:
         self.value = value
@@ -39,24 +39,24 @@ class NativeEnum(Tracker):
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """Always."""
+        """True: the class is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The class."""
+        """The class itself."""
         return self.value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A member."""
-        members: dict[str, object] = self.value.__members__  # type: ignore[attr-defined]  # asked by the rule
+        """A member; other attributes break the graph."""
+        members: dict[str, object] = self.value.__members__  # type: ignore[attr-defined]  # the rule checks it
         return Constant(members[name]) if name in members else self.unsupported(f"reading attribute {name!r}")
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """By identity of the class."""
+        """`self is other`: whether they are the same class."""
         return isinstance(other, NativeEnum) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity."""
+        """A class hashes by identity."""
         return ("object", self.value)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -64,13 +64,13 @@ class NativeEnum(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """The class."""
+        """The class itself, as a constant of the entry."""
         return writer.constant(self.value, self.value.__name__)
 
 
 @WRAP_RULES.when(35, lambda value: type(value) is type and value in ENUMS)
 def wrap_native_enum(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """By identity."""
+    """An existing enumeration class, guarded by identity."""
     assert isinstance(value, type)
     tx.guard(source, Identical(value))
     return NativeEnum(value, source)

@@ -1,7 +1,7 @@
-"""`nn.Module` instances: attribute lookup, calls and stores the way `nn.Module` defines them, without running its code.
+"""`nn.Module` instances: attribute look-up, calls and stores as `nn.Module` defines them, without tracing its code.
 
-What the short ways do not cover (hooks, parameters that are replaced, overridden special methods) is left to the
-general machinery, which inlines the Python code of `nn.Module` itself.
+What these fast paths do not cover (hooks, parameters that are replaced, overridden special methods) is left to the
+instance tracker, which inlines the Python code of `nn.Module` itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ _GLOBAL_HOOKS: Final[Mapping[str, object]] = {
         "_global_forward_pre_hooks",
     )
 }
-# What `nn.Module` had when it was imported: the short ways stand for this code and no other.
+# The methods of `nn.Module` when this module was imported: the fast paths replace these and no others.
 _CODE: Final[Mapping[str, object]] = {
     name: torch.nn.Module.__dict__[name]
     for name in (
@@ -54,34 +54,35 @@ _CODE: Final[Mapping[str, object]] = {
 }
 
 
-# Whatever a subclass does with `__dict__`.
+# Reads the instance dictionary even if a subclass overrides `__dict__`.
 module_namespace: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.Module)["__dict__"].__get__
 
 
 @final
 class NNModuleTracker(InstanceTracker):
-    """A module. The invariants are those of `InstanceTracker`."""
+    """An `nn.Module`. The invariants are those of `InstanceTracker`."""
 
     _guards_dict = False  # models have hundreds of modules, each guard would be paid for in each call
 
     def _has_own_code(self, tx: TraceContext, *names: str) -> bool:
-        """Whether the class uses `nn.Module`'s own code for these methods; guarded."""
+        """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
         return all(peek(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names)
 
     def own_attributes(self) -> dict[str, object]:
-        """What the existing module holds, whatever its class does with `__dict__`."""
+        """The real instance dictionary of the existing module, read without user code."""
         real = module_namespace(self.value)
         if type(real) is not dict:
             self.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
         return real
 
     def _reads_plainly(self) -> bool:
-        """Whether reading an attribute starts without code of the user; who reads one guards it."""
+        """Whether attribute access starts without user code; guarded where an attribute is read."""
         return peek(self.kind, "__getattribute__") is object.__getattribute__
 
     # -- reading -----------------------------------------------------------------------------------
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """The class's data descriptors, the instance, the class, then parameters, buffers and children."""
+        """`self.name`: data descriptors of the class, the instance,
+        the class, then parameters, buffers and children."""
         if (
             not self._reads_plainly()
             or self.namespace is not None
@@ -96,6 +97,7 @@ class NNModuleTracker(InstanceTracker):
             return own
         if found is not None:
             return begin_get(tx, found, self)
+        # for its guard: the tables below are read in place of its code
         find(tx, self.kind, "__getattr__")
         for table in _TABLES:
             held = self.registered(tx, table, name)
@@ -104,7 +106,7 @@ class NNModuleTracker(InstanceTracker):
         return raise_observed(AttributeError, f"'{self.kind.__name__}' object has no attribute '{name}'")
 
     def registered(self, tx: TraceContext, table: str, name: str) -> Tracker | None:
-        """What one of the tables holds under a name; None (guarded) when nothing."""
+        """The entry of a table under a name; None when it has none, which is guarded."""
         entries = self.table(tx, table)
         if entries is None:
             return None
@@ -116,15 +118,15 @@ class NNModuleTracker(InstanceTracker):
         return entries.get_item(tx, key)
 
     def table(self, tx: TraceContext, table: str) -> DictTracker | None:
-        """One of the tables."""
+        """One of the tables of parameters, buffers and children; None if the module has none."""
         entries = self.load_own(tx, table)
         entries = None if entries is None else entries.realize()
         return entries if isinstance(entries, DictTracker) else None
 
     # -- calling -----------------------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """Straight to `forward` when no hook is registered anywhere. A module that was compiled in place is called as its
-        original."""
+        """A call of `forward`, when no hook is registered on the module or globally. A module that was compiled in
+        place (ADR 0013) is called as its original."""
         if not self._reads_plainly():
             return super().begin_call(tx, args, kwargs)
         in_place = self._is_compiled_in_place(tx)
@@ -136,7 +138,7 @@ class NNModuleTracker(InstanceTracker):
         return forward.begin_call(tx, args, kwargs)
 
     def _is_compiled_in_place(self, tx: TraceContext) -> bool:
-        """Whether `compile(module)` replaced the call and nothing else did; guarded if so."""
+        """Whether `compile(module)` replaced the module's call, and nothing else did; guarded if so."""
         if self.source is None or self.namespace is not None or self.value is None:
             return False
         own = self.own_attributes().get(_COMPILED)
@@ -148,7 +150,7 @@ class NNModuleTracker(InstanceTracker):
         return True
 
     def _is_direct(self, tx: TraceContext, in_place: bool) -> bool:
-        """Whether `module(...)` is `module.forward(...)`; guarded if so."""
+        """Whether `module(...)` only calls `module.forward(...)`; guarded if so."""
         held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
         if self.source is None or self.namespace is not None or any(held) or self.value is None:
             return False
@@ -173,7 +175,7 @@ class NNModuleTracker(InstanceTracker):
 
     # -- writing -----------------------------------------------------------------------------------
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Plain values and new values of buffers; all else is left to the code of `nn.Module`."""
+        """Store plain values, and new values of buffers; all other stores inline the code of `nn.Module`."""
         value = value.realize()
         if self.namespace is not None or not self._has_own_code(tx, "__setattr__") or _is_special(value):
             super().set_attribute(tx, name, value)
@@ -189,7 +191,7 @@ class NNModuleTracker(InstanceTracker):
             super().set_attribute(tx, name, value)
 
     def _registers_plainly(self, tx: TraceContext) -> bool:
-        """Whether giving a buffer a new value only stores it."""
+        """Whether a new value of a buffer is only stored, without hooks."""
         return self._has_own_code(tx, "register_buffer") and not _has_buffer_hooks(tx)
 
 
@@ -206,7 +208,7 @@ def _has_buffer_hooks(tx: TraceContext) -> bool:
 
 
 def _is_special(value: Tracker) -> bool:
-    """Whether `nn.Module.__setattr__` registers the value: a parameter, a buffer, a module."""
+    """Whether `nn.Module.__setattr__` would register the value: a parameter, buffer or module."""
     if isinstance(value, TensorTracker):
         marks = ("_is_param", "_is_buffer")
         held = {} if value.value is None else vars(value.value)
@@ -216,7 +218,8 @@ def _is_special(value: Tracker) -> bool:
 
 @WRAP_RULES.when(50, lambda value: issubclass(type(value), torch.nn.Module))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing module: its class is guarded, its members when they are read."""
+    """An existing module: its class is guarded, and its attributes
+    when they are read. TorchScript and uninitialized modules break."""
     if issubclass(type(value), torch.jit.ScriptModule):
         raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a TorchScript module")
     if issubclass(type(value), LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[attr-defined]  # seen
@@ -227,11 +230,11 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 @register_instance_maker(torch.nn.Module)
 def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
-    """A module born in the trace; its `__init__` is inlined, and a parameter in it breaks the graph."""
+    """A module created in the trace; its `__init__` is inlined, where creating a parameter breaks the graph."""
     return NNModuleTracker(kind)
 
 
 @CALLABLES.row(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
 def make_parameter(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """A new leaf: it has to be a real one before anything is computed from it."""
+    """Break the graph: a new leaf has to be a real one before anything is computed from it."""
     raise GraphBreak(NATIVE_CALL, "a parameter is created")

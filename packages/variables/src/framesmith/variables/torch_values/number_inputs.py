@@ -1,4 +1,4 @@
-"""Wrapping immutable constants and numbers: guarded by value, or symbolic where the policy says that they change."""
+"""Wrapping immutable constants and numbers: guarded by value, or symbolic or unspecialized where the policy says so."""
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
@@ -13,7 +13,8 @@ from framesmith.variables.torch_values.symbolic import number
 
 @WRAP_RULES.when(5, lambda value: is_constant_type(type(value)))
 def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """The value is guarded, type included; a number that changes becomes a symbol with a guard on its type."""
+    """A constant, guarded by value and type; a dynamic number becomes a symbolic
+    one and an unspecialized value stays unread, both guarded by type."""
     if type(value) in (int, float) and tx.graph.is_dynamic_number(source):
         assert isinstance(value, int | float)
         symbolic = _symbolic(tx, value, source)

@@ -1,6 +1,6 @@
-"""Existing numpy arrays: their sizes and single numbers can be read, as from a table of constants.
+"""Existing numpy arrays: sizes and single numbers can be read, as from a table of constants.
 
-Whatever computes with whole arrays breaks the graph.
+Other operations on arrays break the graph.
 """
 
 import sys
@@ -18,7 +18,7 @@ _numpy = sys.modules.get("numpy")  # it is there when torch has imported it
 
 @final
 class ArrayTracker(Tracker):
-    """An array. Invariant: it is an existing one, and no number of it is known that has no guard."""
+    """An existing array. Invariant: every number of it that is known is guarded."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -30,19 +30,19 @@ class ArrayTracker(Tracker):
         return type(self.value)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Its sizes."""
+        """`shape`, `ndim` or `size`; others break the graph."""
         if name not in ("shape", "ndim", "size"):
             return self.unsupported(f"reading attribute {name!r}")
         return tx.wrap(getattr(self.value, name), Attribute(self.source, name))
 
     def length(self, tx: TraceContext) -> Tracker:
-        """The first of its sizes."""
+        """`len(array)`: the first size."""
         if not self._rank():
             return self.unsupported("taking its length")
         return self.attribute(tx, "shape").subscript(tx, Constant(0))
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """One number, guarded by its value."""
+        """A single number, guarded by its value; other subscripts break the graph."""
         index = key.realize().as_python_constant() if key.realize().is_python_constant() else None
         found = self._number(index)
         if found is None or not is_constant_type(type(found)):
@@ -50,7 +50,7 @@ class ArrayTracker(Tracker):
         return tx.wrap(found, Item(self.source, index))
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """The numbers of an array with one dimension."""
+        """The numbers of a one-dimensional array; others break the graph."""
         if self._rank() != 1:
             return self.unsupported("iterating over it")
         count = self.length(tx).as_python_constant()
@@ -58,7 +58,7 @@ class ArrayTracker(Tracker):
         return TupleTracker([self.subscript(tx, Constant(index)) for index in range(count)]).iterate(tx)
 
     def truth(self, tx: TraceContext) -> bool:
-        """Not asked for here."""
+        """Break the graph: the truth of arrays is not modelled."""
         return bool(self.unsupported("taking its truth value"))
 
     def _rank(self) -> int:
@@ -67,7 +67,7 @@ class ArrayTracker(Tracker):
         return rank
 
     def _number(self, index: object) -> object:
-        """The number at an integer, or a tuple of them, that leaves no dimension; None for anything else."""
+        """The number at an index of ints, one for each dimension; None for anything else."""
         parts = index if isinstance(index, tuple) else (index,)
         read = getattr(self.value, "__getitem__", None)
         if len(parts) != self._rank() or not all(type(part) is int for part in parts) or read is None:
@@ -84,7 +84,7 @@ def _install() -> None:
 
     @WRAP_RULES.exact(_numpy.ndarray)
     def wrap_array(tx: TraceContext, value: object, source: Source) -> Tracker:
-        """By type; what is read is guarded then."""
+        """An existing array, guarded by type; numbers are guarded when they are read."""
         tx.guard(source, TypeIs(type(value)))
         return ArrayTracker(value, source)
 

@@ -1,7 +1,7 @@
-"""numpy's scalars, which are constants, and numpy functions of known numbers, which are run while tracing.
+"""numpy's scalars, which are constants, and numpy functions of known numbers, which run while tracing.
 
-`x / np.sqrt(d)` and `int(np.prod(x.shape))` are what this is for. Arrays are not modelled: a function that gives one
-breaks the graph. numpy is there when torch has imported it; no package of framesmith asks for it.
+This is for `x / np.sqrt(d)` and `int(np.prod(x.shape))`. Arrays are not modelled: a function that returns one breaks
+the graph. numpy is there when torch has imported it; no package of framesmith imports it.
 """
 
 import sys
@@ -34,7 +34,7 @@ _FUNCTIONS = (
 
 
 def _row(function: Callable[..., object]) -> None:
-    """Run calls of this function with known numbers now."""
+    """Add a row that runs calls of this function with known numbers while tracing; others break the graph."""
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
 
@@ -61,7 +61,7 @@ def _row(function: Callable[..., object]) -> None:
 
 
 def _scalar(kind: type) -> None:
-    """Model the values of a scalar type: constants that stand in a graph as the Python number they hold."""
+    """Model the values of a scalar type as constants, which become the equal Python number in a graph."""
     item: Callable[[object], object] = getattr(kind, "item")  # noqa: B009  # unknown to typing
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
@@ -71,14 +71,14 @@ def _scalar(kind: type) -> None:
 
     @WRAP_RULES.when(4, lambda value: type(value) is kind)
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
-        """By type and number."""
+        """An existing scalar, guarded by type and number."""
         tx.guard(source, TypeIs(kind))
         tx.guard(CallResult(source, item), EqualTo(item(value)))
         return Constant(value, source)
 
 
 def _constructor(function: Callable[..., object]) -> None:
-    """`torch.tensor(np.float64(1))` is a double: the scalar's type counts here."""
+    """Add a row that breaks for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
 
     @CALLABLES.row(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -88,7 +88,8 @@ def _constructor(function: Callable[..., object]) -> None:
 
 
 def _full(function: Callable[..., object], boolean: type) -> None:
-    """`torch.full((2,), np.bool_(True))` is a float tensor, with a bool of Python it is a bool tensor."""
+    """Add a row that breaks for a numpy bool: `torch.full((2,),
+    np.bool_(True))` is a float tensor, with a Python bool a bool tensor."""
 
     @CALLABLES.row(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:

@@ -1,7 +1,8 @@
-"""Operations that ask a tensor for a Python number where it could stay a tensor: the same result by other operations.
+"""Operations that read a Python number from a tensor, replaced by operations with the same result that keep the
+tensor.
 
-In eager `x.addcdiv_(a, b, value=t)` reads the number out of `t`, which a graph cannot. Optimizers that are told
-that they are compiled hand in such tensors.
+In eager `x.addcdiv_(a, b, value=t)` reads the number from `t`, which a graph cannot. Optimizers that are told that
+they are compiled pass such tensors.
 """
 
 from collections.abc import Callable
@@ -15,11 +16,13 @@ from framesmith.variables.torch_values.graph_calls import Target, graph_call
 from framesmith.variables.torch_values.tensors import TensorTracker
 
 _EXACT: Final = frozenset({torch.float32, torch.float64})
-"""Where the other operation rounds as the one asked for; narrower types are computed in float32 and rounded once."""
+"""Types for which the other operation rounds as the original;
+narrower types are computed in float32 and rounded once."""
 
 
 def _stays_tensor(number: Tracker | None, *operands: Tracker) -> bool:
-    """Whether a factor can stay a tensor. One that is no scalar or needs a gradient is an error, which eager words."""
+    """Whether a factor can stay a tensor. One that is no scalar
+    or requires a gradient cannot: eager raises its error."""
     if not isinstance(number, TensorTracker) or number.fake.dim() or number.fake.requires_grad:
         return False
     kinds = {operand.fake.dtype for operand in operands if isinstance(operand, TensorTracker)}
@@ -28,7 +31,8 @@ def _stays_tensor(number: Tracker | None, *operands: Tracker) -> bool:
 
 
 def _fused(target: Target) -> Callable[..., Tracker]:
-    """`self + value * tensor1 <symbol> tensor2`: the kernels multiply the first factor by the value."""
+    """The handler of `self + value * tensor1 <symbol> tensor2`,
+    where the kernels multiply the first factor by the value."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         value = kwargs.get("value")
@@ -40,7 +44,7 @@ def _fused(target: Target) -> Callable[..., Tracker]:
 
 
 def _scaled(target: Target, fused: Target, sign: int = 1) -> Callable[..., Tracker]:
-    """`self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
+    """The handler of `self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         alpha = kwargs.get("alpha")

@@ -1,4 +1,4 @@
-"""From a graph node to trackers: recording one operation and wrapping what it gives.
+"""From a graph node to trackers: recording one operation and wrapping its result.
 
 The trackers themselves register a rule for their kind of example value; this module knows none of them.
 """
@@ -44,12 +44,12 @@ MODE_ACTIVE = register(
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
 _rules: dict[type, ResultRule] = {}
-# Weak both ways: a tracker holds its fake, so an id is valid as long as the entry is there.
+# Both are weak: a tracker holds its fake, so an id is valid as long as its item exists.
 _memos: "WeakKeyDictionary[Recorder, WeakValueDictionary[int, Tracker]]" = WeakKeyDictionary()
 
 
 def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
-    """Decorator: example values that are instances of one of `kinds` become a tracker by `rule(tx, node, value)`."""
+    """Decorator: `rule(tx, node, value)` makes the trackers of example values that are instances of one of `kinds`."""
 
     def add(rule: ResultRule) -> ResultRule:
         _rules.update(dict.fromkeys(kinds, rule))
@@ -59,7 +59,8 @@ def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
 
 
 def known_objects(tx: TraceContext) -> "WeakValueDictionary[int, Tracker]":
-    """Per trace: id of a fake tensor -> its one tracker, as long as somebody holds it."""
+    """The trackers of fake tensors by the `id` of the fake, one
+    each per trace, as long as the tracker is referenced."""
     return _memos.setdefault(tx.graph, WeakValueDictionary())
 
 
@@ -79,13 +80,14 @@ def record_node(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker] | None = None,
 ) -> fx.Node:
-    """Record a call of a function, or of a method given by name; the node, its example value in place.
+    """Record a call of a function, or of a method given by name; the node, which has its example value.
 
-    A float that the operation computes a size from, or decides on, is fixed.
+    A float from which the operation computes a size, or on which it decides, is specialised.
     """
     try:
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
     except FloatNeeded:
+        # the operation needs a float as a number: it is recorded again with floats specialised
         tx.graph.fixes_floats = True
         try:
             return call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
@@ -99,7 +101,8 @@ def call_node(
     args: tuple[object, ...],
     kwargs: dict[str, object] | None = None,
 ) -> fx.Node:
-    """As `record_node`, with arguments that are in the graph's form already."""
+    """As `record_node`, with arguments that are nodes and constants
+    already; breaks where a float would have to be specialised."""
     try:
         return _call(tx, target, args, kwargs or {})
     except FloatNeeded as needed:
@@ -121,9 +124,9 @@ def _call(
 
 
 def evaluate(what: str, question: Callable[..., object], *arguments: object, **keywords: object) -> object:
-    """The answer to a question about a fake or a symbolic number, asked without a node.
+    """The result of a function of a fake or a symbolic number, without a node.
 
-    A decision on a number that only the running program knows breaks the graph.
+    A decision on a number that is known at run time only breaks the graph.
     """
     try:
         return question(*arguments, **keywords)
@@ -135,7 +138,7 @@ def evaluate(what: str, question: Callable[..., object], *arguments: object, **k
 
 
 def check_modes() -> None:
-    """Break where a transform or a mode of the user would see the operations: it would see them while tracing too."""
+    """Break the graph under a transform or mode of the user, which would see the operations while tracing too."""
     if peek_interpreter_stack() is not None:
         raise GraphBreak(MODE_ACTIVE, "a functorch transform (vmap, grad ...)")
     if forward_ad._current_level >= 0:
@@ -153,9 +156,9 @@ def wrap_result(tx: TraceContext, node: fx.Node) -> Tracker:
 
 
 def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
-    """As `wrap_result`, for a value that is known to be what `node` gives.
+    """As `wrap_result`, for a value that is known to be the result of `node`.
 
-    Only tensors need a node; without one, the value is what a question about sizes or types gave.
+    Only tensors need a node; without one, the value comes from a query of sizes or types.
     """
     kind = type(value)
     rule = _rules.get(torch.Tensor if isinstance(value, torch.Tensor) else kind)

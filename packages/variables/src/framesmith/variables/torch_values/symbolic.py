@@ -1,7 +1,8 @@
 """Numbers that may differ from call to call: sizes, and ints and floats that the policy makes dynamic.
 
-Arithmetic is done by torch's symbolic numbers themselves; nodes are written when the number meets a tensor
-operation or is needed after the graph, by the very functions that the program used. Every decision (`if n > 2`, `range(n)`) leaves a guard in the ShapeEnv.
+Torch's symbolic numbers do the arithmetic. Nodes are written when a number becomes an operand of a tensor operation
+or is needed after the graph, with the functions that the program used. Every decision (`if n > 2`, `range(n)`) adds a
+guard to the ShapeEnv.
 """
 
 import math
@@ -65,7 +66,7 @@ class SymbolicNumber(GraphValue):
 
     @property
     def is_run_time_number(self) -> bool:
-        """Always."""
+        """True: it may differ from call to call."""
         return True
 
     @property
@@ -75,29 +76,29 @@ class SymbolicNumber(GraphValue):
 
     @property
     def formula(self) -> Source | None:
-        """How Python computes it; None for a number that only the running graph knows."""
+        """The source by which Python computes it; None for a number that is known in the running graph only."""
         if self._formula is None and not isinstance(self.value, torch.SymBool):
             self._formula = self._graph.source_of(self.value)
         return self._formula
 
     @property
     def size(self) -> int:
-        """How many operations made it."""
+        """The number of operations in its expression."""
         return self._size
 
     @property
     def number(self) -> int | float | bool:
-        """The value in this call; asking leaves no guard."""
+        """The value in this call; reading it adds no guard."""
         hint = self.value.node.hint
         assert isinstance(hint, int | float)
         return hint
 
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
-        """The node that computes it, written on demand; the number itself once the trace has fixed it."""
+        """The node that computes it, written when needed; the number itself once the trace has specialised it."""
         return self.output_node()
 
     def output_node(self) -> NodeOrNumber:
-        """The same. A node that a roll-back dropped, or that stands in another graph, is written again."""
+        """As `graph_node`. A node that a roll-back dropped, or that is in another graph, is written again."""
         node = self._node
         if node is not None and not node._erased and node.graph is self._graph.graph:
             return node
@@ -114,7 +115,7 @@ class SymbolicNumber(GraphValue):
         return self._graph.call("call_function", function, arguments)
 
     def _depends_on_unspecialized(self) -> bool:
-        """Whether its value must not be asked for: it is another one in each round of a loop."""
+        """Whether the trace must not specialise on it, since it is computed from an unspecialized number (ADR 0010)."""
         if self.source is not None:
             return self._graph.is_unspecialized(self.source)
         return any(item._is_unspecialized for item in self._operands())
@@ -124,35 +125,36 @@ class SymbolicNumber(GraphValue):
         return (item for item in operands if isinstance(item, SymbolicNumber))
 
     def is_large(self) -> bool:
-        """Whether its expression has grown beyond what is worth carrying: one that mentions itself twice doubles in size."""
+        """Whether its expression is too large to be kept symbolic:
+        one in which a number occurs twice doubles in size."""
         if self._size > _LARGE:
             self._size = count_terms(self.value, _LARGE + 1)
         return self._size > _LARGE
 
     def is_python_constant(self) -> bool:
-        """Whether it may be specialised: the value in this call is known."""
+        """Whether the trace may specialise on it, and its value in this call is known."""
         return bool(self.value.node.has_hint()) and not self._is_unspecialized
 
     def as_python_constant(self) -> object:
-        """The value in this call; a guard holds it from now on."""
+        """The value in this call, guarded from now on; breaks the graph if it is unspecialized."""
         if self._is_unspecialized and not is_fixed(self.value):
             cannot_specialize(self.describe())
         return evaluate("a number that has to be known", self.python_type, self.value)
 
     def truth(self, tx: TraceContext) -> bool:
-        """Decided by the value in this call; the decision is guarded."""
+        """The truth of the value in this call; guarded."""
         return bool(evaluate("the truth of a number", bool, self.value))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Symbolic arithmetic; None for operands that are no real numbers."""
+        """Symbolic arithmetic; None (NotImplemented) for operands that are no real numbers."""
         return self._combine(tx, symbol, FUNCTIONS, other, swap=False)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """The same, operands swapped."""
+        """As `binary`, with the operands swapped."""
         return self._combine(tx, symbol, FUNCTIONS, other, swap=True)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """A symbolic bool: nothing is decided yet."""
+        """A symbolic bool, without a guard; None (NotImplemented) where the other operand has no order with numbers."""
         if declines_order(symbol, other):
             return None
         return self._combine(tx, symbol, COMPARISONS, other, swap=False)
@@ -199,48 +201,49 @@ class SymbolicNumber(GraphValue):
     def _folded(
         self, tx: TraceContext, function: Callable[[object, object], object], other: Tracker, swap: bool
     ) -> Tracker:
-        """The operation on the values in this call."""
+        """The operation on the values of this call, which are guarded."""
         pair = (specialize(tx, other), specialize(tx, self))
         return fold(tx, function, pair if swap else pair[::-1])
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
-        """Symbolic negation; `~` needs the value."""
+        """Symbolic negation; `~` specialises on the value."""
         if symbol == "~" or self.python_type is bool:
             return fold(tx, _UNARY[symbol], (specialize(tx, self),))
         return compute(tx, _UNARY[symbol], self)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Conversions that stay symbolic; others are those of the value in this call."""
+        """A conversion that stays symbolic, or another attribute of the value in this call, which is then guarded."""
         function = _CONVERSIONS.get((self.python_type, name))
         return specialize(tx, self).attribute(tx, name) if function is None else Conversion(self, function)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """CPython keeps one object of each small int, and makes new ones of others: not known for two trackers."""
+        """Whether it is the same tracker or of another type; else breaks
+        the graph, as CPython shares the objects of small ints only."""
         if self is other:
             return True
         return other.realize().python_type is self.python_type and bool(self.unsupported("an identity test"))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """A dict or set needs the value."""
+        """The key of the value, which is guarded: a dict or set needs it."""
         return specialize(tx, self).hash_key(tx)
 
     def reconstruct(self, writer: Writer) -> str:
-        """A number born in the trace is an output of the graph."""
+        """An output of the graph, or the number once it is fixed."""
         return repr(self.as_python_constant()) if is_fixed(self.value) else super().reconstruct(writer)
 
     def describe(self) -> str:
-        """The expression."""
+        """The type and the expression, for messages."""
         return f"{self.python_type.__name__} {self.value}"
 
 
 def is_zero(divisor: Tracker) -> bool:
-    """Whether dividing raises ZeroDivisionError, which an expression never does; guarded."""
+    """Whether a division raises ZeroDivisionError, which a symbolic expression never does; guarded."""
     value = divisor.value if isinstance(divisor, SymbolicNumber) else divisor.as_python_constant()
     return bool(evaluate("whether a divisor is zero", bool, value == 0))
 
 
 def _is_of_ints(symbol: str, left: Tracker, right: Tracker) -> bool:
-    """Whether the result is an int, or an answer about ints: what torch's symbolic numbers compute exactly."""
+    """Whether the result is an int, or a comparison of ints, which torch's symbolic numbers compute exactly."""
     if symbol == "/" or float in (left.python_type, right.python_type):
         return False
     if symbol != "**":
@@ -268,7 +271,7 @@ _CONVERSIONS: Final[dict[tuple[type, str], Callable[..., object]]] = {
 
 @final
 class Conversion(Tracker):
-    """`number.__int__` and the like, bound."""
+    """A bound conversion method, such as `number.__int__`."""
 
     def __init__(self, number: SymbolicNumber, function: Callable[..., object]) -> None:
         self.number = number
@@ -276,11 +279,11 @@ class Conversion(Tracker):
 
     @property
     def python_type(self) -> type:
-        """A slot wrapper."""
+        """`method-wrapper`."""
         return type((1).__int__)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The converted number."""
+        """The converted number; symbolic."""
         if args or kwargs:
             return self.unsupported("a call with arguments")
         if self.function is _itself:
@@ -298,7 +301,7 @@ def _symbolic_result(tx: TraceContext, node: fx.Node | None, value: object) -> T
 def number(
     tx: TraceContext, value: object, source: Source | None = None, recipe: Recipe | None = None
 ) -> Tracker:
-    """The tracker of a number, symbolic or not."""
+    """The tracker of a number: a `SymbolicNumber`, or a `Constant` if it is plain or fixed."""
     if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return Constant(value)
     if is_fixed(value):
@@ -307,7 +310,8 @@ def number(
 
 
 def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
-    """`function(*operands)` for a function that torch's symbolic numbers follow. Large ones are specialised."""
+    """`function(*operands)` for a function that torch's symbolic
+    numbers support. Operands with large expressions are specialised."""
     if any(isinstance(item, SymbolicNumber) and item.is_large() for item in operands):
         return fold(tx, function, tuple(specialize(tx, item) for item in operands))
     held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)
@@ -320,7 +324,7 @@ def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracke
 
 
 def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
-    """The number as a constant, for places where Python needs a real one; guarded by the ShapeEnv."""
+    """The number as a constant, where Python needs a real one; guarded by the ShapeEnv."""
     tracker = tracker.realize()
     return tracker if isinstance(tracker, Constant) else Constant(tracker.as_python_constant())
 

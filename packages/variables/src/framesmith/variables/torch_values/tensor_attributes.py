@@ -1,4 +1,4 @@
-"""Attributes that `torch.Tensor` defines: how each is read and set. Those users add are handled by the tracker."""
+"""Attributes that `torch.Tensor` defines: how each is read and set. The tracker handles those of the user."""
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
@@ -8,7 +8,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.torch_values.results import call_node, wrap_result, wrap_value
 from framesmith.variables.torch_values.tensors import TensorTracker, attribute_reader, attribute_writer
 
-# The fake answers; the claim on the tensor's metadata holds all of it.
+# Read from the fake tensor; the claim on the tensor's metadata covers all of them.
 _METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "requires_grad", "grad_dtype")
 # Views and computed tensors: one node each.
 _TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
@@ -44,31 +44,32 @@ for _name in _DEVICES:
 
 @attribute_reader("nbytes")
 def read_bytes(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """A fake does not know its own where its sizes are symbols."""
+    """`nbytes`, computed here: a fake tensor does not know it where its sizes are symbols."""
     return wrap_value(tx, None, tensor.fake.numel() * tensor.fake.itemsize)
 
 
 @attribute_reader(*_LAYOUTS)
 def read_layout(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """Only plain strided tensors have a tracker."""
+    """False: only plain strided tensors have a tracker."""
     return Constant(False)
 
 
 @attribute_reader("device")
 def read_device(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """The device the fake stands for."""
+    """The device of the real tensor, which the fake reports."""
     return Constant(tensor.fake.device)
 
 
 @attribute_reader("volatile", "name")
 def read_history(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """Relics: False with a warning, None."""
+    """Break the graph: in eager `volatile` warns and is False, `name` is None."""
     raise GraphBreak(INTROSPECTION, "Tensor.volatile and Tensor.name")
 
 
 @attribute_reader("is_leaf")
 def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """Of an input that the trace did not give another history: guarded apart, the metadata does not hold it."""
+    """`is_leaf`. For an input with the same answer it has its
+    own guard, since the claim on metadata does not cover it."""
     answer = bool(tensor.fake.is_leaf)
     if tensor.value is not None and answer == tensor.value.is_leaf:
         tx.guard(tensor, TensorProperty("is_leaf", answer))
@@ -77,7 +78,8 @@ def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @attribute_reader("retains_grad")
 def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """`retain_grad()` breaks the graph, so no value born here retains one."""
+    """`retains_grad`: False for a tensor created in the trace,
+    where `retain_grad()` breaks the graph; guarded for an input."""
     if tensor.value is None:
         return Constant(False)
     tx.guard(tensor, TensorProperty("retains_grad", tensor.value.retains_grad))
@@ -86,7 +88,7 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @attribute_reader("grad_fn", "_grad_fn")
 def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """None for a leaf; a node of the autograd graph exists only when the program runs."""
+    """None for a leaf; else breaks the graph, as nodes of the autograd graph exist only at run time."""
     if tensor.fake.grad_fn is not None or (tensor.value is not None and tensor.value.grad_fn is not None):
         raise GraphBreak(INTROSPECTION, "Tensor.grad_fn of a value that was computed")
     read_is_leaf(tx, tensor)
@@ -95,7 +97,8 @@ def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @attribute_reader("grad", "_grad")
 def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """The gradient of an input is an input itself; a leaf born here has none yet."""
+    """The gradient of an input, wrapped as an input itself; None
+    for a leaf created in the trace; else breaks the graph."""
     if "grad" in tensor.own:
         stored = tensor.own["grad"]
         assert stored is not None
@@ -112,7 +115,7 @@ def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @attribute_reader("_backward_hooks", "_post_accumulate_grad_hooks")
 def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """Hooks are not modelled."""
+    """Break the graph: hooks are not modelled."""
     raise GraphBreak(INTROSPECTION, "hooks of a tensor")
 
 
@@ -120,19 +123,19 @@ def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     "_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides"
 )
 def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """What only the running program knows, or what a fake may tell differently."""
+    """Break the graph: these are known at run time only, or differ for a fake tensor."""
     raise GraphBreak(INTROSPECTION, "internals of a tensor (_base, _version ...)")
 
 
 @attribute_reader("__class__")
 def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """The class itself."""
+    """The class of the tensor."""
     return tx.wrap(tensor.kind, Pinned(tensor.kind, tensor.kind.__name__))
 
 
 @attribute_writer("requires_grad")
 def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
-    """Only where it changes nothing, see `method_rows.requires_grad_`."""
+    """Accept a store that changes nothing, see `method_rows.requires_grad_`; else break the graph."""
     value = value.realize()
     if not isinstance(value, Constant) or value.value is not tensor.fake.requires_grad:
         raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
@@ -140,7 +143,8 @@ def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker)
 
 @attribute_writer("grad")
 def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
-    """Replayed after the graph. Nothing in a graph writes gradients, so the order is kept."""
+    """Store a gradient, replayed after the graph. No graph writes
+    gradients, so the order is kept. Breaks the graph if it does not fit."""
     value = value.realize()
     fits = isinstance(value, TensorTracker) and (
         value.fake.shape == tensor.fake.shape

@@ -1,4 +1,4 @@
-"""Wrapping real tensors, random generators and operators met while tracing, with the guards they need."""
+"""Wrapping real tensors and random generators met while tracing, with the guards they need."""
 
 from collections.abc import Hashable, Iterable
 from typing import final
@@ -22,7 +22,7 @@ from framesmith.variables.torch_values.tensors import TensorTracker
 
 
 def _problem(value: torch.Tensor) -> str | None:
-    """Why a plain tensor has no faithful fake, or None."""
+    """Why a plain tensor cannot be represented by a fake tensor, or None."""
     if value.layout is not torch.strided or value.is_nested or value.is_quantized or value.is_mkldnn:
         return f"a tensor of layout {value.layout}"
     if torch._C._functorch.is_functorch_wrapped_tensor(value):
@@ -31,15 +31,15 @@ def _problem(value: torch.Tensor) -> str | None:
 
 
 def _symbolic(numbers: Iterable[int]) -> list[int]:
-    """Where symbols stand among sizes or strides; relations guard those."""
+    """The dimensions in which sizes or strides are symbolic; those are guarded by relations."""
     return [dim for dim, number in enumerate(numbers) if not is_fixed(number)]
 
 
 @WRAP_RULES.exact(torch.Tensor, torch.nn.Parameter)
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An input of the graph. Everything that its fake can tell is guarded by one claim."""
+    """A tensor as an input of the graph. One claim guards everything that its fake tensor shows."""
     assert isinstance(value, torch.Tensor)
-    check_modes()  # before anything is asked of the tensor, which a mode would see
+    check_modes()  # before the tensor is read, which a mode would see
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
@@ -51,7 +51,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
         raise
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
-    # not what was asked to be symbolic, but what is: a size of 0 or 1 becomes a number all the same
+    # the dimensions that are symbolic in the fake tensor: a size of 0 or 1 is a number in any case
     tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
     known_objects(tx)[id(fake)] = tracker
@@ -60,7 +60,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 @WRAP_RULES.when(20, lambda value: issubclass(type(value), torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """Not modelled: a subclass may override anything."""
+    """Break the graph: a subclass may override any operation."""
     lazy = issubclass(type(value), UninitializedParameter | UninitializedBuffer)
     what = "a parameter without data" if lazy else a_type(type(value))
     raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {what}")
@@ -68,7 +68,7 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
 
 @final
 class TorchGeneratorTracker(GraphValue):
-    """A `torch.Generator`: handed to operations as an input of the graph; its state is not looked at."""
+    """A `torch.Generator`: passed to operations as an input of the graph, its state is not read."""
 
     def __init__(self, graph: Recorder, value: torch.Generator, source: Source) -> None:
         self._graph = graph
@@ -81,30 +81,30 @@ class TorchGeneratorTracker(GraphValue):
         return type(self.value)
 
     def graph_node(self, tx: TraceContext) -> fx.Node:
-        """The input."""
+        """The input of the graph."""
         return self.output_node()
 
     def output_node(self) -> fx.Node:
-        """The input."""
+        """The input of the graph."""
         assert self.source is not None
         return self._graph.object_input(self.source, self.value)
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """All of them read or write the state."""
+        """Break the graph: all attributes read or write the state."""
         raise GraphBreak(RANDOM_STATE, f"{self.describe()}.{name}")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By identity."""
+        """It hashes by identity."""
         return ("object", self.value)
 
     def truth(self, tx: TraceContext) -> bool:
-        """An object without `__bool__` is true."""
+        """True: a generator has no `__bool__`."""
         return True
 
 
 @WRAP_RULES.exact(torch.Generator)
 def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """By identity: a fake operation may read the generator's device."""
+    """An existing generator, guarded by identity: an operation on fakes may read the generator's device."""
     assert isinstance(value, torch.Generator)
     tx.guard(source, WeaklyIdentical.capture(value))
     return TorchGeneratorTracker(tx.graph, value, source)

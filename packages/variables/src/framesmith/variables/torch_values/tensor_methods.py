@@ -1,4 +1,4 @@
-"""A method of a tensor, bound: `x.add`. The rows that say what a call does stand in `method_rows` and `functions`."""
+"""A method of a tensor, bound: `x.add`. The rows of the calls are in `method_rows` and `functions`."""
 
 from collections.abc import Callable, Hashable, Iterator
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -20,7 +20,7 @@ from framesmith.variables.core import (
 
 @final
 class TensorMethod(Tracker):
-    """`tensor.name`, where `stored` is what the class holds: a method descriptor or a Python function."""
+    """`tensor.name`, where `stored` is the class entry: a method descriptor or a Python function."""
 
     def __init__(self, tensor: Tracker, name: str, stored: Callable[..., object]) -> None:
         self.tensor = tensor
@@ -34,19 +34,19 @@ class TensorMethod(Tracker):
         return MethodType if isinstance(self.stored, FunctionType) else BuiltinMethodType
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The row of the descriptor."""
+        """The result of the row of the class entry, or what it leaves to the symbolic interpreter."""
         row = CALLABLES.find(self.stored)
         if row is None:
             raise GraphBreak(NATIVE_CALL, f"Tensor.{self.name}")
         return row.begin(tx, (self.tensor, *args), kwargs)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The same, run to its end."""
+        """As `begin_call`, run to its end."""
         result = self.begin_call(tx, args, kwargs)
         return tx.inline(result) if isinstance(result, PendingCall) else result
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`__self__` and `__name__`."""
+        """`__self__` and `__name__`; others break the graph."""
         if name == "__self__":
             return self.tensor
         if name == "__name__":
@@ -58,18 +58,19 @@ class TensorMethod(Tracker):
         return True
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Equal when bound to the same tensor."""
+        """`==` and `!=`: equal for the same method of the same tensor."""
         if symbol not in ("==", "!=") or not isinstance(other, TensorMethod):
             return None
         same = self.stored is other.stored and self.tensor.is_same(tx, other.tensor)
         return Constant(same == (symbol == "=="))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """By tensor and method."""
+        """A key made of the tensor and the method."""
         return ("tensor method", self.tensor.hash_key(tx), self.name)
 
     def unbound(self) -> tuple[Callable[..., object], Tracker] | None:
-        """What CPython calls in `x.sin()`, where nothing is bound; errors name it (`TensorBase.sin()`)."""
+        """The function and receiver of a call such as `x.sin()`, for which CPython
+        binds nothing and whose errors name `TensorBase.sin()`; else None."""
         return (self.stored, self.tensor) if self.is_called_at_once else None
 
     def children(self) -> Iterator[Tracker]:
@@ -77,9 +78,9 @@ class TensorMethod(Tracker):
         yield self.tensor
 
     def reconstruct(self, writer: Writer) -> str:
-        """Read it from the tensor again."""
+        """The bound method, read from the tensor."""
         return f"{writer.value(self.tensor)}.{self.name}"
 
     def describe(self) -> str:
-        """`method add of Tensor`."""
+        """`method add of Tensor`, for messages."""
         return f"method {self.name} of {self.tensor.describe()}"

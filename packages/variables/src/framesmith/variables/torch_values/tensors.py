@@ -1,4 +1,4 @@
-"""The tracker of a tensor: its slots. How each attribute is read stands in `tensor_attributes`."""
+"""The tracker of a tensor: its slots. How each attribute is read is in `tensor_attributes`."""
 
 import operator
 from collections.abc import Callable, Hashable, Iterator
@@ -63,7 +63,7 @@ _NUMBER_LIKE = ("__torch_function__", "__array__", "__index__", "__float__", "__
 
 
 def attribute_reader(*names: str) -> Callable[[Reader], Reader]:
-    """Decorator: how an attribute that `torch.Tensor` defines is read."""
+    """Decorator: the function reads these attributes, which `torch.Tensor` defines."""
 
     def register(function: Reader) -> Reader:
         READERS.update(dict.fromkeys(names, function))
@@ -73,7 +73,7 @@ def attribute_reader(*names: str) -> Callable[[Reader], Reader]:
 
 
 def attribute_writer(*names: str) -> Callable[[AttributeWriter], AttributeWriter]:
-    """Decorator: how an attribute that `torch.Tensor` defines is set."""
+    """Decorator: the function sets these attributes, which `torch.Tensor` defines."""
 
     def register(function: AttributeWriter) -> AttributeWriter:
         WRITERS.update(dict.fromkeys(names, function))
@@ -86,7 +86,7 @@ def attribute_writer(*names: str) -> Callable[[AttributeWriter], AttributeWriter
 class TensorTracker(GraphValue):
     """A tensor. Invariant: one tracker per fake and trace, so that `is` works on results of in-place operations.
 
-    `value` is the real tensor of an input. `own` holds what the trace stored into the instance's dictionary and
+    `value` is the real tensor of an input. `own` holds the stores of the trace into the instance dictionary and
     into attributes that are replayed after the graph (None: deleted).
     """
 
@@ -113,18 +113,18 @@ class TensorTracker(GraphValue):
         return self.kind
 
     def graph_node(self, tx: TraceContext) -> fx.Node:
-        """The node; for an input asked anew, since a roll-back may have dropped it."""
+        """The node; an input is requested again, since a roll-back may have dropped it."""
         if self.source is not None and self.value is not None:
             self.node = tx.graph.tensor_input(self.source, self.value, self.dims)
         return self.node
 
     def output_node(self) -> fx.Node:
-        """The node."""
+        """The node of the tensor."""
         return self.node
 
     # -- attributes --------------------------------------------------------------------------------
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """CPython's order: data descriptors of the class, the instance, the rest of the class."""
+        """`self.name` in CPython's order: data descriptors of the class, the instance, other entries of the class."""
         guard_class_attribute(tx, self.kind, name)
         stored = class_attribute(self.kind, name)
         if stored is not MISSING and is_data_descriptor(stored):
@@ -152,7 +152,7 @@ class TensorTracker(GraphValue):
         raise_observed(AttributeError, f"'{self.kind.__name__}' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Attributes that torch defines have a row; any other name goes to the instance's dictionary."""
+        """Set an attribute: by its row if torch defines it, else in the instance dictionary."""
         guard_class_attribute(tx, self.kind, name)
         stored = class_attribute(self.kind, name)
         if stored is not MISSING and is_data_descriptor(stored):
@@ -165,7 +165,7 @@ class TensorTracker(GraphValue):
         self.own[name] = value
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
-        """Only what stands in the instance's dictionary."""
+        """Delete an attribute of the instance dictionary; one that torch defines breaks the graph."""
         stored = class_attribute(self.kind, name)
         if stored is not MISSING and is_data_descriptor(stored):
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
@@ -175,7 +175,7 @@ class TensorTracker(GraphValue):
         self.own[name] = None
 
     def has_own(self, tx: TraceContext, name: str) -> bool:
-        """Whether the instance's dictionary holds the name; guarded."""
+        """Whether the instance dictionary has the attribute; guarded."""
         if name in self.own:
             return self.own[name] is not None
         if self.value is None:
@@ -186,7 +186,7 @@ class TensorTracker(GraphValue):
 
     # -- operators ---------------------------------------------------------------------------------
     def _defers(self, other: Tracker) -> bool:
-        """Whether torch gives NotImplemented for the operand. Breaks the graph when that is not certain."""
+        """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain."""
         if isinstance(other, TensorTracker | GraphValue):
             return False
         kind = other.python_type
@@ -197,39 +197,39 @@ class TensorTracker(GraphValue):
         return True
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """A node of the `operator` function."""
+        """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
         return None if self._defers(other) else record(tx, FUNCTIONS[symbol], (self, other))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """The same, operands in the order of the program."""
+        """As `binary`, with the operands in the order of the program."""
         return None if self._defers(other) else record(tx, FUNCTIONS[symbol], (other, self))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """The tensor itself, changed. `@` has no in-place form."""
+        """A node that changes the tensor, and returns it; None for `@`, which has no in-place form."""
         if symbol == "@" or self._defers(other):
             return None
         return record(tx, INPLACE_FUNCTIONS[symbol], (self, other))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
-        """A node of the `operator` function."""
+        """A node of the function of `operator`."""
         return record(tx, _UNARY[symbol], (self,))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """A tensor of bools, element by element."""
+        """A node that compares element by element; None (NotImplemented) where torch returns it."""
         return None if self._defers(other) else record(tx, COMPARISONS[symbol], (self, other))
 
     def truth(self, tx: TraceContext) -> Tracker:
-        """Known only when the program runs."""
+        """The tensor itself: its truth is known at run time only."""
         return self
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """Tensors hash by identity."""
+        """A tensor hashes by identity."""
         return ("object", self)
 
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`x[key]` for any key that a graph can hold. torch fixes a symbolic number that is a key, but not one that
-        selects."""
+        """`x[key]`. A symbolic int becomes `torch.select`, since torch specialises
+        a symbolic number as a key, but not as an index of `select`."""
         if key.is_run_time_number and key.python_type is int and self.fake.dim():
             return record(tx, torch.select, (self, Constant(0), key))
         return record(tx, operator.getitem, (self, key))
@@ -239,34 +239,35 @@ class TensorTracker(GraphValue):
         record_node(tx, operator.setitem, (self, key, value))
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """`iter(x.unbind(0))`, as torch defines it."""
+        """`iter(x.unbind(0))`, as in torch; TypeError for a 0-d tensor."""
         if self.fake.dim() == 0:
             raise_observed(TypeError, "iteration over a 0-d tensor")
         return record(tx, "unbind", (self, Constant(0))).iterate(tx)
 
     def length(self, tx: TraceContext) -> Tracker:
-        """The first dimension."""
+        """`len(x)`: the first size; TypeError for a 0-d tensor."""
         if self.fake.dim() == 0:
             raise_observed(TypeError, "len() of a 0-d tensor")
         return self.metadata(tx, "size", 0)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
-        """`(item == x).any().item()`: a Python bool that only the running program knows."""
+        """Break the graph: `(item == x).any().item()` is a bool that is known at run time only."""
         raise GraphBreak(DATA_DEPENDENT_OUTPUT, "`in` on a tensor")
 
     def metadata(self, tx: TraceContext, method: str, *arguments: object, **keywords: object) -> Tracker:
-        """The result of a method that looks at sizes, strides or types only; it needs no node."""
+        """The result of a method that reads sizes, strides or types
+        only, computed by the fake tensor without a node."""
         if method == "storage_offset":
             tx.graph.offset_is_read(self.fake)
         return wrap_value(tx, None, evaluate(method, getattr(self.fake, method), *arguments, **keywords))
 
     # -- after the graph ---------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:
-        """What was stored into attributes."""
+        """The attributes that the trace stored."""
         return (value for value in self.own.values() if value is not None)
 
     def reconstruct(self, writer: Writer) -> str:
-        """The output of the graph, with the attributes that were set on it."""
+        """The output of the graph, with the attributes that the trace stored."""
         expression = super().reconstruct(writer)
         if not self.own:
             return expression
@@ -275,7 +276,7 @@ class TensorTracker(GraphValue):
         return name
 
     def replay(self, writer: Writer) -> None:
-        """Set and delete the attributes."""
+        """Set and delete the attributes on the existing tensor."""
         assert self.source is not None
         self._write_attributes(writer, writer.load(self.source), existing=True)
 
@@ -291,7 +292,7 @@ class TensorTracker(GraphValue):
 
 @register_result(torch.Tensor)
 def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
-    """The one tracker of a fake: the first node that gave it, unless a roll-back dropped that node."""
+    """The tracker of a fake tensor: that of the first node with this result, unless a roll-back dropped the node."""
     assert isinstance(value, torch.Tensor)
     assert node is not None
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:

@@ -1,4 +1,4 @@
-"""Questions about values: is it a tensor, does it override torch functions, which type comes out, what `finfo` says."""
+"""Queries about values: whether it is a tensor or overrides torch functions, result types, `finfo` and `iinfo`."""
 
 from collections.abc import Callable
 from typing import Final, final
@@ -58,7 +58,7 @@ def is_tensor(tx: TraceContext, obj: Tracker, /) -> Tracker:
 
 @CALLABLES.row(type(torch.nn.Parameter).__instancecheck__, type(torch.nn.Buffer).__instancecheck__)
 def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Tracker:
-    """`isinstance(instance, nn.Parameter)`: by type, or for a tensor by a mark on the instance."""
+    """`isinstance(instance, nn.Parameter)`: by type, or for a tensor by an attribute of the instance."""
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
     if issubclass(instance.python_type, kind):
@@ -71,14 +71,14 @@ def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Trac
 
 @CALLABLES.row(torch.overrides.is_tensor_like)
 def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
-    """A tensor, or an object whose type has `__torch_function__`."""
+    """Whether it is a tensor, or its type has `__torch_function__`, which breaks the graph."""
     if isinstance(inp, TensorTracker):
         return Constant(True)
     return Constant(bool(_overrides(inp)))
 
 
 def _overrides(operand: Tracker) -> bool:
-    """Whether torch would ask the operand. An instance may hold such an attribute itself: not guessed."""
+    """Whether torch would call `__torch_function__` of the operand: False, or a graph break for a type that has it."""
     if isinstance(
         operand, TensorTracker | Constant | SymbolicNumber | ComputedNumber | TupleTracker | ListTracker
     ):
@@ -90,7 +90,7 @@ def _overrides(operand: Tracker) -> bool:
 
 @CALLABLES.row(torch._C._has_torch_function)
 def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
-    """Of a sequence of operands."""
+    """`_has_torch_function(operands)` of a tuple or list."""
     if not isinstance(relevant, TupleTracker | ListTracker):
         raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
     return Constant(any(_overrides(item.realize()) for item in relevant.items))
@@ -98,7 +98,7 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
 
 @CALLABLES.row(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
-    """Of operands given one by one."""
+    """`_has_torch_function` of operands that are passed one by one."""
     return Constant(any(_overrides(operand) for operand in operands))
 
 
@@ -110,7 +110,7 @@ def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     _functorch.is_legacy_batchedtensor,
 )
 def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
-    """A tensor that a transform has wrapped has no tracker."""
+    """False: a tensor that a functorch transform has wrapped has no tracker."""
     return Constant(False)
 
 
@@ -118,7 +118,7 @@ def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
     _functorch.peek_interpreter_stack, _functorch.maybe_current_level, _functorch.get_interpreter_stack
 )
 def functorch_level(tx: TraceContext) -> Tracker:
-    """No transform is on while tracing; the global state guards it."""
+    """None: no transform is active while tracing, which the global state guards; else breaks the graph."""
     if _functorch.peek_interpreter_stack() is not None:
         raise GraphBreak(INTROSPECTION, "the stack of functorch transforms")
     return Constant(None)
@@ -126,26 +126,26 @@ def functorch_level(tx: TraceContext) -> Tracker:
 
 @CALLABLES.row(torch._C._are_functorch_transforms_active)
 def are_transforms_active(tx: TraceContext) -> Tracker:
-    """As above."""
+    """False, as no transform is active while tracing; else breaks the graph."""
     functorch_level(tx)
     return Constant(False)
 
 
 @CALLABLES.row(_functorch.unwrap_if_dead)
 def unwrap_if_dead(tx: TraceContext, tensor: Tracker, /) -> Tracker:
-    """A tensor without a wrapper stays as it is."""
+    """The tensor itself, as it has no wrapper."""
     return tensor
 
 
 @CALLABLES.row(torch.device)
 def make_device(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """A constant."""
+    """`torch.device(...)`, folded."""
     return fold(tx, torch.device, args, kwargs)
 
 
 @final
 class TypeInfo(Tracker):
-    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`: a constant with attributes."""
+    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`: a known object with attributes."""
 
     def __init__(self, value: torch.finfo | torch.iinfo, source: Source | None = None) -> None:
         self.value = value
@@ -157,15 +157,15 @@ class TypeInfo(Tracker):
         return type(self.value)
 
     def is_python_constant(self) -> bool:
-        """Always."""
+        """True: the object is known."""
         return True
 
     def as_python_constant(self) -> object:
-        """The object."""
+        """The object itself."""
         return self.value
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A number or a name."""
+        """A number or a name; attributes other than the documented ones break the graph."""
         if name not in _INFO_FIELDS or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
         return Constant(getattr(self.value, name))
@@ -175,7 +175,7 @@ class TypeInfo(Tracker):
         return True
 
     def reconstruct(self, writer: Writer) -> str:
-        """A new one."""
+        """A call of `torch.finfo` or `torch.iinfo` with the same type."""
         return (
             f"{writer.constant(type(self.value), 'info')}({writer.constant(_dtype_of(self.value), 'dtype')})"
         )
@@ -196,7 +196,7 @@ def _info_row(kind: Callable[..., object]) -> None:
 
 
 def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """By identity."""
+    """An existing `finfo` or `iinfo`, guarded by identity."""
     assert isinstance(value, torch.finfo | torch.iinfo)
     tx.guard(source, Identical(value))
     return TypeInfo(value, source)
@@ -211,7 +211,8 @@ for _kind in (torch.finfo, torch.iinfo):
     torch._check, torch._check_value, torch._check_type, torch._check_index, torch._check_not_implemented
 )
 def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:
-    """What holds is taken for granted from here on; a symbolic condition is asserted when the graph runs."""
+    """Continue if the condition holds; a symbolic one is asserted when the
+    graph runs. Breaks the graph where it fails or is no known bool."""
     if isinstance(cond, SymbolicNumber) and evaluate("torch._check", expect_true, cond.value):
         return Constant(None)
     if isinstance(cond, ComputedNumber) and cond.python_type is bool and cond.truth(tx):

@@ -1,1 +1,1 @@
-"""From a real value and its source to a tracker with guards."""
+"""Wrapping: from a real value and its source to a tracker with guards."""

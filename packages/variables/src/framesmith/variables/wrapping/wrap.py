@@ -1,6 +1,6 @@
-"""`wrap(value, source)`: one tracker for one object, aliasing guarded.
+"""`wrap(value, source)`: one tracker for each object, with guards on aliasing.
 
-The rules themselves stand beside the trackers (`core.wrap_rules` holds the table).
+The rules themselves are next to the trackers (`core.wrap_rules` holds the table).
 """
 
 from typing import final
@@ -19,7 +19,7 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES
 
 
 def _compares_classes(metaclass: type) -> bool:
-    """Whether looking an object's class up in a table runs code of the user."""
+    """Whether looking a class up in a table runs user code, through its metaclass."""
     return any(
         static_lookup(metaclass, name) is not static_lookup(type, name) for name in ("__hash__", "__eq__")
     )
@@ -29,8 +29,8 @@ def _compares_classes(metaclass: type) -> bool:
 class Wrapper:
     """The `Wrap` protocol for one trace.
 
-    Invariant: an object with identity gets one tracker per trace; meeting it again under another
-    source adds a guard that both sources still give the same object.
+    Invariant: an object with identity gets one tracker per trace; wrapping it again from another
+    source adds a guard that both sources give the same object.
     """
 
     def __init__(self) -> None:
@@ -39,17 +39,17 @@ class Wrapper:
         self._by_identity: dict[int, tuple[object, Tracker]] = {}
 
     def attach(self, tx: TraceContext) -> None:
-        """Give the context that rules receive; the context holds this wrapper in turn."""
+        """Set the context that rules receive; the context holds this wrapper in turn."""
         self._context = tx
 
     def release(self) -> None:
-        """Forget the user's objects and the context: the trace has ended."""
+        """Drop the user's objects and the context: the trace has ended."""
         self._context = None
         self._by_source.clear()
         self._by_identity.clear()
 
     def __call__(self, value: object, source: Source) -> Tracker:
-        """The tracker of `value`, read from `source`."""
+        """The tracker of `value`, read from `source`; breaks the graph if no rule wraps it."""
         assert self._context is not None
         found = self._by_source.get(source)
         if found is not None:
@@ -86,9 +86,9 @@ class Wrapper:
         return tracker
 
     def adopt(self, value: object, tracker: Tracker) -> None:
-        """Say that an object met later is this tracker (an object born while tracing)."""
+        """Use this tracker for an object, created while tracing, that is met later."""
         self._by_identity[id(value)] = (value, tracker)
 
     def wrapped(self) -> tuple[tuple[object, Tracker], ...]:
-        """Every object with identity that was wrapped, with its tracker."""
+        """All wrapped objects with an identity, each with its tracker."""
         return tuple(self._by_identity.values())
