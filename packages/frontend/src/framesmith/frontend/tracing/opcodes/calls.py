@@ -36,7 +36,7 @@ def call_names_on_stack(machine: Machine, operation: Operation) -> None:
 
 
 def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
-    """Pop the operands, ask the callable."""
+    """Pop the operands, call the callable, and push its result or start the frame that will give it."""
     frame = machine.frame
     values = frame.pop_many(total)
     callee, receiver = frame.pop_callable()
