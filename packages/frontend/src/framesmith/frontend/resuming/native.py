@@ -40,7 +40,7 @@ class NativeContinuation:
     """Runs frames natively, each through its resume function, the innermost first (ADR 0005).
 
     An exception that leaves a frame is raised in the next outer one at its call, so handlers, `finally` and
-    tracebacks are those of the user's functions. A generator that runs becomes a real one, and is asked for its next value.
+    tracebacks are those of the user's functions. A generator that runs becomes a real one, asked for its next value.
     """
 
     def __init__(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
@@ -273,7 +273,10 @@ def pop_last(values: list[object], count: int) -> list[object]:
 
 @cache
 def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]:
-    """A function that calls another with the values of a list, last one first, and empties it: only the callee holds them."""
+    """A function that calls another with the values of a list, last one first, and empties the list.
+
+    So only the callee holds the values.
+    """
     arguments = ", ".join(["values.pop()"] * count)
     code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
     return FunctionType(code.co_consts[0], {})

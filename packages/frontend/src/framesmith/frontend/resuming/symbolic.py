@@ -1,6 +1,6 @@
 """Symbolic continuations: the frames of a resume point, put together from the values that were handed over.
 
-The symbolic interpreter starts from them, in mid-code (ADR 0005). The native form of the same continuation is in `native`.
+The symbolic interpreter starts from them, in mid-code (ADR 0005). The native form of a continuation is in `native`.
 What is handed over is one flat list of values, in the order of `ResumePoint.names`.
 """
 
@@ -30,7 +30,7 @@ def rebuild_frames(
     namespaces: list[dict[str, object]],
     values: list[object],
 ) -> Tracker | None:
-    """Put the frames of a resume point into the machine; returns the tracker of the exception to raise first, if any."""
+    """Put the frames of a resume point into the machine; returns the exception to raise first, if there is one."""
     layouts = (*point.frames, *point.generators)
     frames = [
         new_frame_at(machine, layout, namespace_of(tx, namespace))
