@@ -1,4 +1,4 @@
-"""What is said when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do."""
+"""The message when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
 
 
 def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
-    """Where the program first names what the guard is about; the first line of the function if nowhere."""
+    """File and line where the program first names what the guard is about; the function's first line if nowhere."""
     sources = [one for source in failure.guard.sources for one in (source, *source.ancestors())]
     names = {source.name for source in sources if isinstance(source, Local | Global)}
     names = {name.removeprefix("local_0_") for name in names if is_variable(name)}
