@@ -94,7 +94,7 @@ def live_names(frame: Frame, index: int) -> frozenset[str]:
     if not _LOOKS_AT_LOCALS.isdisjoint(code.co_names):
         return frozenset(frame.locals)
     live = frame.reading.live_locals(index)
-    if "__class__" in code.co_freevars and code.co_varnames:  # `super()` reads the first argument from the frame
+    if "__class__" in code.co_freevars and code.co_varnames:  # `super()` reads its first argument
         live = live | {code.co_varnames[0]}
     return live
 

@@ -66,7 +66,7 @@ def return_value(machine: Machine, operation: Operation) -> None:
     """Return from the frame; a generator's frame ends."""
     frame = machine.frame
     held = variables_of(frame)
-    if len(machine.frames) == 1:  # the entry ends here: an existing value whose last holder it is goes with it
+    if len(machine.frames) == 1:  # the entry ends here, and what only it holds goes with it
         held = [value for value in held if value.source is None]
     frame.locals.clear()
     frame.cells.clear()
