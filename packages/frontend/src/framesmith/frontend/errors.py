@@ -44,7 +44,8 @@ class FullGraphError(FramesmithError, RuntimeError):
 class DynamicSizeFixed(FramesmithError, RuntimeError):
     """A dimension was marked with `mark_dynamic`, and the program works for one size of it only.
 
-    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or say `maybe_mark_dynamic`.
+    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or use
+    `maybe_mark_dynamic`.
     """
 
 

@@ -1,6 +1,6 @@
 """`torch.compiler.set_stance` and `torch.compiler.reset`: what the process says about all compiled functions at once.
 
-torch keeps the stance in a module of `torch._dynamo`, which we never import: as long as it is not loaded, nobody has set one.
+torch keeps the stance in a module of `torch._dynamo`, which we never import: as long as it is not loaded, none is set.
 `PROBE` answers on every call whether entries may serve, by one comparison of identities (ADR 0012).
 """
 
@@ -71,7 +71,7 @@ def current() -> Stance:
 
 @final
 class _NotLoaded:
-    """Stands for torch's module as long as that is not loaded."""
+    """What the closure cell for torch's module holds as long as that is not loaded."""
 
     @property
     def _stance(self) -> object:
@@ -122,11 +122,11 @@ LIVE: "Final[weakref.WeakSet[Live]]" = weakref.WeakSet()
 
 @final
 class ResetListener:
-    """Stands among the backends that torch tells of `torch._dynamo.reset()` (what `torch.compiler.reset` calls): it calls the
-    `reset` of each backend that has one. torch forgets them then, so whoever compiles listens again."""
+    """An item of torch's table of backends. `torch._dynamo.reset()`, which `torch.compiler.reset` calls, calls the
+    `reset` of each backend that has one, and empties the table: `listen` is called with each new entry."""
 
     def __call__(self, module: object, examples: object) -> object:
-        """Never asked for: it compiles nothing."""
+        """Never called: it compiles nothing."""
         raise NotImplementedError("not a backend")
 
     def reset(self) -> None:
