@@ -89,7 +89,7 @@ class Trace:
     writer: EntryWriter
 
     def release(self) -> None:
-        """Let go of the user's values and part the parts, so that nothing waits for the collector (ADR 0014)."""
+        """Let go of the user's values and unlink the parts, so that nothing waits for the collector (ADR 0014)."""
         self.machine.release()
         self.interpreter.release()
         self.wrapper.release()

@@ -60,7 +60,7 @@ class RecompileError(FramesmithError, RuntimeError):
 class UnsoundCode(FramesmithError, RuntimeError):
     """`config.verify_code` is set and what was emitted is wrong: a bug of framesmith, met before it could do harm.
 
-    Cure: report the message; without the option the interpreter would have run the code as it is.
+    Cure: report the message; without the option CPython would have run the code as it is.
     """
 
     def __init__(self, what: str, problems: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""How a call goes on whose graph raised: the part before the operation that raised, and that operation natively.
+"""How a call continues whose graph raised: the part before the operation that raised, and that operation natively.
 
     log.append(1)
     y = torch.linalg.inv(x)      the graph raises here, or the captured operation does

@@ -84,9 +84,9 @@ class _NotLoaded:
 
 @final
 class Probe:
-    """Asked by every compiled function: entries may serve while `module._stance is known`, or when `agrees()`.
+    """Tells every compiled function whether entries may serve: while `module._stance is known`, or when `agrees()`.
 
-    Both are closure cells of all these functions, because no call is to pay for more than the comparison.
+    Both are closure cells of all these functions, so that a call pays for no more than the comparison (ADR 0012).
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Probe:
         self.known = CellType(None)
 
     def agrees(self) -> bool:
-        """Look at a stance that is another object than the one that was known."""
+        """Whether entries may serve under a stance that is not the known one; if so, it is the known one from now on."""
         if not current().keeps_entries:
             return False
         self.known.cell_contents = self.module.cell_contents._stance
@@ -105,7 +105,7 @@ PROBE: Final = Probe()
 
 
 class Live(Protocol):
-    """What the process tells of resets and forks: a session."""
+    """What is told of resets and forks of the process: a session."""
 
     def reset(self) -> None:
         """Forget all entries."""
@@ -135,7 +135,7 @@ class ResetListener:
             session.reset()
 
     def listen(self) -> None:
-        """Be told of the next reset, if torch's compiler is loaded at all."""
+        """Register with torch for the next reset, if torch's compiler is loaded at all."""
         known = getattr(sys.modules.get(_HOME), "cached_backends", None)
         if type(known) is dict:
             known.setdefault(id(self), self)

@@ -178,8 +178,10 @@ def _no_entry(*values: object) -> Absent:
 @final
 @dataclass(slots=True, eq=False)
 class SlowPath:
-    """What the function of a dispatcher needs where the first attempt does not serve: one closure cell instead of many,
-    each of which costs every call."""
+    """What the function of a dispatcher needs where the first guarded entry does not serve.
+
+    It is one closure cell instead of many, each of which costs every call.
+    """
 
     dispatcher: "Dispatcher"
     miss: Miss

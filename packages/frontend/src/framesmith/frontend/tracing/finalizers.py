@@ -144,7 +144,7 @@ def is_namespace(value: object) -> bool:
 def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
     """The finalizable values among these, and the generators with pending cleanup to which they lead.
 
-    Whether something else holds them as well is not asked here.
+    Whether something else holds them as well is not checked here.
     """
     values = list(values)
     found = [

@@ -56,8 +56,8 @@ def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[Frame
 
 
 def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps = is_kept) -> FrameLayout:
-    """The layout for resuming at operation `index` with the frame's present stack. `live_at`: where liveness is asked,
-    `index` by default. `keeps`: which variables are handed over although they are not read again."""
+    """The layout for resuming at operation `index` with the frame's present stack. `live_at`: the operation whose live
+    locals are handed over, `index` by default. `keeps`: which others are handed over although they are not read again."""
     live = live_names(frame, index if live_at is None else live_at)
     handler = frame.reading.handlers[frame.current]
     if handler is not None and index != frame.current:  # what it waits for may raise into the handler

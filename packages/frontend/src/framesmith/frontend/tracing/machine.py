@@ -306,7 +306,7 @@ class Machine:
         return contents
 
     def chain(self, exception: Tracker, earlier: Tracker, *, as_cause: bool = False) -> None:
-        """Record that `exception` was raised while `earlier` was handled, as the interpreter does."""
+        """Record that `exception` was raised while `earlier` was handled, as CPython does."""
         if isinstance(exception, ExceptionTracker):
             set_context(self.tx, exception, earlier.realize())
             if as_cause:

@@ -135,7 +135,7 @@ def _call_names_form(operation: Operation, operands: list[str | None], bind: Bin
     values = [*receiver, *(str(operand) for operand in operands[2:-1])]
     names = operands[-1]
     given = f"({', '.join(values)},)"
-    split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may stand between: some count frames
+    split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may come between: some count frames
     keywords = f"{bind(dict, 'dict')}({bind(zip, 'zip')}({names}, {given}[{split}:]))"
     return NativeForm((f"__fs_r = {callee}(*{given}[:{split}], **{keywords})",), (Outcome(("__fs_r",)),))
 

@@ -103,7 +103,7 @@ def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> 
 
 
 def begin_with(manager: object) -> tuple[object, object]:
-    """`__exit__` bound and the result of `__enter__`, looked up on the type as the interpreter does."""
+    """`__exit__` bound and the result of `__enter__`, looked up on the type as CPython does."""
     kind = type(manager)
     for name, problem in (
         ("__enter__", "context manager"),
