@@ -263,7 +263,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
     replay = backend if isinstance(backend, Replay) else None
     exit_ = Exit(writer, machine, ways, escaping_values(machine, end), replay)
     write_held(machine, writer)
-    done: set[int] = set()
+    done: set[int] = set()  # replaying a change may lead to further ones
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))

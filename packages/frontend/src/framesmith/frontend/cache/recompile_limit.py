@@ -11,7 +11,7 @@ from framesmith.guards.sources import Global, Local
 
 
 def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
-    """The whole message: the value that most entries turn the call away for, with its line, and the remedy."""
+    """The whole message: the value for which most entries reject the call, with its line, and the remedy."""
     head = (
         f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) has {limit} entries (config.recompile_limit): "
         "calls that fit none of them run uncompiled from now on, the entries keep serving."
@@ -26,7 +26,7 @@ def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit:
 
 
 def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
-    """The failure whose source turns the call away in most entries; the first one seen among equals."""
+    """The failure whose source makes most entries reject the call; among equals the one seen first."""
     found: dict[object, Failure] = {}
     counts: Counter[object] = Counter()
     for entry in failures:

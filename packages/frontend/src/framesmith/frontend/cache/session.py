@@ -295,7 +295,7 @@ class CompiledUnit:
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
-        recovery.failures.start.restore()
+        recovery.failures.start.restore()  # torch's switches, as they were when the graph began
         found = recovery.failures.find(error, lambda: [source.read(scope) for source in recovery.inputs])
         prefix = None
         if found is not None:

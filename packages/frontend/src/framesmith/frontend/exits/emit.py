@@ -214,7 +214,7 @@ class Exit:
         return any(self._sees_exception(frame) for frame in self._machine.frames)
 
     def _has_stack(self) -> bool:
-        """Whether an exception drops values of a stack as it leaves a frame, which may be seen: a generator is closed."""
+        """Whether an exception that leaves a frame drops values of its stack: that may be seen, as a generator is closed."""
         return any(frame.stack for frame in self._machine.frames)
 
     def _has_observable_variables(self) -> bool:
@@ -282,10 +282,10 @@ class Exit:
     def _raised_lines(self) -> list[str]:
         """Pass on what the operation raised: resume in the innermost frame that does more than pass it on.
 
-        If there is none, the exception is raised to the caller. The traceback names each frame on the way (no polyfills).
+        If there is none, the exception is raised to the caller. The traceback names each frame on the way but polyfills.
         """
         frames = self._machine.frames
-        depth = len(frames)
+        depth = len(frames)  # frames further in only pass the exception on, and are left
         while depth and not self._sees_exception(frames[depth - 1]):
             depth -= 1
         passed = [
@@ -302,6 +302,7 @@ class Exit:
         layouts = [*chain_layouts(frames[:depth], keeps), raising_layout(frames[depth - 1], keeps)]
         snapshot = self._take_snapshot(layouts, frames[:depth], raises=True)
         onward = self._go_on(snapshot, [*self._state(snapshot), RAISED])
+        # our ended frames, to which the traceback leads, are cleared before the continuation begins
         settled = tail_call_text(
             self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]
         )

@@ -27,7 +27,7 @@ RealGenerator = Generator[object, object, object]
 class InnerResult:
     """What the inner frame gave: nothing (there is none), a value, an exception, or the end of an iterator.
 
-    The lists hold one value at most; they are emptied when the frame around takes it, so that nothing else holds it.
+    Each list holds one value at most, and is emptied when the frame around takes it, so that nothing else holds it.
     """
 
     returned: list[object]
@@ -62,6 +62,7 @@ class NativeContinuation:
         real = Generators(Counter(self._uses), dict(self._pieces(values)), self._suspended)
         for depth in range(len(point.frames) - 1, -1, -1):
             own = pop_last(values, value_count(point.frames[depth]))
+            # the default of `next(iterator, default)`, if the frame was entered for that
             otherwise = pop_last(own, point.frames[depth].role is FrameRole.DEFAULT)
             handled = self._handled(depth, values)
             try:

@@ -171,6 +171,7 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
     guard_kind(machine, value)
     known = machine.finalised.get(id(real))
     if known is None:
+        # the object is kept beside the answer, so that its id is not used for another
         known = machine.finalised[id(real)] = (real, is_finalised(real) or holds_finalised(real))
     if known[1] or not machine.ends.watched or not is_owned(machine, value):
         return known[1]

@@ -217,6 +217,7 @@ class Interpreter:
                 self._enter_handler(frame, handler, error.exception)
                 break
             machine.frames.pop()
+            # variables live on in the traceback, unless the exception is not kept
             (dropped if frame.closing else left).extend(variables_of(frame))
             self._leave_by(error, frame)
             if frame.barrier:
@@ -282,7 +283,7 @@ class Interpreter:
         machine = self.machine
         if raised is not None:
             error = ObservedException(raised)
-            error.chained = error.again = True
+            error.chained = error.again = True  # raised before: its context is set, its traceback names this frame
             if not self._is_caught(error):
                 return Stopped(None, True, raised=raised)
             _, dropped = self._unwind(error)
@@ -404,7 +405,7 @@ class Interpreter:
         return None if reason_here is None else Stopped(reason_here, False, here=True)
 
     def _state(self) -> tuple[int, int, int]:
-        """Counts of changes, ambient changes and graph operations: equal before and after what changed nothing."""
+        """Versions of the changes made so far: equal before and after an operation that changed nothing."""
         tx = self.machine.tx
         return tx.mutations.version, tx.ambient.version, tx.graph.operations
 

@@ -195,7 +195,7 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
     seen = reachable(roots)
     decomposed = {key: frame for key, frame in frames.items() if key not in seen}
     decomposed = without_rings(machine, decomposed)
-    in_slots = decomposed_in(machine.frames, decomposed)
+    in_slots = decomposed_in(machine.frames, decomposed)  # nothing leads to the others any more
     return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
 
 

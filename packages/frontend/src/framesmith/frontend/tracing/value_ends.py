@@ -47,6 +47,7 @@ def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
     """
     ends, watched, names = machine.ends, point.watched, point.names
     ends.owning, ends.watched = True, watched
+    # once a weak reference was made in sight, no other holder of an instance is relied upon
     ends.borrowed |= {names[position] for position in point.borrowed if not watched}
     for name, value in zip(names, given, strict=True):
         if name in ends.borrowed:
@@ -113,6 +114,7 @@ def is_led_to(machine: Machine, ending: Ending) -> bool:
         for value in (*frame.locals.values(), *frame.stack)
     ):
         return True
+    # not held directly: search what the frames lead to
     changed = {id(real_object(one)): one for one in machine.tx.mutations.changed()}
     found = reachable(roots(machine)).values()
     return any(holds(tracker, ending.real, changed) for tracker in found)
