@@ -283,7 +283,8 @@ class Interpreter:
         machine = self.machine
         if raised is not None:
             error = ObservedException(raised)
-            error.chained = error.again = True  # raised before: its context is set, its traceback names this frame
+            # raised before: its context is set, and its traceback names this frame
+            error.chained = error.again = True
             if not self._is_caught(error):
                 return Stopped(None, True, raised=raised)
             _, dropped = self._unwind(error)

@@ -28,7 +28,7 @@ class FrameRole(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class IterationEnd:
-    """Where the outer frame goes on at an end: the jump target or None, slots dropped, and whether a value is pushed."""
+    """Where the outer frame resumes at an end: a jump target or None, slots dropped, and whether a value is pushed."""
 
     target: int | None
     drops: int
