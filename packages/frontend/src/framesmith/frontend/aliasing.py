@@ -1,7 +1,7 @@
-"""Guards that objects which the trace took for different ones are different on later calls too.
+"""Guards that objects which were different in the trace are different on later calls too.
 
-Only where it matters: an object is changed, or became a key by its identity. Which objects are one is guarded when they
-are wrapped, and what `is` told apart where it was asked.
+Only where it matters: an object is changed, or became a key by its identity. That two sources give the same object is
+guarded when they are wrapped, and the answer of `is` where it was asked for.
 """
 
 from itertools import combinations
@@ -28,7 +28,7 @@ _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 
 def distinct_objects(mutations: MutationLog, wrapper: Wrapper) -> list[Guard]:
-    """A changed object is not, under another name, one that the trace took for a different one."""
+    """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
     kinds = {tracker.python_type for tracker in mutations.changed()}
     sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
     for _, tracker in wrapper.wrapped():
@@ -88,7 +88,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
 
 
 def leaf_states(graph: CompiledSubgraph, wrapper: Wrapper) -> list[Guard]:
-    """What the graph writes to and has a history is no leaf: autograd refuses to write to one that requires grad."""
+    """A tensor with requires_grad that the graph writes to is still no leaf: autograd refuses to write to a leaf."""
     if not graph.mutated:
         return []
     written = set(graph.mutated)

@@ -39,10 +39,10 @@ def compile(
     """A compiled form of a function, method, class, callable object or module; without one, a decorator.
 
     Takes what `torch.compile` takes; without a backend, the one that `torch.compiler.set_default_backend` has set, else
-    inductor. A function gives a new function with the same signature and metadata;
-    a module is compiled in place of its call and returned; a class gets its `__call__` compiled. `uncompile` is the way back.
-    Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is compiled
-    with other options already; UnknownBackend for a name nobody registered.
+    inductor. A function gives a new function with the same signature and metadata; a module is compiled in place of its
+    call and returned; a class gets its `__call__` compiled. `uncompile` is the way back.
+    Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is
+    compiled with other options already; UnknownBackend for a name that is not registered.
     """
     chosen = checked_options(fullgraph, dynamic, backend, mode, options, disable)
     if model is None:
@@ -56,7 +56,7 @@ def compile(
 
 
 def compile_object(model: object, options: CompileOptions) -> object:
-    """Choose by what the object is."""
+    """The compiled form of an object, by its kind. Raises InvalidArgument for what cannot be called."""
     if isinstance(model, torch.nn.Module):
         return compile_module(model, options)
     if isinstance(model, FunctionType):
@@ -89,8 +89,8 @@ def compile_function(
 ) -> FunctionType:
     """A function with the same signature and metadata that checks guards and runs graphs.
 
-    `home`: where its original stands. If that is a module's, its first argument will hold it and is given to it as a weak
-    reference.
+    `home`: the class attribute in which its original lives. With a module's home (`is_own`) the first argument, the
+    module, will hold the compiled function, and is passed to it as a weak reference (ADR 0014).
     """
     if function.__code__.co_flags & NOT_COMPILED or getattr(function, "_torchdynamo_disable", False):
         return function
@@ -111,7 +111,7 @@ def compile_function(
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
     """Compile in place of the module's call: class, state_dict, hooks and pickling stay what they are.
 
-    There is one such place (ADR 0013): the same options again change nothing, others are refused.
+    A module has one compiled form (ADR 0013): the same options again change nothing, others are refused.
     """
     known = session_of(module)
     if known is not None:
@@ -127,7 +127,7 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
     )
     module._compiled_call_impl = MethodType(
         compiled, weakref.ref(module)
-    )  # no ring: it dies when it is dropped
+    )  # no reference cycle: the module dies when it is dropped (ADR 0014)
     return module
 
 
@@ -220,7 +220,7 @@ def session_of(model: object) -> Session | None:
 
 
 def _renew_locks() -> None:
-    """In a forked child."""
+    """In a forked child: no thread that held a lock exists there."""
     for session in list(LIVE):
         session.renew_locks()
 
@@ -236,5 +236,5 @@ def reset() -> None:
 
 @CALLABLES.row(compile)
 def compile_while_tracing(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """A compiled function is made between two graphs; a call of it is then traced as a call of its original."""
+    """Break the graph: a compiled function is made natively; a call of it is then traced as a call of its original."""
     raise GraphBreak(NATIVE_CALL, "a function is compiled")

@@ -1,7 +1,7 @@
 """One entry, phase by phase: from real values to generated code. The page to read first.
 
 1. `prepare`: recorder, guards, mutation log, wrapper and interpreter are put together.
-2. `Interpreter.run`: the frames are executed symbolically until they return or cannot go on.
+2. `Interpreter.run`: the frames are executed symbolically until they return or an operation cannot be traced.
 3. Replay: changes to existing objects are written, in order.
 4. `Exit`: what comes after them is written: the returned value, or a native operation and a continuation.
 5. `Recorder.finish`: the graph goes to the backend.
@@ -45,7 +45,7 @@ class EntryOrigin(Protocol):
 
     @property
     def code(self) -> CodeType:
-        """The code object whose name and place the entry takes."""
+        """The code object whose name, file and first line the entry takes."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class EntryOrigin(Protocol):
         ...
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
-        """Put the symbolic frames into the machine; the exception to begin with, if any."""
+        """Put the symbolic frames into the machine; returns the exception to raise first, if there is one."""
         ...
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
@@ -65,7 +65,7 @@ class EntryOrigin(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class BuiltEntry:
-    """A finished entry and what happened on the way."""
+    """A finished entry and what happened on the way: its graph, the graph break with the user's line, the time."""
 
     entry: Entry
     graph: CompiledSubgraph | None
@@ -89,7 +89,7 @@ class Trace:
     writer: EntryWriter
 
     def release(self) -> None:
-        """Let go of the user's values and take the parts from each other: nothing is to wait for the collector."""
+        """Let go of the user's values and unlink the parts, so that nothing waits for the collector (ADR 0014)."""
         self.machine.release()
         self.interpreter.release()
         self.wrapper.release()
@@ -113,8 +113,8 @@ def build_entry(
 ) -> BuiltEntry:
     """Make an entry for the given arguments.
 
-    `on_break(reason, user stack, strict)` may raise (fullgraph, or a switch in the code: `strict`). A state that cannot be
-    rebuilt after the graph makes the whole function run natively, which is correct and reported.
+    `on_break(reason, user stack, strict)` may raise (fullgraph, or a switch in the code: `strict`). A state that cannot
+    be rebuilt after the graph makes the whole function run natively, which is correct and reported.
     """
     began = time.perf_counter()
     stop: PlannedStop | None = None
@@ -134,7 +134,10 @@ def build_prefix_entry(
     ways: Ways,
     step: int,
 ) -> Prefix | None:
-    """An entry for what a call did before a step of its trace, which runs natively then; None where there is none."""
+    """An entry for what a call did before a step of its trace, whose operation runs natively then (ADR 0015).
+
+    None where no such entry can be made.
+    """
     began = time.perf_counter()
     reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
     backend = Replay()
@@ -245,14 +248,14 @@ def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: 
 
 
 def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
-    """The user's place and stack at which the trace stands."""
+    """The user's location (file, line, function) that the trace is at, and the user's stack as text."""
     if not machine.frames:
         return (code.co_filename, code.co_firstlineno, code.co_name), ""
     return location(machine.frames[-1]), stack_text(machine.frames)
 
 
 def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object) -> list[str]:
-    """Everything after the graph: changes replayed, ambient state set, and the way out."""
+    """Write everything after the graph: changes replayed, ambient state set; returns the lines of the exit."""
     writer, tx = trace.writer, trace.tx
     machine = trace.machine
     if machine.frames:
@@ -260,7 +263,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
     replay = backend if isinstance(backend, Replay) else None
     exit_ = Exit(writer, machine, ways, escaping_values(machine, end), replay)
     write_held(machine, writer)
-    done: set[int] = set()
+    done: set[int] = set()  # replaying a change may lead to further ones
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))
@@ -277,7 +280,7 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
 
 
 def write_exit(exit_: Exit, end: Finished | Stopped) -> list[str]:
-    """The way out."""
+    """The lines of the exit that the end of the trace asks for."""
     if isinstance(end, Finished):
         return exit_.finished(end.value)
     if end.here:
@@ -286,7 +289,7 @@ def write_exit(exit_: Exit, end: Finished | Stopped) -> list[str]:
 
 
 def escaping_values(machine: Machine, end: Finished | Stopped) -> list[Tracker]:
-    """What has to be an object: the result, an exception, the operands of the operation that runs natively."""
+    """What is needed as an object: the result, an exception, the operands of the operation that runs natively."""
     if isinstance(end, Finished):
         return [end.value]
     if end.here or end.to_the_end:

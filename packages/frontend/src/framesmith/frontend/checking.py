@@ -1,4 +1,7 @@
-"""What `compile` was given: wrong types and unknown values are errors at the call, with the value, the expectation and the remedy."""
+"""What `compile` was given: wrong types and unknown values are errors at the call.
+
+Each names the value, the expectation and the remedy.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
@@ -52,7 +55,7 @@ def checked_options(
 
 
 def checked_backend(backend: object) -> str | Backend:
-    """A name that somebody registered, or a callable."""
+    """The backend: the name of a registered one, or a callable. Raises UnknownBackend or InvalidArgument for others."""
     if isinstance(backend, str):
         if backend not in list_backends():
             raise UnknownBackend(backend, list_backends(), near_miss(backend, list_backends()))
@@ -65,7 +68,7 @@ def checked_backend(backend: object) -> str | Backend:
 
 
 def check_inductor_options(options: Mapping[str, object]) -> None:
-    """Raises InvalidArgument for a name that inductor does not have. Where there are options, its settings are loaded."""
+    """Raises InvalidArgument for a name that inductor does not have; loads inductor's settings if there are options."""
     if not options:
         return
     known = inductor_options()

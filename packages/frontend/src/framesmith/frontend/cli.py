@@ -1,4 +1,4 @@
-"""The command line: `framesmith demo`, `version`, `where` and `explain`. Each command hands over to the module that does it."""
+"""The command line: `framesmith demo`, `version`, `where` and `explain`. Each command calls the module that does it."""
 
 import importlib
 import os

@@ -47,7 +47,7 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
 
 
 def _break_row(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`graph_break()`: always."""
+    """`graph_break()`: always a break; constants among the arguments are its message."""
     shown = [
         argument.as_python_constant()
         for argument in (*args, *kwargs.values())
@@ -78,7 +78,7 @@ DIRECTIVES["torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placehold
 
 
 def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:
-    """Record calls of `fn` as one node and do not look inside. Its arguments must be tensors and constants."""
+    """Record calls of `fn` as one node, without tracing into it. Its arguments must be tensors and constants."""
     if isinstance(fn, list | tuple):
         return [allow_in_graph(one) for one in fn]
     function = cast(Callable[..., object], fn)

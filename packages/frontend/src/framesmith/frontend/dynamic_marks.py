@@ -18,7 +18,8 @@ UNBACKED_MARK: Final = "_dynamo_unbacked_indices"
 def check_promises(found: Iterable[Specialised], code: CodeType) -> None:
     """Raises DynamicSizeFixed for the sizes that the program fixed.
 
-    A size that is 0 or 1 from the start is no fault of the program: such a call gets an entry of its own, and others are not bound.
+    A size that is 0 or 1 from the start is no fault of the program: such a call gets an entry of its own, and calls with
+    other sizes are not bound by it.
     """
     problems = [_problem(fixed) for fixed in found if _is_promised(fixed)]
     if not problems or in_force().allow_ignore_mark_dynamic:

@@ -44,7 +44,8 @@ class FullGraphError(FramesmithError, RuntimeError):
 class DynamicSizeFixed(FramesmithError, RuntimeError):
     """A dimension was marked with `mark_dynamic`, and the program works for one size of it only.
 
-    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or say `maybe_mark_dynamic`.
+    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or use
+    `maybe_mark_dynamic`.
     """
 
 
@@ -59,7 +60,7 @@ class RecompileError(FramesmithError, RuntimeError):
 class UnsoundCode(FramesmithError, RuntimeError):
     """`config.verify_code` is set and what was emitted is wrong: a bug of framesmith, met before it could do harm.
 
-    Cure: report the message; without the option the interpreter would have run the code as it is.
+    Cure: report the message; without the option CPython would have run the code as it is.
     """
 
     def __init__(self, what: str, problems: Sequence[str]) -> None:

@@ -54,7 +54,7 @@ class History:
     _seen: set[tuple[str, str, int]] = field(default_factory=set)
 
     def add_break(self, record: BreakRecord) -> bool:
-        """Keep a break unless its like was reported; tells whether it was new."""
+        """Keep a break unless one of its kind was kept for the same line; returns whether it was new."""
         key = (record.kind, record.file, record.line)
         if key in self._seen:
             return False
@@ -94,7 +94,7 @@ def configure_logs() -> None:
 
 
 def log(topic: str, message: str, *arguments: object) -> None:
-    """One message of a topic."""
+    """Log one message of a topic."""
     _logger(topic).info(message, *arguments)
 
 

@@ -33,11 +33,11 @@ class Explanation:
 
     @property
     def break_count(self) -> int:
-        """How many places broke the graph."""
+        """How many graph breaks there were; those of one kind in one line count once."""
         return len(self.breaks)
 
     def text(self) -> str:
-        """For people."""
+        """The whole answer as text."""
         captured = f"{len(self.graphs)} graphs with {self.operators} operators"
         lines = [
             f"{captured}, {counted(len(self.breaks), 'graph break')}, {counted(len(self.guards), 'guard')}"

@@ -1,8 +1,8 @@
-"""Frames of ours that stand on the stack while the user's functions run: whoever counts frames passes over them.
+"""Frames of ours that are on the stack while the user's functions run: code that counts frames passes over them.
 
-`warnings.warn(stacklevel=...)` and `logging` pass over frames of the import system, which they know by a file name that holds
-`importlib` and `_bootstrap` (`is_internal_filename` in Python/_warnings.c, `_is_internal_frame` in Lib/logging). Functions that
-a call of the user's goes through on its way to the user's own code have such a name in the place of a file (ADR 0016).
+`warnings.warn(stacklevel=...)` and `logging` pass over frames of the import system, which they know by a file name that
+holds `importlib` and `_bootstrap` (`is_internal_filename` in Python/_warnings.c, `_is_internal_frame` in Lib/logging).
+Functions of ours that a call goes through on its way to the user's own code have such a file name (ADR 0016).
 """
 
 from collections.abc import Callable

@@ -42,7 +42,7 @@ def begin_marked(
 
 
 def _can_change(operand: Tracker) -> bool:
-    """Whether a function that nobody looks into could change the operand unseen: a node gets a copy of a container."""
+    """Whether a function that is not traced could change the operand unseen: a node gets a copy of a container."""
     if issubclass(operand.python_type, list | dict | set | deque):
         return True
     return issubclass(operand.python_type, tuple) and any(

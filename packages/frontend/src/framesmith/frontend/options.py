@@ -17,8 +17,8 @@ from framesmith.guards.words import a_type
 class Config:
     """Process-wide switches; change them directly or for a while with `config.patch(name=value)`.
 
-    An unknown name is an AttributeError, a value of another type a TypeError. A field that `torch._dynamo.config` has under the same
-    name follows it where that was changed and this was not (`in_force`).
+    An unknown name is an AttributeError, a value of another type a TypeError. A field that `torch._dynamo.config` has
+    under the same name follows it where that was changed and this was not (`in_force`).
     """
 
     recompile_limit: int = 8
@@ -117,7 +117,10 @@ _DEFAULTS: Final = Config()
 
 
 class TracePolicy(DynamicPolicy, Protocol):
-    """What a trace asks while it specialises on sizes and numbers; `promised`: it met a tensor that `mark_dynamic` marked."""
+    """What a trace asks while it specialises on sizes and numbers.
+
+    `promised`: it met a tensor that `mark_dynamic` marked.
+    """
 
     promised: bool
 

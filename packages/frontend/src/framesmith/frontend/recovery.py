@@ -1,12 +1,13 @@
-"""What becomes of a call whose graph raised: the part before the operation that raised, and that operation natively.
+"""How a call continues whose graph raised: the part before the operation that raised, and that operation natively.
 
     log.append(1)
     y = torch.linalg.inv(x)      the graph raises here, or the captured operation does
     log.append(2)
 
-An entry calls its graph first and replays what Python changed afterwards. When the graph raises, the trace is made once more
-up to that operation, which gives an entry that ends like any graph break: changes before the operation are replayed,
-the operation runs natively and raises as it does eagerly, into the user's own handlers. Tensors come from the run that failed.
+An entry calls its graph first and replays what Python changed afterwards. When the graph raises, the trace is made once
+more up to that operation, which gives an entry that ends like any graph break: changes before the operation are
+replayed, the operation runs natively and raises as it does eagerly, into the user's own handlers. Tensors come from the
+run that failed (ADR 0015).
 """
 
 from collections.abc import Sequence
@@ -33,7 +34,10 @@ from framesmith.variables.torch_values.graph_values import GraphValue
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Prefix:
-    """An entry that ends before the operation of a step. It may begin earlier to run natively: `step` says where."""
+    """An entry that runs natively from the operation of a step on: the one that raised in the graph, or an earlier one.
+
+    `step` says which; 0: all of it runs natively.
+    """
 
     entry: Entry
     step: int
@@ -43,7 +47,8 @@ class Prefix:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
-    """What an entry keeps for this. `policy` is the one it was traced with: a second trace has to go the same way."""
+    """What an entry keeps in case its graph raises. `policy`: as it was when the entry was traced, since a second trace
+    has to go the same way. `prefixes`: those made so far, by step."""
 
     failures: Failures
     policy: TracePolicy
@@ -53,7 +58,7 @@ class Recovery:
 
 @final
 class Observed:
-    """The values that the program can see where an operation that fails on data stands: what Python changed before, what
+    """The graph values that the program can see at an operation that may fail on data: what Python changed before, what
     a handler may read, and what the frames hold. They must not be freed before the graph has run."""
 
     def __init__(self, machine: Machine) -> None:
@@ -63,7 +68,10 @@ class Observed:
         self._nodes: dict[fx.Node, None] = {}
 
     def before(self) -> None:
-        """Such an operation is recorded. It may be one that is written for a number which is looked at here."""
+        """Such an operation is about to be recorded: note what the program can see.
+
+        Asking for the node of a number may record an operation in turn: that one is ignored.
+        """
         if self._is_looking:
             return
         self._is_looking = True
@@ -73,8 +81,10 @@ class Observed:
             self._is_looking = False
 
     def after(self, node: fx.Node) -> None:
-        """No trace can end inside of a nested run: the step that asked for the run is done natively instead, and that must
-        not repeat anything that can be seen."""
+        """Raise GraphBreak if a nested run recorded such an operation and its step has done something that can be seen.
+
+        No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
+        """
         if not self._machine.ends.nested or not may_raise(node):
             return
         step = node.meta[STEP][0]
@@ -89,7 +99,8 @@ class Observed:
             self._version = machine.tx.mutations.version
             roots += machine.tx.mutations.changed()
         for frame in machine.frames:
-            # What the frame goes on with is handed over with it, if only its shape: it cannot be computed anew behind a change.
+            # Live values are handed over with the frame, if only for their shape: after a change of what they are
+            # computed from they cannot be computed again.
             live = live_names(frame, frame.current)
             held = [
                 *frame.cells.values(),
@@ -108,7 +119,7 @@ class Observed:
                 self._nodes[node] = None
 
     def kept(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
-        """Those that would be freed."""
+        """The observed nodes that the graph would free, since they are not among `outputs`."""
         graph = self._machine.tx.graph.graph
         return [
             node

@@ -18,7 +18,7 @@ def report_entry(record: events.EntryRecord) -> None:
 
 
 def report_bug(error: Exception, code: CodeType) -> None:
-    """Tell the user that framesmith has a bug, once per place, with what is needed to report it."""
+    """Warn the user of a bug in framesmith, with what is needed to report it."""
     warn(
         f"framesmith has a bug: tracing {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) raised "
         f"{type(error).__name__}: {error}. The function runs uncompiled. Set frontend.config.raise_bugs = True "

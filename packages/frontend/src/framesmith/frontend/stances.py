@@ -1,6 +1,6 @@
 """`torch.compiler.set_stance` and `torch.compiler.reset`: what the process says about all compiled functions at once.
 
-torch keeps the stance in a module of `torch._dynamo`, which we never import: as long as it is not loaded, nobody has set one.
+torch keeps the stance in a module of `torch._dynamo`, which we never import: as long as it is not loaded, none is set.
 `PROBE` answers on every call whether entries may serve, by one comparison of identities (ADR 0012).
 """
 
@@ -71,7 +71,7 @@ def current() -> Stance:
 
 @final
 class _NotLoaded:
-    """Stands for torch's module as long as that is not loaded."""
+    """What the closure cell for torch's module holds as long as that is not loaded."""
 
     @property
     def _stance(self) -> object:
@@ -84,9 +84,9 @@ class _NotLoaded:
 
 @final
 class Probe:
-    """Asked by every compiled function: entries may serve while `module._stance is known`, or when `agrees()`.
+    """Tells every compiled function whether entries may serve: while `module._stance is known`, or when `agrees()`.
 
-    Both are closure cells of all these functions, because no call is to pay for more than the comparison.
+    Both are closure cells of all these functions, so that a call pays for no more than the comparison (ADR 0012).
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Probe:
         self.known = CellType(None)
 
     def agrees(self) -> bool:
-        """Look at a stance that is another object than the one that was known."""
+        """Whether entries may serve under a stance that is not the known one; if so, it is the known one from now on."""
         if not current().keeps_entries:
             return False
         self.known.cell_contents = self.module.cell_contents._stance
@@ -105,7 +105,7 @@ PROBE: Final = Probe()
 
 
 class Live(Protocol):
-    """What the process tells of resets and forks: a session."""
+    """What is told of resets and forks of the process: a session."""
 
     def reset(self) -> None:
         """Forget all entries."""
@@ -122,11 +122,11 @@ LIVE: "Final[weakref.WeakSet[Live]]" = weakref.WeakSet()
 
 @final
 class ResetListener:
-    """Stands among the backends that torch tells of `torch._dynamo.reset()` (what `torch.compiler.reset` calls): it calls the
-    `reset` of each backend that has one. torch forgets them then, so whoever compiles listens again."""
+    """An item of torch's table of backends. `torch._dynamo.reset()`, which `torch.compiler.reset` calls, calls the
+    `reset` of each backend that has one, and empties the table: `listen` is called with each new entry."""
 
     def __call__(self, module: object, examples: object) -> object:
-        """Never asked for: it compiles nothing."""
+        """Never called: it compiles nothing."""
         raise NotImplementedError("not a backend")
 
     def reset(self) -> None:
@@ -135,7 +135,7 @@ class ResetListener:
             session.reset()
 
     def listen(self) -> None:
-        """Be told of the next reset, if torch's compiler is loaded at all."""
+        """Register with torch for the next reset, if torch's compiler is loaded at all."""
         known = getattr(sys.modules.get(_HOME), "cached_backends", None)
         if type(known) is dict:
             known.setdefault(id(self), self)

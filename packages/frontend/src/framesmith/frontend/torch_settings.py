@@ -1,7 +1,7 @@
 """What the process said through torch: `torch._dynamo.config`, the default backend, environment variables.
 
-The one module that reads them. `torch._dynamo` is looked up among the loaded modules and never imported: as long as nobody has
-loaded it, nobody has said anything through it.
+The one module that reads them. `torch._dynamo` is looked up among the loaded modules and never imported: as long as it
+is not loaded, nothing has been set through it.
 """
 
 import os
@@ -27,7 +27,7 @@ ALREADY: Final = frozenset({
 
 _DISABLING: Final = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 _warned: set[str] = set()
-_checked: list[object] = []  # the state of torch's configuration that was looked through last
+_checked: list[object] = []  # the state of torch's configuration that was searched last
 
 
 def is_disabled_by_environment() -> bool:
@@ -75,7 +75,7 @@ def warn_of_ignored() -> None:
 
 
 def _is_changed(module: ModuleType, name: str) -> bool:
-    """What was changed and put back is as it was, which torch's own question does not see."""
+    """Whether a field differs from its default: torch's `_is_default` does not see that one was put back."""
     return not module._is_default(name) and getattr(module, name) != module._config[name].default
 
 

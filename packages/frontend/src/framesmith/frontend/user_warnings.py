@@ -1,6 +1,6 @@
 """Our warnings name the line of the user's that led to them: the innermost frame that is not of this project.
 
-The number of our frames between depends on the way that a call takes, so they are looked at instead of counted.
+The number of our frames between depends on the path that a call takes, so they are inspected instead of counted.
 """
 
 import os

@@ -116,7 +116,7 @@ def find(name: str) -> list[Signpost]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the places of each argument; 1 when one is not known."""
+    """Print file and line of each thing named in the arguments; returns 1 when one is not known, else 0."""
     missing = 0
     for name in arguments:
         found = find(name)

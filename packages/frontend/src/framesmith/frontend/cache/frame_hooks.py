@@ -1,6 +1,6 @@
-"""Other compilers may have a hook in the interpreter that sees every frame: it has no business in our slow path.
+"""TorchDynamo's hook in CPython, which sees every frame: it is switched off while we trace and compile.
 
-TorchDynamo's is per thread. Nothing is imported for it: without `torch._dynamo` there is no hook of its.
+The hook is per thread. Nothing is imported for it: as long as `torch._dynamo` is not loaded there is none.
 """
 
 import sys
@@ -12,7 +12,7 @@ from torch._C._dynamo import eval_frame
 
 @contextmanager
 def without_frame_hook() -> Iterator[None]:
-    """The interpreter runs frames as they are."""
+    """Inside of it CPython runs frames as they are; the hook is put back at the end."""
     if "torch._dynamo" not in sys.modules:
         yield
         return

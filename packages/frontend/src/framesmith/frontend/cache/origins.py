@@ -1,4 +1,4 @@
-"""What an entry is made for: a function from its start, which may be given other code meanwhile, or a continuation."""
+"""What an entry is made for: a function from its start, whose code may be replaced meanwhile, or a continuation."""
 
 import inspect
 import weakref
@@ -30,7 +30,7 @@ NOT_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_A
 
 
 def alive(reference: "weakref.ReferenceType[Held]") -> Held:
-    """The session of a continuation that runs."""
+    """The session behind a weak reference, which is alive while one of its continuations runs (ADR 0014)."""
     session = reference()
     assert session is not None, "a continuation runs although the compiled function is gone"
     return session
@@ -58,10 +58,10 @@ class Home:
 
 @final
 class RootOrigin:
-    """A function from its first instruction. With a `home` it is a copy of what stands there.
+    """A function from its first instruction. With a `home` it is a copy of the function that lives there.
 
-    An entry says what code it was made from, so that replaced code is seen by the next call, and entries made from code
-    that is put back serve again (ADR 0013).
+    Each entry guards the code that it was made from, so that replaced code is seen by the next call, and entries made
+    from code that is put back serve again (ADR 0013).
     """
 
     def __init__(self, function: FunctionType, home: Home | None = None) -> None:
@@ -74,7 +74,7 @@ class RootOrigin:
         self.is_in_loop = False
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
-        """The frame at its first instruction, arguments not looked at."""
+        """Push the frame at its first instruction, its arguments wrapped but not read. There is nothing to raise."""
         anchor = Pinned(self.function, self.function.__qualname__)
         self._guard_identity(tx, anchor)
         names = Signature.of_function(self.code).names
@@ -105,13 +105,15 @@ class RootOrigin:
             tx.guard(owner, HasInstanceAttribute(home.name, False), asked)
 
     def is_current(self, owner: object) -> bool:
-        """Whether a call runs the code from which entries are made here; `owner` is the first argument, if there is a home."""
+        """Whether a call still runs the code from which entries are made here. `owner`: the first argument, for a home."""
         original = self.function if self.home is None else self.home.original
         return original.__code__ is self.code and (self.home is None or self.home.has_original(owner))
 
     def renewed(self) -> "RootOrigin | None":
-        """The same for the code that the function has now; None where its parameters are others, or what stands in its home
-        is another function: that runs as it is."""
+        """An origin for the code that the function has now; None where that code runs as it is.
+
+        That is so with a home, with other parameters than before, and for the code of a generator or coroutine.
+        """
         code = self.function.__code__
         now, before = Signature.of_function(code), Signature.of_function(self.code)
         if self.home is not None or now.text != before.text or code.co_flags & NOT_COMPILED:
@@ -119,11 +121,11 @@ class RootOrigin:
         return RootOrigin(self.function)
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
-        """Call the user's function as it is."""
+        """Lines that call the user's function as it is."""
         return self.call_lines(writer, self.function)
 
     def found_lines(self, writer: EntryWriter) -> list[str]:
-        """Call what a call would find now that it is another function than the compiled one."""
+        """Lines that call what a call would find now, which is another function than the compiled one."""
         if self.home is None:
             return self.call_lines(writer, self.function)
         owner = writer.load(Local(self.code.co_varnames[0]))
@@ -133,11 +135,11 @@ class RootOrigin:
         return [f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})"]
 
     def call_lines(self, writer: EntryWriter, function: FunctionType) -> list[str]:
-        """Call a function that takes what the user's takes."""
+        """Lines that call a function with the parameters of the user's."""
         return [f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})"]
 
     def _arguments(self, writer: EntryWriter) -> list[str]:
-        """What the call got, in the order of the parameters."""
+        """The arguments of the call as texts, in the order of the parameters."""
         code = self.code
         names = list(Signature.of_function(code).names)
         loaded = {name: writer.load(Local(name)) for name in names}
@@ -156,7 +158,7 @@ class RootOrigin:
 
 @final
 class ContinuationOrigin:
-    """A continuation: frames in mid-course."""
+    """A continuation: frames in mid-code (ADR 0005)."""
 
     def __init__(self, session: Ways, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
         self._session = weakref.ref(session)
@@ -168,10 +170,10 @@ class ContinuationOrigin:
         self.is_in_loop = point.is_in_loop
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
-        """The frames as they were left."""
+        """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
         return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
-        """Go on natively from here."""
+        """The line that runs the frames natively from the resume point."""
         values = [writer.load(Local(name)) for name in self._point.names]
         return [f"return {alive(self._session).go_natively(writer, self._point, self._namespaces, values)}"]

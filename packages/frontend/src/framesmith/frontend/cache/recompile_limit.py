@@ -1,4 +1,4 @@
-"""What is said when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do."""
+"""The message when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from framesmith.guards.sources import Global, Local
 
 
 def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
-    """The whole message: the value that most entries turn the call away for, with its line, and the remedy."""
+    """The whole message: the value for which most entries reject the call, with its line, and the remedy."""
     head = (
         f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) has {limit} entries (config.recompile_limit): "
         "calls that fit none of them run uncompiled from now on, the entries keep serving."
@@ -26,7 +26,7 @@ def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit:
 
 
 def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
-    """The failure whose source turns the call away in most entries; the first one seen among equals."""
+    """The failure whose source makes most entries reject the call; among equals the one seen first."""
     found: dict[object, Failure] = {}
     counts: Counter[object] = Counter()
     for entry in failures:
@@ -39,7 +39,7 @@ def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
 
 
 def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
-    """Where the program first names what the guard is about; the first line of the function if nowhere."""
+    """File and line where the program first names what the guard is about; the function's first line if nowhere."""
     sources = [one for source in failure.guard.sources for one in (source, *source.ancestors())]
     names = {source.name for source in sources if isinstance(source, Local | Global)}
     names = {name.removeprefix("local_0_") for name in names if is_variable(name)}

@@ -1,8 +1,8 @@
 """What belongs to one compiled function: its dispatchers, continuations, policies and history.
 
-Everything here hangs on the compiled function and dies with it, at once: the function owns the session and its own
-dispatcher, the session owns the continuations, and nothing refers back but weakly. Continuations may refer to each other
-and to themselves (a loop): the session takes these rings apart when it dies.
+Everything here belongs to the compiled function and dies with it, at once: the function owns the session and its own
+dispatcher, the session owns the continuations, and nothing refers back but weakly (ADR 0014). Continuations may refer
+to each other and to themselves (a loop): the session takes these cycles apart when it dies.
 """
 
 import threading
@@ -73,8 +73,8 @@ class Session:
         self.compiled: weakref.ReferenceType[FunctionType] | None = None
         self._copied = [getattr(function, name) for name in COPIED]
         self.original = function  # what `uncompile` gives back
-        self.inherited = False  # whether the class that it stands in had it from a base
-        self.is_forced = is_forced  # made for a stance, which another session has looked at
+        self.inherited = False  # whether the compiled class had inherited the function
+        self.is_forced = is_forced  # made for a stance, which the session that made this one has read
         self.options = options
         self.history = events.History()
         self.lock = threading.RLock()
@@ -93,7 +93,10 @@ class Session:
         return root.dispatcher.make_function(root.missed, origin.closure, recover=root.recover)
 
     def follow_defaults(self) -> None:
-        """The compiled function has a copy of the original's defaults; the call that runs now was made with that."""
+        """Copy the original's defaults to the compiled function if they were replaced, and warn (ADR 0013).
+
+        The call that runs now was made with the former ones.
+        """
         compiled = None if self.compiled is None else self.compiled()
         for index, name in enumerate(COPIED):
             now = getattr(self.function, name)
@@ -111,14 +114,15 @@ class Session:
             place.dispatcher.clear()  # no call is running: it would hold the compiled function, and with it this session
 
     def policy(self, origin: "RootOrigin | ContinuationOrigin") -> Policy:
-        """What is symbolic at a place, and what is not looked at. Continuations of the same frames share what they know."""
+        """The specialization policy of a compiled unit. Continuations of the same frames share what they learn."""
         is_root = isinstance(origin, RootOrigin)
+        # with fullgraph nothing is unspecialized: a break would be an error (ADR 0010)
         patience = 2 if origin.is_in_loop else max(in_force().recompile_limit // 2, 1)
         known = self._known.setdefault(origin.codes, Learned())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
     def continuation(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> FunctionType:
-        """The function that goes on at a point, made once."""
+        """The compiled function that continues at a resume point, made once."""
         key = (point, tuple(map(id, namespaces)))
         with self.lock:
             found = self._continuations.get(key)
@@ -146,7 +150,7 @@ class Session:
         namespaces: list[dict[str, object]],
         values: Sequence[str],
     ) -> str:
-        """What an entry returns that goes on at a continuation."""
+        """The tail call of a compiled continuation, as an expression for the entry to return."""
         function = writer.constant(self.continuation(point, namespaces), "continuation")
         return tail_call_text(writer, function, values)
 
@@ -157,13 +161,15 @@ class Session:
         namespaces: list[dict[str, object]],
         values: Sequence[str],
     ) -> str:
-        """What an entry returns whose frames go on natively."""
+        """The tail call of a native continuation, as an expression for the entry to return."""
         native = writer.constant(self.native(point, namespaces), "natively")
         return tail_call_text(writer, native, [f"[{', '.join(values)}]"])
 
     def renew_locks(self) -> None:
-        """In a forked child: the threads that held the locks are not there. Entries and tables change in single steps,
-        so what such a thread had begun is not there either."""
+        """In a forked child: replace the locks, since the threads that held them do not exist here.
+
+        Entries and tables change in single steps, so nothing that such a thread was doing is left half done.
+        """
         self.lock = threading.RLock()
         for place in self.places():
             place.dispatcher.lock = threading.RLock()
@@ -178,7 +184,7 @@ class Session:
             return self._others[key]
 
     def places(self) -> "list[CompiledUnit]":
-        """The root and all continuations."""
+        """The compiled units: that of the function itself, and those of all continuations."""
         root = None if self._root is None else self._root()
         own = [] if root is None else [root]
         return [*own, *(place for place, _ in self._continuations.values())]
@@ -195,12 +201,12 @@ class Session:
             self.history = events.History()
 
     def on_break(self, reason: GraphBreak, stack: str, strict: bool) -> None:
-        """Decide about a graph break before the entry is finished."""
+        """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error."""
         if self.options.fullgraph or strict:
             raise FullGraphError(reason, stack)
 
     def record(self, built: BuiltEntry, place: "CompiledUnit") -> None:
-        """Keep and report what one conversion brought."""
+        """Add a new entry to the history and the counters, and report it and its graph break."""
         file, line, function = built.place
         module = built.graph.graph_module if built.graph is not None else None
         operators = 0
@@ -235,7 +241,7 @@ class Session:
 
 @final
 class CompiledUnit:
-    """A function or continuation with its dispatcher: where entries are looked up, and made when none fits."""
+    """A function or continuation with its dispatcher, which tries the entries; an entry is made here when none fits."""
 
     def __init__(
         self, session: Session, origin: "RootOrigin | ContinuationOrigin", signature: Signature
@@ -257,7 +263,7 @@ class CompiledUnit:
 
     @property
     def session(self) -> Session:
-        """The session: a call of the compiled function is running, which owns it."""
+        """The session, which the compiled function owns; a call of that is running, so it is alive (ADR 0014)."""
         return alive(self._session)
 
     def reset(self) -> None:
@@ -269,7 +275,7 @@ class CompiledUnit:
 
     @hidden
     def missed(self, *values: object) -> object:
-        """No entry fits: make one, keep it, run it."""
+        """The slow path, when no entry fits: make one for these values, keep it, run it."""
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
         with self.session.lock, without_frame_hook():
             entry = self._entry_for(values, scope)
@@ -280,13 +286,16 @@ class CompiledUnit:
 
     @hidden
     def recover(self, failure: GraphFailed, *values: object) -> object:
-        """The graph of an entry raised: do what the program did before, and run the operation that raised natively."""
+        """The graph of an entry raised: do what the program did before, and run the operation that raised natively.
+
+        Raises the exception of the graph where that cannot be done (ADR 0015).
+        """
         recovery, error = failure.recovery, failure.error
         self._follow_original(values)
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
         scope = Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.origin.namespace)
-        recovery.failures.start.restore()
+        recovery.failures.start.restore()  # torch's switches, as they were when the graph began
         found = recovery.failures.find(error, lambda: [source.read(scope) for source in recovery.inputs])
         prefix = None
         if found is not None:
@@ -296,7 +305,7 @@ class CompiledUnit:
             raise_unchained(error)
         ran = found.began or recovery.failures.writes_between(prefix.step, found.number)
         if ran and not (prefix.replay.asks and prefix.step == found.step):
-            raise_unchained(error)
+            raise_unchained(error)  # what has written or drawn already must not run a second time
         try:
             prefix.replay.give(found.known, error if ran else None)
             result = prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
@@ -349,7 +358,7 @@ class CompiledUnit:
         return self._made(values)
 
     def _follow_original(self, values: Sequence[object]) -> bool:
-        """See whether what was compiled has other code or other defaults now. False where that cannot be compiled here."""
+        """Check if the original has other code or other defaults now. False where the new code is not compiled here."""
         origin = self.origin
         if not isinstance(origin, RootOrigin):
             return True
@@ -370,7 +379,7 @@ class CompiledUnit:
         return False
 
     def _as_found(self) -> Entry:
-        """Run what was put in the place of the compiled function."""
+        """An entry that calls the function which was put where the compiled one was."""
         origin = self.origin
         assert isinstance(origin, RootOrigin)
         writer = EntryWriter(origin.code.co_firstlineno)
@@ -419,14 +428,14 @@ class CompiledUnit:
         events.log("recompiles", "%s: %s", name, text)
 
     def _natively(self) -> Entry:
-        """Run as it is; entries that exist keep serving."""
+        """An entry, made once, that runs the function or continuation as it is."""
         if self._native is None:
             writer = EntryWriter(self.origin.code.co_firstlineno)
             self._native = forwarding_entry(self.origin, writer, self.origin.native_lines(writer))
         return self._native
 
     def _with_backend(self, backend: str | Backend) -> Entry:
-        """Run what was compiled with another backend: a session of its own, made when it is first asked for."""
+        """An entry that calls the function compiled with another backend, which has a session of its own."""
         origin = self.origin
         assert isinstance(origin, RootOrigin)
         function = self.session.with_backend(backend)
@@ -434,7 +443,10 @@ class CompiledUnit:
         return forwarding_entry(origin, writer, origin.call_lines(writer, function))
 
     def _report_limit(self, scope: Scope, settings: Config) -> None:
-        """Say once, for the user to see, that the limit is reached; in the notes of the session for each place."""
+        """Warn once in a session that the limit is reached; its history notes it once for each compiled unit.
+
+        Raises RecompileError with `config.fail_on_recompile_limit_hit`.
+        """
         if self._is_reported:
             return
         self._is_reported = True

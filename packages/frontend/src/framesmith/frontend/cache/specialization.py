@@ -1,4 +1,7 @@
-"""Which sizes and numbers are symbolic, and what is not looked at: asked for by the user, or seen to change."""
+"""The specialization policy: which sizes and numbers are symbolic, and which values are unspecialized.
+
+The user asked for it, or they were seen to change.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -26,7 +29,7 @@ def sizes_of(values: Iterable[object]) -> Sizes:
 @final
 @dataclass(slots=True)
 class Learned:
-    """What was seen to change: numbers that become symbolic, and what is not looked at any more."""
+    """The sources that were seen to change: `numbers` become symbolic, what is `unspecialized` is not read any more."""
 
     numbers: set[Source] = field(default_factory=set)
     unspecialized: set[Source] = field(default_factory=set)
@@ -35,12 +38,15 @@ class Learned:
 @final
 @dataclass(slots=True)
 class Policy:
-    """The decisions for one function or continuation: a `TracePolicy`, and what changes it.
+    """The decisions for one compiled unit: a `TracePolicy`, and what changes it (ADR 0010).
 
-    `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever,
-    None those that were seen to change. After `patience` misses because of one value, or because of what one container
-    holds, it is not specialised on any more; never with None. In a loop two misses are enough: one may come from state that the first round makes (an optimizer's).
-    `shared` is what the continuations of the same frames know of their variables; with `alone` it is told, not asked.
+    - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
+      seen to change.
+    - `patience`: after so many misses because of one value, or because of what one container holds, that is not
+      specialised on any more; with None always. In a loop it is two: one miss may come from state that the first round
+      makes (an optimizer's).
+    - `shared` is what the continuations of the same frames know of their variables. With `alone` (the function itself)
+      it is written to but not read.
     """
 
     dynamic: bool | None
@@ -59,7 +65,10 @@ class Policy:
         return replace(self, shared=copies[0], own=copies[1], sizes=sizes, misses=Counter())
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
-        """Marks of the user first, then what was seen."""
+        """Which dimensions of a tensor are symbolic: those that the user marked, and those that were seen to change.
+
+        None of a parameter's; one that is marked as static never.
+        """
         if isinstance(tensor, torch.nn.Parameter):
             return DynamicDims.none()
         attributes = getattr(tensor, "__dict__", {})
@@ -79,14 +88,17 @@ class Policy:
         return self.dynamic is not False and any(source in known.numbers for known in self._asked())
 
     def is_unspecialized(self, source: Source) -> bool:
-        """Whether a value or content was seen to change too often."""
+        """Whether a value, or the content of a container, was seen to change too often to be specialised on."""
         return any(source in known.unspecialized for known in self._asked())
 
     def _asked(self) -> tuple[Learned, ...]:
         return (self.own,) if self.alone else (self.own, self.shared)
 
     def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:
-        """Look at why no entry fits: sizes and numbers that changed become symbolic, others are left alone."""
+        """Learn from why no entry fits: sizes and numbers that changed become symbolic.
+
+        A source whose guards fail because they fixed its value counts as a miss; after `patience` it is unspecialized.
+        """
         overspecialized: set[Source] = set()
         for failure in [failure for guards in entries for failure in all_failures(guards, scope)]:
             overspecialized.update(failure.overspecialized)
@@ -97,7 +109,7 @@ class Policy:
                 self._add("unspecialized", source)
 
     def compare(self, names: Iterable[str], before: Sizes, now: Sizes) -> None:
-        """Learn from two calls of which none made an entry: sizes that differ become symbolic."""
+        """Learn from two calls for which there is no entry yet: sizes that differ become symbolic."""
         if self.dynamic is not None:
             return
         for name, old, new in zip(names, before, now, strict=True):

@@ -45,7 +45,7 @@ class Case:
     native: bool = False
 
     def build(self) -> Program:
-        """A fresh program, equal to every other one that this case builds."""
+        """A fresh program, equal to all others that this case builds."""
         torch.manual_seed(SEED)
         return self.make()
 

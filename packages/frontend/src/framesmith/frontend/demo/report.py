@@ -33,7 +33,7 @@ COLUMNS = (
 
 
 def cells(row: Row) -> list[str]:
-    """The row as texts; a dash stands for what was not measured."""
+    """The row as texts; a dash means that something was not measured."""
     result = "[green]as eager[/]" if row.passed else "[red]FAILED[/]" if row.failure else "[red]DIFFERS[/]"
     if row.failure:
         return [row.name, result, *["-"] * (len(COLUMNS) - 2)]

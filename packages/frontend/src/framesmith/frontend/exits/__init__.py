@@ -1,1 +1,1 @@
-"""How an entry ends, written as source: a returned value, or a native operation and the continuation behind it."""
+"""How an entry ends, as source text: a returned value, or a native operation and the continuation behind it."""

@@ -1,4 +1,4 @@
-"""How an entry ends, as source lines: return a value, or run one operation natively and go on elsewhere."""
+"""How an entry ends, as source lines: return a value, or run one operation natively and resume in a continuation."""
 
 import inspect
 import sys
@@ -57,7 +57,7 @@ FRAME_READERS: Final = frozenset(
 
 
 class Ways(Protocol):
-    """Gives what to return in order to go on at a point; the values are expressions in the order of `point.names`."""
+    """Writes the tail call with which an entry ends. `values` are expressions in the order of `point.names`."""
 
     def go_on(
         self,
@@ -66,7 +66,7 @@ class Ways(Protocol):
         namespaces: list[dict[str, object]],
         values: Sequence[str],
     ) -> str:
-        """Go on at the continuation, which is compiled."""
+        """The expression of a tail call of the compiled continuation at `point`."""
         ...
 
     def go_natively(
@@ -76,19 +76,23 @@ class Ways(Protocol):
         namespaces: list[dict[str, object]],
         values: Sequence[str],
     ) -> str:
-        """Go on natively to the end of all frames."""
+        """The expression of a tail call that runs the frames of `point` natively to their end."""
         ...
 
 
 def tail_call_text(writer: EntryWriter, function: str, arguments: Sequence[str]) -> str:
-    """The text of a tail call."""
+    """The expression of a tail call: `TailCall((function, (arguments)))`."""
     listed = "".join(f"{argument}, " for argument in arguments)
     return f"{writer.constant(TailCall, 'TailCall')}(({function}, ({listed})))"
 
 
 @final
 class Exit:
-    """Writes the end of one entry. `replay`: it ends before an operation that raised in a graph."""
+    """Writes the end of one entry.
+
+    `others`: trackers that are needed as objects, so that no generator which they lead to is handed over decomposed.
+    `replay` is given where the entry ends before an operation that raised in a graph (ADR 0015).
+    """
 
     def __init__(
         self,
@@ -106,21 +110,24 @@ class Exit:
         self._weakly_held = WeaklyHeld(machine, writer)
 
     def carries(self, generator: GeneratorTracker) -> bool:
-        """Whether a generator is handed over in pieces."""
+        """Whether a generator is handed over decomposed."""
         return id(generator) in self._decomposed
 
     def check(self) -> None:
-        """What is handed over in pieces must not have been made as an object as well."""
+        """Raise GraphBreak if a decomposed generator was built as an object as well: it would exist twice."""
         for generator in self._machine.generators:
             if self.carries(generator) and self._writer.made(generator) is not None:
                 raise GraphBreak(GENERATOR, "a generator that something else holds as well")
 
     def finished(self, value: Tracker) -> list[str]:
-        """Return a value."""
+        """The line that returns a value."""
         return [f"return {self._writer.value(value)}"]
 
     def to_the_end(self, raised: Tracker | None = None) -> list[str]:
-        """Hand the frames as they stand to the native continuation; it begins by raising, if there is something to."""
+        """Tail call of the native continuation, which runs the frames from the current operation to their end.
+
+        With `raised`, it begins by raising this exception there.
+        """
         frames = self._machine.frames
         keeps = self._weakly_held.keeps
         layouts = [
@@ -135,7 +142,7 @@ class Exit:
         ]
 
     def here(self) -> list[str]:
-        """Go on where the frames stand, without an operation: what they hold no more is gone by then."""
+        """Resume at the next operation, none runs natively: what the frames no longer hold is freed in between."""
         frames = self._machine.frames
         keeps = self._weakly_held.keeps
         layouts = [*chain_layouts(frames, keeps), layout_of(frames[-1], frames[-1].index, keeps=keeps)]
@@ -143,22 +150,27 @@ class Exit:
         return [f"return {self._go_on(snapshot, self._state(snapshot))}"]
 
     def natively(self, *, refers: bool = False) -> list[str]:
-        """Run the operation at which the innermost frame stands, then go on behind it. `refers`: it makes weak references."""
+        """Run the current operation of the innermost frame natively, then resume behind it or in a handler.
+
+        The frames run natively to their end where the operation has no native form, reads its frame, or may raise
+        through frames with finalizable variables. `refers`: the operation makes weak references. Raises GraphBreak
+        where it reads the frames that called it and one of them is inlined.
+        """
         frame = self._machine.frame
         row = native_of(frame.operation.kind)
-        if row is None:
+        if row is None:  # only its whole frame can run natively
             return self.to_the_end()
         writer = self._writer
         taken = row.pops(frame.operation)
         operands = frame.pop_many(taken)
         looks = any(looks_at_frame(value) for value in operands[:2])
-        if looks and len(self._machine.frames) > 1:
+        if looks and len(self._machine.frames) > 1:  # the whole function runs natively then (ADR 0016)
             raise GraphBreak(
                 INTROSPECTION,
                 f"{frame.code.co_qualname} looks at the frames that called it, which have to be real",
             )
         if looks or self._has_observable_variables():
-            frame.stack += operands
+            frame.stack += operands  # the operation runs in the real frame, with its operands on the stack
             return self.to_the_end()
         self._weakly_held.take(operands, refers)
         texts = self._unbound(operands) or []
@@ -167,12 +179,13 @@ class Exit:
         ]
         inlined = self._machine.frames[1:]
         for index, value in enumerate(operands[:2]) if inlined else ():
-            if not isinstance(value, Null) and names_its_caller(value):
+            if not isinstance(value, Null) and names_its_caller(value):  # ADR 0016
                 stands = writer.constant(stand_in_for(inlined), "stands_for")
                 texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
         form = row.write(frame.operation, texts, writer.constant)
         statements = list(form.statements)
         if self._replay is not None and statements:
+            # an operation that may have done a part in the graph raises what it raised there instead (ADR 0015)
             self._replay.asks = True
             statements.insert(0, f"{writer.constant(self._replay.raise_given, 'raise_given')}()")
         lines = self._inside_handler(statements)
@@ -181,7 +194,10 @@ class Exit:
         return [*lines, *self._outcome_lines(form)]
 
     def _unbound(self, operands: Sequence[Tracker]) -> list[str | None] | None:
-        """The first two operands of a call whose callee is a method that was not bound: the descriptor and the receiver."""
+        """Descriptor and receiver of a method that is called at once (`x.sin()`), which CPython does not bind.
+
+        They take the first two slots of the call, so that errors have CPython's text. None for any other operation.
+        """
         for callee, other in (operands[:2], operands[1::-1]) if len(operands) > 1 else ():
             if isinstance(callee, TensorMethod | BoundBuiltin) and isinstance(other, Null):
                 unbound = callee.unbound()
@@ -198,11 +214,14 @@ class Exit:
         return any(self._sees_exception(frame) for frame in self._machine.frames)
 
     def _has_stack(self) -> bool:
-        """Whether an exception that leaves a frame drops something, which may be seen: a generator is closed then."""
+        """Whether an exception that leaves a frame drops values of its stack: that may be seen, as a generator is closed."""
         return any(frame.stack for frame in self._machine.frames)
 
     def _has_observable_variables(self) -> bool:
-        """Whether an exception would leave frames, to a handler outside, whose variables live as long as it does."""
+        """Whether an exception that an outer frame catches would leave frames with finalizable variables.
+
+        Its traceback keeps these variables alive, which needs the real frames.
+        """
         frames = self._machine.frames
         wrap_in_try = [
             depth for depth, frame in enumerate(frames) if frame.reading.handlers[frame.current] is not None
@@ -211,13 +230,13 @@ class Exit:
         return any(finalizable_with(self._machine, variables_of(frame)) for frame in left)
 
     def _kept(self) -> str:
-        """The variables of the frames, as far as they were made: a traceback keeps them alive."""
+        """A tuple of the frames' variables that were built as objects: a traceback keeps them alive."""
         held = [value for frame in self._machine.frames for value in variables_of(frame)]
         made = dict.fromkeys(text for value in held if (text := self._writer.made(value)) is not None)
         return f"({''.join(f'{text}, ' for text in made)})"
 
     def _outcome_lines(self, form: NativeForm) -> list[str]:
-        """One way out for each outcome of the operation."""
+        """A return statement for each outcome of the operation, under its condition."""
         lines: list[str] = []
         for outcome in form.outcomes:
             statement = self._outcome(outcome)
@@ -241,7 +260,7 @@ class Exit:
     def _take_snapshot(
         self, layouts: Sequence[FrameLayout], frames: Sequence[Frame], *, raises: bool = False
     ) -> FrameSnapshot:
-        """The point of these layouts, in which it is known whether a weak reference was made before."""
+        """A snapshot of these frames; its point also says what is borrowed and whether weak references were made."""
         snapshot = take_snapshot(layouts, frames, self._decomposed, self._weakly_held.keeps, raises=raises)
         borrowed = [
             position
@@ -255,15 +274,18 @@ class Exit:
         return self._ways.go_on(self._writer, snapshot.point, namespaces(snapshot), values)
 
     def _state(self, snapshot: FrameSnapshot, pushed: Sequence[str] = ()) -> list[str]:
-        """Expressions for all frames, with `pushed` after the stack of the innermost."""
+        """Expressions for the values of all frames; `pushed` are what the operation pushes on the innermost stack."""
         text: Callable[[Tracker], str] = self._writer.value
         new = iter(pushed)
         return [next(new) if value is None else text(value) for value in handed_over(snapshot)]
 
     def _raised_lines(self) -> list[str]:
-        """Go on where the operation stands, with the exception that it raised; outwards from the first handler."""
+        """Pass on what the operation raised: resume in the innermost frame that does more than pass it on.
+
+        If there is none, the exception is raised to the caller. The traceback names each frame on the way but polyfills.
+        """
         frames = self._machine.frames
-        depth = len(frames)
+        depth = len(frames)  # frames further in only pass the exception on, and are left
         while depth and not self._sees_exception(frames[depth - 1]):
             depth -= 1
         passed = [
@@ -280,14 +302,15 @@ class Exit:
         layouts = [*chain_layouts(frames[:depth], keeps), raising_layout(frames[depth - 1], keeps)]
         snapshot = self._take_snapshot(layouts, frames[:depth], raises=True)
         onward = self._go_on(snapshot, [*self._state(snapshot), RAISED])
+        # our ended frames, to which the traceback leads, are cleared before the continuation begins
         settled = tail_call_text(
             self._writer, self._writer.constant(after_raising, "after_raising"), [RAISED, onward]
         )
         return [note, f"return {settled}"]
 
     def _sees_exception(self, frame: Frame) -> bool:
-        """Whether an exception that leaves the frame inside is more than passed on by this one: it may be caught, end an
-        iterator, or drop a generator that is handed over in pieces."""
+        """Whether the frame does more than pass on an exception of its current operation: it may catch it, take it for
+        the end of an iterator, end a generator, or drop a decomposed one that has pending cleanup."""
         if frame.reading.handlers[frame.current] is not None or frame.role is not FrameRole.CALL:
             return True
         return frame.generator is not None or holds_pending_cleanup(
@@ -295,7 +318,10 @@ class Exit:
         )
 
     def _inside_handler(self, lines: list[str]) -> list[str]:
-        """Put back the interpreter's handled exception around the native operation."""
+        """The lines, run while the exception that the frames handle is the one that CPython handles.
+
+        To make it that it is raised again, so its traceback and context are put back as they were.
+        """
         handled = self._machine.handled
         if handled is None:
             return lines
@@ -314,7 +340,7 @@ class Exit:
 
 
 def looks_at_frame(value: Tracker) -> bool:
-    """Whether a value is a function that looks at the frame which calls it; that has to be the user's."""
+    """Whether a value is a function that reads the frame which calls it: that frame has to be the user's."""
     if isinstance(value, Lazy):
         found = value.peek
     else:
@@ -323,19 +349,19 @@ def looks_at_frame(value: Tracker) -> bool:
 
 
 def raising_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
-    """The layout of a frame whose running operation raises: what its handler may read is live."""
+    """The layout of a frame whose current operation raises: what its handler may read is live."""
     handler = frame.reading.handlers[frame.current]
     index = frame.current if handler is None else handler.target
     return layout_of(frame, frame.current, index, keeps)
 
 
 def namespaces(snapshot: FrameSnapshot) -> list[dict[str, object]]:
-    """The globals of the frames."""
+    """The globals of each frame."""
     return [frame.namespace.value for frame in snapshot.frames]
 
 
 def wrap_in_try(lines: list[str], handler: list[str]) -> list[str]:
-    """The lines, and what to do when one raises: outside of any `except`, where nothing counts as being handled."""
+    """The lines in a `try`, then `handler` for when one raised: behind the `except`, where nothing is being handled."""
     return [
         f"{RAISED} = None",
         "try:",

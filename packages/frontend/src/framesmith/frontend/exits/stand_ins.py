@@ -1,10 +1,10 @@
-"""Functions that stand for inlined frames while an operation runs natively that asks who called it.
+"""Functions that represent inlined frames while an operation that reports its caller runs natively.
 
     helper():  warnings.warn("old", stacklevel=2)        inlined into f
     ->  the entry of f calls `helper`, a stand-in with the name, file, line and globals of the frame, which calls warnings.warn
 
-so that a warning and a log record name the line that they name in eager. Operations that look into the variables of their
-caller are no matter of this file: their frames go on natively as a whole.
+so that a warning and a log record name the line that they name in eager (ADR 0016). Not here: operations that read the
+variables of their caller. The frames of those run natively as a whole.
 """
 
 import logging
@@ -28,7 +28,7 @@ _NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log)
 
 
 def names_its_caller(value: Tracker) -> bool:
-    """Whether a value is a function that names the line of its caller, and no more."""
+    """Whether a value is a function that reports the line of its caller, and reads nothing else of it."""
     if isinstance(value, Lazy) and not value.is_realized:
         found = value.peek
     else:
@@ -43,7 +43,10 @@ def names_its_caller(value: Tracker) -> bool:
 
 
 def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
-    """A function that calls its first argument with the others, as if these frames, the outermost first, led there."""
+    """A function that calls its first argument with the others, through one function for each of these frames.
+
+    `frames` are given from the outermost; those of polyfills are left out, since the user did not write them.
+    """
     function: FunctionType | None = None
     for frame in reversed([frame for frame in frames if not is_polyfill_code(frame.code)]):
         _, line, _ = location(frame)
@@ -68,8 +71,10 @@ def _log_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracke
 
 
 def _ask_natively(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker | PendingCall:
-    """`Logger.isEnabledFor`: a logger that does not know the answer takes locks, natively and as one call, because frames that
-    go on natively after a break inside of it would have lost those that called them."""
+    """`Logger.isEnabledFor`: a logger that has not cached the answer takes a lock, so the whole call runs natively.
+
+    A break inside of it would not do: frames that are resumed natively have lost those that called them.
+    """
     if logger.source is not None:
         known = logger.attribute(tx, "_cache").realize().contains(tx, level)
         if known.truth(tx) is not True:

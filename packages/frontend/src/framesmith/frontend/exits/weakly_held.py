@@ -1,8 +1,8 @@
-"""Variables that nobody reads again, but whose end a weak reference may show: a break hands them on.
+"""Variables that are not read again, but whose end a weak reference may show: a break hands them over.
 
-**An instance that a native operation has got may be weakly referenced afterwards**, by a registry or a cache, so it has to
-live as long as the interpreter lets it. The same goes for an instance that existed before. Tensors are kept only where a weak
-reference to them was made in sight: keeping all would keep their memory.
+**An instance that a native operation was given may be weakly referenced afterwards**, by a registry or a cache, so it
+has to live as long as it does in CPython. The same goes for an instance that existed before the trace. Tensors are kept
+only where the trace saw a weak reference to them being made: keeping all would keep their memory.
 """
 
 import weakref
@@ -31,7 +31,7 @@ _MAKERS: Final = (weakref.proxy, weakref.ref.__new__)
 
 @final
 class WeaklyHeld:
-    """Answers, for the end of one entry, which variables have to be handed on."""
+    """Decides, for the end of one entry, which variables are handed over although they are not read again."""
 
     def __init__(self, machine: Machine, writer: EntryWriter) -> None:
         self._machine = machine
@@ -40,13 +40,13 @@ class WeaklyHeld:
         self._taken: set[int] = set()
 
     def take(self, operands: Sequence[Tracker], refers: bool) -> None:
-        """These are the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
+        """Note the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
         if refers or any(makes_reference(value) for value in operands[:2] if not isinstance(value, Null)):
             self._machine.ends.watched = True
             self._taken.update(reachable(value for value in operands if not isinstance(value, Null)))
 
     def keeps(self, value: Tracker) -> bool:
-        """Whether a variable is handed on although nobody reads it again."""
+        """Whether a variable is handed over although it is not read again."""
         guard_kind(self._machine, value)
         return is_kept(value) or any(self._is_seen(found) for found in reachable([value]).values())
 
@@ -57,7 +57,7 @@ class WeaklyHeld:
         real = real_object(value)
         kind = value.python_type if real is None else type(real)
         if issubclass(kind, _REFERENCES):
-            return True  # its callback falls silent with it
+            return True  # without the reference its callback is not called
         if not may_be_referenced(kind):
             return False
         if self._machine.ends.holds(real):

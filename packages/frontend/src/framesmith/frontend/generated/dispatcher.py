@@ -39,8 +39,11 @@ class Body:
     constants: dict[str, object]
 
     def after(self, loads: Mapping[str, str], arguments: Collection[str], line: int) -> list[Line]:
-        """The lines, in a function with these arguments that has made the loads. A load that is an argument is used by its
-        own name, because a copy costs every call; not where the lines have texts, which might say a parameter's name."""
+        """The lines, for a function with these arguments; `loads` says what each parameter of the entry is there.
+
+        A load that is an argument is used under the argument's name, because a copy costs every call. Not where the
+        lines have string literals, in which a parameter's name might occur.
+        """
         plain = not any(mark in text for text, _ in self.lines for mark in "'\"")
         same = {each: load for each, load in loads.items() if plain and load in arguments}
         copies = [(f"{each} = {load}", line) for each, load in loads.items() if each not in same]
@@ -57,10 +60,10 @@ _NAME = re.compile(r"\w+")
 class Entry:
     """One compiled specialisation: the guards under which it holds, the values it loads, its code.
 
-    `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not leave, the
-    text is compiled a second time, behind the guards, which saves a frame in each call. (What an entry holds that goes on
-    elsewhere has to be let go of before: that one keeps a frame of its own.) `is_forwarding`: all it does is to call the user's
-    code, so that its frame stands for nobody.
+    `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not
+    leave, the text is compiled a second time, behind the guards, which saves a frame in each call. (An entry that leaves
+    keeps a frame of its own, since what it holds has to be let go of before the tail call.) `is_forwarding`: all it does
+    is to call the user's code, so that its frame represents none of the user's functions.
     """
 
     guards: GuardSet
@@ -95,7 +98,10 @@ class Recover(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The parameters of a dispatcher, and the code object whose name and place it takes."""
+    """The parameters of a dispatcher, and the code object whose name and first line it takes.
+
+    `is_owned`: its first argument holds the dispatcher's function, which gets a weak reference to that argument.
+    """
 
     code: CodeType
     names: tuple[str, ...]
@@ -142,7 +148,7 @@ class Signature:
 
 
 class Absent:
-    """What an attempt returns whose guards do not hold; `misses`: exceptions that say so."""
+    """What a guarded entry returns if its guards do not hold; `misses`: exceptions that mean the same."""
 
     __slots__ = ()
     misses = MISSES  # here and not in a closure cell, each of which costs every call
@@ -160,7 +166,7 @@ _codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeTy
 
 
 def _give_up(failure: GraphFailed, *values: object) -> object:
-    """Where nobody knows what the program did before: the exception as it is."""
+    """The `Recover` of a dispatcher that was given none: the exception as it is."""
     raise failure.error
 
 
@@ -172,8 +178,10 @@ def _no_entry(*values: object) -> Absent:
 @final
 @dataclass(slots=True, eq=False)
 class SlowPath:
-    """What the function of a dispatcher needs where the first attempt does not serve: one closure cell instead of many,
-    each of which costs every call."""
+    """What the function of a dispatcher needs where the first guarded entry does not serve.
+
+    It is one closure cell instead of many, each of which costs every call.
+    """
 
     dispatcher: "Dispatcher"
     miss: Miss
@@ -187,12 +195,12 @@ class SlowPath:
 class Dispatcher:
     """Holds the entries of one function or continuation; makes the function that tries them.
 
-    An entry is tried by a generated function of its own: guards inlined, then a direct call of the entry.
-    Attempts are reached through closure cells behind the user's own ones: what a code object holds in its
-    constants is invisible to the garbage collector, so a compiled function would never be freed.
-    The function holds the dispatcher, which does not hold the function: what the user drops dies at once.
-    With `follows` (the function that the user calls) what an entry leaves to is run, outside the entry's frame.
-    With `asks` the stance of the process decides first whether entries may serve.
+    Each entry has a generated function of its own, the guarded entry: guards inlined, then a direct call of the entry.
+    Guarded entries are reached through closure cells behind the user's own ones: what a code object holds in its
+    constants is invisible to the garbage collector, so a compiled function would never be freed (ADR 0007).
+    The function holds the dispatcher, which does not hold the function: what the user drops dies at once (ADR 0014).
+    With `follows` (the function that the user calls) tail calls of an entry are run here, outside the entry's frame.
+    With `asks` the stance of the process decides first whether entries may serve (ADR 0012).
     """
 
     def __init__(
@@ -221,7 +229,7 @@ class Dispatcher:
         *,
         recover: Recover | None = None,
     ) -> FunctionType:
-        """The function that tries the entries, then `miss`; the caller keeps it. `recover` goes on where a graph raised."""
+        """The function that tries the entries, then `miss`; the caller keeps it. `recover` is called if a graph raises."""
         rest = SlowPath(self, miss, recover or _give_up)
         cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
         cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
@@ -233,7 +241,7 @@ class Dispatcher:
     def add(self, entry: Entry) -> None:
         """Add an entry, which is tried before the older ones: what was true of a first call often never is again.
 
-        Callers that run meanwhile see the old attempts or the new ones, some of them twice.
+        Calls that run meanwhile see the old guarded entries or the new ones, some of them twice.
         """
         attempt = self._compile_guarded_entry(entry)
         with self.lock:
@@ -255,7 +263,7 @@ class Dispatcher:
         self.others = attempts[1:]
 
     def promote(self, attempt: GuardedEntry) -> None:
-        """An attempt that was not the first one has served a call."""
+        """A guarded entry that was not the first has served a call; after a few it becomes the first."""
         with self.lock:
             if attempt not in self._attempts:  # cleared meanwhile
                 return
@@ -271,7 +279,7 @@ class Dispatcher:
         check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         identity = Identity.of(self.signature.code)
         if entry.body is None or entry.is_forwarding:
-            identity = identity.hidden()  # another frame stands for the user's function
+            identity = identity.hidden()  # another frame represents the user's function (ADR 0016)
         constants = Constants("d")
         absent = constants(ABSENT, "absent")
         lines = [

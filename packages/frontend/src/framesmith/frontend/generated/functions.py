@@ -18,20 +18,20 @@ PREFIX = "__fs_"
 _OUTER = f"{PREFIX}outer"
 
 Line = tuple[str, int]
-"""A line of generated text and the user's line that it stands for."""
+"""A line of generated text and the user's line that it represents."""
 
 _OWN = re.compile(f"(user)*{PREFIX}")
 
 
 def spelling(name: str) -> str:
-    """How generated text spells a variable of the user's: names like our own get another one. No two names meet."""
+    """How generated text spells a variable of the user's: names like our own get a prefix, different for each name."""
     return f"user{name}" if _OWN.match(name) else name
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The name and place that generated code takes on."""
+    """The name, file and first line that generated code takes on."""
 
     name: str
     qualname: str
@@ -44,7 +44,7 @@ class Identity:
         return Identity(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno)
 
     def hidden(self) -> "Identity":
-        """The same for code that stands between the user's functions."""
+        """The same for code that runs between the user's functions: counts of frames pass over it (ADR 0016)."""
         return replace(self, filename=HIDDEN)
 
 

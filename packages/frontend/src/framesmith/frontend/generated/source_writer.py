@@ -1,6 +1,6 @@
 """The Python source of one entry: loads, the graph call, new objects, replayed mutations, and how it ends.
 
-The `Writer` protocol of `variables`. Each line carries the user's line that it stands for.
+The `Writer` protocol of `variables`. Each line carries the user's line that it represents.
 """
 
 import keyword
@@ -20,7 +20,7 @@ _UNFIT = re.compile(r"\W", re.ASCII)
 
 @final
 class Constants:
-    """Names for objects that generated code refers to, one for each object; `kind` tells those of different makers apart."""
+    """Names for objects that generated code refers to, one for each object; `kind` is a part of the names."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -118,7 +118,7 @@ class EntryWriter:
         return None if known is None else known[1]
 
     def define(self, tracker: Tracker, expression: str, hint: str) -> str:
-        """Assign an expression to a fresh variable that stands for `tracker` from now on."""
+        """Assign an expression to a fresh variable that holds the value of `tracker` from now on."""
         name = self.name(hint)
         self.statement(f"{name} = {expression}")
         self._values[id(tracker)] = (tracker, name)

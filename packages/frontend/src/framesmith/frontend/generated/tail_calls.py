@@ -1,10 +1,11 @@
-"""Tail calls: an entry that goes on elsewhere returns a `TailCall`, and `run_tail_calls` follows.
+"""Tail calls: an entry that continues elsewhere returns a `TailCall`, and `run_tail_calls` makes the call.
 
 **What an entry held is let go of before what comes next begins.** A suspended generator on the stack of the user's
-frame is closed when the interpreter drops it, and a person can see when that is; a frame of ours that still held it
-would put that off. Therefore an entry that has to run something at its end (the rest of the frames natively,
+frame is closed when CPython drops it, and the program can see when that is; a frame of ours that still held it
+would delay that. Therefore an entry that has to run something at its end (the rest of the frames natively,
 an exception that leaves them) returns as well, and nothing here keeps a value that was handed over:
-a tuple of arguments dies with the next step, and the frame of `run_tail_calls` holds none when an exception comes through it.
+a tuple of arguments dies with the next step, and the frame of `run_tail_calls` holds none when an exception comes
+through it.
 """
 
 import os
@@ -30,10 +31,10 @@ _BETWEEN: Final = frozenset(
 
 @final
 class TailCall(list[Any]):
-    """What an entry returns in order to go on elsewhere: `TailCall((function, arguments))`.
+    """What an entry returns in order to continue elsewhere: `TailCall((function, arguments))`.
 
-    A list, which `run_tail_calls` empties: whoever called `run_tail_calls` may hold what it gave until it returns. (The interpreter does as soon as
-    something in the process asks to see its frames, a debugger or another compiler.)
+    A list, which `run_tail_calls` empties: the caller may hold the argument of `run_tail_calls` until that returns.
+    (CPython does as soon as something in the process asks to see its frames, a debugger or another compiler.)
     """
 
     __slots__ = ()
@@ -56,7 +57,7 @@ def run_tail_calls(result: object) -> object:
 
 @hidden
 def after_raising(error: BaseException, onward: TailCall) -> TailCall:
-    """Go on with what a native operation raised, when the frames that ran it have ended."""
+    """Continue with the exception of a native operation, when the frames that ran it have ended."""
     empty_our_frames(error)
     return onward
 
@@ -72,8 +73,8 @@ def raise_again(error: BaseException, kept: tuple[object, ...]) -> None:
 
 
 def empty_our_frames(error: BaseException) -> None:
-    """The frames of functions that ran natively lead to the frames that called them: ours, which have ended, let go of
-    their variables."""
+    """Clear the variables of our ended frames: the traceback holds frames of functions that ran natively, and these hold
+    the frames of ours that called them."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_back is None:
         traceback = traceback.tb_next
@@ -97,7 +98,7 @@ def strip_our_frames(error: BaseException) -> None:
 
 
 def is_inserted(code: CodeType) -> bool:
-    """Whether a frame of this code stands between the user's caller and the user's function, and for neither."""
+    """Whether a frame of this code comes between the user's caller and the user's function, and represents neither."""
     return code.co_filename in _BETWEEN or is_hidden(code)
 
 

@@ -1,4 +1,4 @@
-"""Native continuations: the frames of a point go on as they are, through the functions that `bytecode.resume` makes."""
+"""Native continuations: the frames of a resume point run as plain Python, as functions that `bytecode.resume` makes."""
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -25,7 +25,10 @@ RealGenerator = Generator[object, object, object]
 @final
 @dataclass(slots=True)
 class InnerResult:
-    """What the frame inside gave: nothing (there is none), a value, an exception, or the end of an iterator."""
+    """What the inner frame gave: nothing (there is none), a value, an exception, or the end of an iterator.
+
+    Each list holds one value at most, and is emptied when the frame around takes it, so that nothing else holds it.
+    """
 
     returned: list[object]
     raised: list[object]
@@ -34,10 +37,10 @@ class InnerResult:
 
 @final
 class NativeContinuation:
-    """Goes on natively: each frame through its resume function, the innermost first.
+    """Runs frames natively, each through its resume function, the innermost first (ADR 0005).
 
-    An exception that leaves a frame is raised in the next outer one where its call stands, so handlers,
-    `finally` and tracebacks are those of the user's functions. A generator is asked for its next value.
+    An exception that leaves a frame is raised in the next outer one at its call, so handlers, `finally` and
+    tracebacks are those of the user's functions. A generator that runs becomes a real one, asked for its next value.
     """
 
     def __init__(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
@@ -50,12 +53,16 @@ class NativeContinuation:
 
     @hidden
     def __call__(self, values: list[object]) -> object:
-        """Run to the end of the outermost frame. The list is emptied: the frames alone hold what was in it."""
+        """Run to the end of the outermost frame and return its result, or raise what leaves it.
+
+        `values` are those of `ResumePoint.names`. The list is emptied: only the frames hold what was in it.
+        """
         point = self._point
         given = InnerResult([], pop_last(values, int(point.raises)))
         real = Generators(Counter(self._uses), dict(self._pieces(values)), self._suspended)
         for depth in range(len(point.frames) - 1, -1, -1):
             own = pop_last(values, value_count(point.frames[depth]))
+            # the default of `next(iterator, default)`, if the frame was entered for that
             otherwise = pop_last(own, point.frames[depth].role is FrameRole.DEFAULT)
             handled = self._handled(depth, values)
             try:
@@ -75,7 +82,7 @@ class NativeContinuation:
             yield number, pop_last(values, value_count(self._layouts[number]))
 
     def _pass_on(self, depth: int, error: BaseException, otherwise: list[object], given: InnerResult) -> None:
-        """An exception has left a frame: it ends the iteration outside, or is raised there."""
+        """An exception has left a frame: it ends the iteration of the frame around, or is to be raised there."""
         role = self._point.frames[depth].role
         if role is not FrameRole.CALL and isinstance(error, StopIteration):
             given.ended_by = role
@@ -86,7 +93,10 @@ class NativeContinuation:
             self._passage(depth - 1)(error)
 
     def _handled(self, depth: int, values: list[object]) -> BaseException | None:
-        """What the frames around one are handling: it is the context of what is raised inside. `values` are theirs."""
+        """The exception that the frames around the one at `depth` handle (the innermost such frame counts), or None.
+
+        It becomes the context of what is raised inside. `values` are those of the frames around.
+        """
         end = len(values)
         for layout in reversed(self._point.frames[:depth]):
             end -= value_count(layout)
@@ -106,7 +116,7 @@ class NativeContinuation:
         given: InnerResult,
         real: "Generators",
     ) -> None:
-        """Run a frame inside a handler."""
+        """Run a frame while CPython handles `handled`: it is raised again for that, and put back as it was."""
         kept = handled.__traceback__, handled.__context__
         try:
             raise handled
@@ -116,7 +126,7 @@ class NativeContinuation:
 
     @hidden
     def _run(self, depth: int, values: list[object], given: InnerResult, real: "Generators") -> object:
-        """Run one frame; what the one inside gave is used up."""
+        """Run one frame until it returns or yields; what the inner one gave is taken out of `given`."""
         layout = self._layouts[depth]
         replacement = values.pop() if layout.replaced else None
         result = self._begin(depth, values, given, real)
@@ -126,13 +136,13 @@ class NativeContinuation:
             result = next(result)
         if not layout.replaced:
             return result
-        if result is not None:  # slot_tp_init in Objects/typeobject.c
+        if result is not None:  # the frame is an `__init__`: slot_tp_init in Objects/typeobject.c
             raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
         return replacement
 
     @hidden
     def _begin(self, number: int, values: list[object], given: InnerResult, real: "Generators") -> object:
-        """Call the resume function of a frame: it runs, or gives a generator."""
+        """Call the resume function of a frame; returns its result, or a new generator for the code of one."""
         layout = self._layouts[number]
         cells = dict(zip(layout.cells, pop_last(values, len(layout.cells)), strict=True))
         for position, referred in layout.references:
@@ -151,9 +161,9 @@ class NativeContinuation:
     def _landed(
         self, layout: FrameLayout, values: list[object], given: InnerResult
     ) -> tuple[int, tuple[Slot, ...]]:
-        """Where a frame goes on with what the one inside gave, whose value is put on its stack."""
+        """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
-        if given.raised:
+        if given.raised:  # at the call, whose operands were popped: None takes their slots
             missing = missing_slots(layout)
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)
@@ -173,16 +183,16 @@ class NativeContinuation:
 
     @hidden
     def _suspended(self, number: int, values: list[object], real: "Generators") -> RealGenerator:
-        """A real generator that stands at its `yield`, or before its first instruction."""
+        """A real generator, suspended at its `yield` or before its first instruction."""
         fresh = is_fresh(self._layouts[number])
         generator = self._begin(number, values, InnerResult([] if fresh else [None], []), real)
         assert isinstance(generator, GeneratorType)
         if not fresh:
-            next(generator)
+            next(generator)  # its resume function begins at the `yield`
         return generator
 
     def _passage(self, depth: int) -> Passage:
-        """What names a frame in the traceback of an exception that comes to it from a call."""
+        """What adds a frame to the traceback of an exception that comes from its call; made once."""
         if depth not in self._passages:
             layout = self._point.frames[depth]
             line = reading_of(layout.code).operations[layout.current].position.line
@@ -199,15 +209,19 @@ class NativeContinuation:
 
 
 def as_suspended(layout: FrameLayout) -> FrameLayout:
-    """Where the resume function of a suspended generator begins: at its `yield`, or behind the start of its frame."""
+    """The layout at which the resume function of a suspended generator begins.
+
+    That is its `yield`, or the operation behind the start of its frame if it has not begun.
+    """
     return replace(layout, index=layout.index + 1 if is_fresh(layout) else layout.current)
 
 
 @final
 class Generators:
-    """The real generators of one continuation, made when the first frame takes them, and kept no longer than somebody will.
+    """The real generators of one continuation.
 
-    Those that run are made by the frame that runs them.
+    Each is made for the first slot that refers to it and let go of with the last, so that only frames hold it. One that
+    runs is made where its frame is run, and noted here by `keep`.
     """
 
     def __init__(
@@ -222,12 +236,12 @@ class Generators:
         self._made: dict[int, RealGenerator] = {}
 
     def keep(self, number: int, generator: RealGenerator) -> None:
-        """A generator that runs."""
+        """Note a generator that runs, if slots refer to it."""
         if self._uses[number]:
             self._made[number] = generator
 
     def take(self, number: int) -> RealGenerator:
-        """The generator for one slot that refers to it."""
+        """The generator for one of the slots that refer to it."""
         if number not in self._made:
             self._made[number] = self._make(number, self._pieces.pop(number), self)
         self._uses[number] -= 1
@@ -235,13 +249,13 @@ class Generators:
 
 
 def restored(exception: BaseException, kept: tuple[object, BaseException | None]) -> None:
-    """Undo what raising an exception again did to it."""
+    """Undo what raising an exception again did to it; `kept` are its traceback and context from before."""
     exception.__traceback__ = kept[0]  # type: ignore[assignment]  # it was its traceback
     exception.__context__ = kept[1]
 
 
 def raise_from(raised: list[object]) -> NoReturn:
-    """Raise what is in the list; no frame of ours holds the exception, which holds the frame."""
+    """Raise the exception in the list, and empty it: a frame of ours that held the exception would be held by it."""
     error = raised.pop()
     assert isinstance(error, BaseException)
     try:
@@ -251,7 +265,7 @@ def raise_from(raised: list[object]) -> NoReturn:
 
 
 def pop_last(values: list[object], count: int) -> list[object]:
-    """The last values, taken out of the list."""
+    """Take the last `count` values out of the list."""
     start = len(values) - count
     taken = values[start:]
     del values[start:]
@@ -260,26 +274,29 @@ def pop_last(values: list[object], count: int) -> list[object]:
 
 @cache
 def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]:
-    """Calls a function with the values of a list, last one first, and empties the list: only the callee holds them."""
+    """A function that calls another with the values of a list, last one first, and empties the list.
+
+    So only the callee holds the values.
+    """
     arguments = ", ".join(["values.pop()"] * count)
     code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
     return FunctionType(code.co_consts[0], {})
 
 
 def value_count(layout: FrameLayout) -> int:
-    """How many values one frame takes."""
+    """How many values are handed over for one frame; a slot that refers to a generator has none of its own."""
     slots = sum(slot is not Slot.NULL for slot in layout.stack) + len(layout.locals) - len(layout.references)
     return slots + len(layout.cells) + layout.replaced + (layout.role is FrameRole.DEFAULT)
 
 
 def missing_slots(layout: FrameLayout) -> int:
-    """How many operands the running operation had taken off the stack: they are filled up before it raises."""
+    """How many operands the running operation has popped: the stack is filled up by as many before it raises."""
     depth = stack_depths(reading_of(layout.code))[layout.current]
     return 0 if depth is None else max(depth - len(layout.stack), 0)
 
 
 def without_our_frames(error: BaseException) -> BaseException:
-    """Take the frames of this module off the head of the traceback."""
+    """The exception, with the frames of framesmith and of polyfills taken off the head of its traceback."""
     traceback = error.__traceback__
     while traceback is not None and (
         traceback.tb_frame.f_code.co_filename == __file__

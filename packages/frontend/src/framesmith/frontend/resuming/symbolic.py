@@ -1,6 +1,7 @@
-"""Continuations: from the values that were handed over, the frames of a point from which the symbolic interpreter starts.
+"""Symbolic continuations: the frames of a resume point, put together from the values that were handed over.
 
-The same point has a native form, in `native`. What is handed over is one flat list of values, in the order of `ResumePoint.names`.
+The symbolic interpreter starts from them, in mid-code (ADR 0005). The native form of a continuation is in `native`.
+What is handed over is one flat list of values, in the order of `ResumePoint.names`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ def rebuild_frames(
     namespaces: list[dict[str, object]],
     values: list[object],
 ) -> Tracker | None:
-    """Put the frames of a point into the machine; returns the tracker of the exception to raise, if any."""
+    """Put the frames of a resume point into the machine; returns the exception to raise first, if there is one."""
     layouts = (*point.frames, *point.generators)
     frames = [
         new_frame_at(machine, layout, namespace_of(tx, namespace))
@@ -45,12 +46,12 @@ def rebuild_frames(
             assert isinstance(frame.generator.frame, SymbolicGenerator)
             frame.generator.frame.begin()
         refill(tx, machine, layout, frame, [one.generator for one in frames], given)
-    machine.frames[0].barrier = True
+    machine.frames[0].barrier = True  # what it returns is the outcome of the run
     return next(given) if point.raises else None
 
 
 def new_frame_at(machine: Machine, layout: FrameLayout, namespace: NamespaceTracker) -> Frame:
-    """An empty frame that stands where the layout says, with the generator to which it belongs."""
+    """An empty frame at the operation of the layout; the frame of a generator gets a tracker for that as well."""
     frame = Frame(layout.code, reading_of(layout.code), namespace, {}, {})
     frame.index, frame.current, frame.role = layout.index, layout.current, layout.role
     if is_generator(layout.code):
@@ -67,7 +68,7 @@ def refill(
     generators: Sequence[GeneratorTracker | None],
     given: Iterator[Lazy],
 ) -> None:
-    """Put back what was taken out of a frame."""
+    """Fill a frame with its values, taken from `given`; a slot that refers to a generator gets that one's tracker."""
     references, position = dict(layout.references), 0
 
     def take() -> Tracker:

@@ -1,1 +1,1 @@
-"""A function executed symbolically: frames, the interpreter and its opcodes, where a frame can be resumed, what is finalised."""
+"""Symbolic execution of a function: frames, the interpreter and its opcodes, resume points, what is finalised."""

@@ -1,6 +1,6 @@
-"""What an existing container that a trace changed still holds of what it held when the trace began, unread members included.
+"""What an existing container that a trace changed still holds of what it held when the trace began.
 
-What the trace put in or has read is reached through the trackers; this is the rest.
+Members that the trace has not read are included. What it put in or has read is reached through the trackers.
 """
 
 import gc

@@ -1,9 +1,9 @@
-"""Values that are finalised when nobody holds them any more: suspended generators, and objects with `__del__`.
+"""Values that are finalised when their last reference goes: suspended generators, and objects with `__del__`.
 
-The interpreter lets go of a value when it is popped, overwritten or deleted, when its frame returns, and when an exception
-cuts the stack. What a frame holds in variables lives on with the traceback of an exception that leaves the frame.
-A generator born in the trace is closed symbolically at that point; for an object that exists the graph breaks: the
-entry's frame ends, and with it the last reference.
+CPython lets go of a value when it is popped, overwritten or deleted, when its frame returns, and when an exception
+unwinds the stack. The variables of a frame live on in the traceback of an exception that leaves the frame.
+A generator born in the trace is closed symbolically at that point. For an object that existed before, the graph breaks:
+the entry's frame ends, and with it the last reference.
 """
 
 import gc
@@ -53,7 +53,7 @@ _HELD_ANYWAY: Final = (
     torch.SymFloat,
     torch.SymBool,
 )
-"""What the process or a model holds, and what stands for a plain number while tracing: no weak reference to it is looked at."""
+"""What the process or a model holds, and what represents a plain number: weak references to these are ignored."""
 _weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 _CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
@@ -64,7 +64,7 @@ def has_pending_cleanup(generator: GeneratorTracker) -> bool:
 
 
 def real_object(value: Tracker) -> object:
-    """The existing object that a tracker stands for, if it is known; no guard is added."""
+    """The existing object that a tracker represents, or None if there is none or it is not known; no guard is added."""
     if isinstance(value, Lazy):
         return value.peek
     return None if value.source is None or isinstance(value, Constant) else getattr(value, "value", None)
@@ -88,7 +88,7 @@ def inside(iterator: object) -> list[object]:
 
 
 def runs_finalizer(value: Tracker) -> bool:
-    """Whether something of the user runs when this value is dropped where it stands now."""
+    """Whether dropping this value in its present state runs code of the user."""
     if isinstance(value, GeneratorTracker):
         return has_pending_cleanup(value)
     real = real_object(value)
@@ -96,8 +96,8 @@ def runs_finalizer(value: Tracker) -> bool:
 
 
 def is_kept(value: Tracker) -> bool:
-    """Whether it matters how long a variable that nobody reads again holds the value: it leads to something that is
-    finalised, or to a generator that runs and may be suspended where dropping it is seen."""
+    """Whether it matters how long a variable that is not read again holds the value: it leads to something that is
+    finalised, or to a generator that has not ended, which may be suspended later where dropping it is seen."""
     return any(
         runs_finalizer(found)
         or (isinstance(found, GeneratorTracker) and not found.finished)
@@ -107,12 +107,12 @@ def is_kept(value: Tracker) -> bool:
 
 
 def holds_finalised(value: object) -> bool:
-    """Whether an existing container or object leads to something that is finalised. Where that is far to look, it may."""
+    """Whether an existing container or object leads to something that is finalised; True after a long search."""
     return leads_to_any(value, is_finalised)
 
 
 def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
-    """Whether an existing container or object leads to what is wanted. Where that is far to look, it may."""
+    """Whether an existing container or object leads to what is wanted; True after `_FAR` objects without an answer."""
     todo, seen = [value], {id(value)}
     while todo:
         if len(seen) > _FAR:
@@ -130,7 +130,7 @@ def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
 
 
 def is_namespace(value: object) -> bool:
-    """Whether it is the dictionary of an imported module, which the process holds."""
+    """Whether a value is the dictionary of an imported module, which the process holds."""
     if type(value) is not dict:
         return False
     name = value.get("__name__")
@@ -142,7 +142,10 @@ def is_namespace(value: object) -> bool:
 
 
 def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
-    """What would be finalised with these values if nobody else held them."""
+    """The finalizable values among these, and the generators with pending cleanup to which they lead.
+
+    Whether something else holds them as well is not checked here.
+    """
     values = list(values)
     found = [
         value
@@ -158,13 +161,17 @@ def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracke
 
 
 def is_finalizable(machine: Machine, value: Tracker) -> bool:
-    """Whether dropping the last reference to the value finalises it or what it holds."""
+    """Whether the program may see the end of an existing value: dropping it finalises it or what it holds.
+
+    Once a weak reference was made in sight, also: a weak reference leads to it or to what it holds.
+    """
     real = real_object(value)
     if real is None:
         return False
     guard_kind(machine, value)
     known = machine.finalised.get(id(real))
     if known is None:
+        # the object is kept beside the answer, so that its id is not used for another
         known = machine.finalised[id(real)] = (real, is_finalised(real) or holds_finalised(real))
     if known[1] or not machine.ends.watched or not is_owned(machine, value):
         return known[1]
@@ -172,7 +179,7 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
 
 
 def guard_kind(machine: Machine, value: Tracker) -> None:
-    """What was taken out of a container without a look at it is let go of, or not: that goes by its type."""
+    """Guard the type of an unread value that was taken out of what the trace changed: its end is seen or not by type."""
     source = value.source
     unread = isinstance(value, Lazy) and not value.is_realized
     if unread and source is not None and is_taken_out(machine, source):
@@ -180,8 +187,8 @@ def guard_kind(machine: Machine, value: Tracker) -> None:
 
 
 def is_owned(machine: Machine, value: Tracker) -> bool:
-    """Whether an existing value may end while the trace runs: it was handed to the frames themselves, or was taken out of
-    what the trace changed. All else is held by the object from which it was read."""
+    """Whether an existing value may end while the trace runs: it was handed over to the frames themselves, or was taken
+    out of what the trace changed. Any other value is held by the object from which it was read."""
     source = value.source
     if isinstance(source, Local):
         return machine.ends.owning and source.name not in machine.ends.borrowed
@@ -189,7 +196,7 @@ def is_owned(machine: Machine, value: Tracker) -> bool:
 
 
 def is_borrowed(machine: Machine, value: Tracker) -> bool:
-    """Whether an instance that is handed on belongs to something else than the frames, as far as that is known."""
+    """Whether an instance that is handed over belongs to something else than the frames, as far as that is known."""
     real = real_object(value)
     return real is not None and is_plain_instance(type(real)) and not is_owned(machine, value)
 
@@ -201,8 +208,10 @@ def is_taken_out(machine: Machine, source: Source) -> bool:
 
 
 def is_seen(machine: Machine, value: object) -> bool:
-    """Whether the program sees the end of an existing value: code of the user runs then, or a weak reference leads to it. For
-    what is no instance of a Python class, such as a tensor, that is asked where one was made in sight."""
+    """Whether the program sees the end of an existing value: code of the user runs then, or a weak reference leads to it.
+
+    For what is no instance of a Python class, such as a tensor, weak references count once one was made in sight.
+    """
     if is_finalised(value):
         return True
     ends, kind = machine.ends, type(value)
@@ -212,14 +221,14 @@ def is_seen(machine: Machine, value: object) -> bool:
 
 
 def may_be_seen(machine: Machine, kind: type) -> bool:
-    """Whether the program may see the end of instances of a type: False spares a look at each of many."""
+    """Whether the program may see the end of instances of a type: False saves inspecting each of many."""
     if peek(kind, "__del__") is not MISSING or kind is GeneratorType or issubclass(kind, _CHAINS):
         return True
     return is_observable(kind) and (machine.ends.watched or is_plain_instance(kind))
 
 
 def is_plain_instance(kind: type) -> bool:
-    """Whether instances are objects of a Python class that is none of torch's own kinds."""
+    """Whether instances of a type are objects of a Python class, tensors excepted."""
     return is_heap_type(kind) and not issubclass(kind, torch.Tensor)
 
 
@@ -234,7 +243,7 @@ def may_be_referenced(kind: type) -> bool:
 
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:
-    """Whether a frame, a suspended generator or a changed object still leads to the value."""
+    """Whether a frame, a generator, a changed object or the handled exception still leads to the value."""
     roots: list[Tracker] = list(machine.tx.mutations.changed())
     if machine.handled is not None:
         roots.append(machine.handled)
@@ -261,7 +270,11 @@ def variables_of(frame: Frame) -> list[Tracker]:
 
 
 def drop(machine: Machine, values: Iterable[Tracker]) -> None:
-    """The interpreter lets go of values; the frames do not hold them any more."""
+    """The frames no longer hold these values: do what CPython does to those that nothing else holds.
+
+    A generator is closed; for an existing object the entry ends here. Raises GraphBreak where closing raises, and where
+    an entry cannot end here.
+    """
     for value in finalizable_with(machine, values):
         if is_held(machine, value):
             continue
@@ -277,8 +290,10 @@ def drop(machine: Machine, values: Iterable[Tracker]) -> None:
 
 
 def end_here(machine: Machine, ending: Ending) -> None:
-    """Have the entry end with the running operation, since the program sees the end of a value. A nested run cannot end in
-    the middle: what asked for it runs natively."""
+    """Have the entry end with the running operation, since the program sees the end of a value.
+
+    A nested run cannot end in the middle: GraphBreak, and the operation that asked for it runs natively.
+    """
     ends = machine.ends
     reason = GraphBreak(VALUE_ENDS, f"the end of {type(ending.real).__name__} is seen by the program")
     if ends.nested:
@@ -288,8 +303,8 @@ def end_here(machine: Machine, ending: Ending) -> None:
 
 
 def check_left(machine: Machine, values: Iterable[Tracker]) -> None:
-    """Variables of frames that an exception has left: they live as long as the exception, which only the
-    interpreter can know."""
+    """Raise GraphBreak if variables of frames that an exception has left are finalizable: they live as long as the
+    exception, and how long that is only CPython can know."""
     for value in finalizable_with(machine, values):
         if not is_held(machine, value):
             raise GraphBreak(GENERATOR, f"an exception leaves a frame that holds {value.describe()}")

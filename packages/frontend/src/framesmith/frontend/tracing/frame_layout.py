@@ -22,9 +22,9 @@ Keeps: TypeAlias = Callable[[Tracker], bool]
 @final
 @dataclass(frozen=True, slots=True)
 class FrameLayout:
-    """Where one frame goes on, and what has to be handed to it. Hashable: equal layouts share a continuation.
+    """Where one frame resumes, and what is handed over to it. Hashable: equal layouts share a continuation.
 
-    `references`: which of the values of stack and locals are generators that are handed over in pieces, and their numbers.
+    `references`: (position, number) of the slots, of stack and locals, whose value is a decomposed generator.
     """
 
     code: CodeType
@@ -45,7 +45,10 @@ class FrameLayout:
 
 
 def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[FrameLayout]:
-    """The layouts of frames that wait for the one inside them. What a loop asks may end it: live is what was before it."""
+    """The layouts of frames that wait for the one inside them.
+
+    An inner frame that is no call but is asked for a value may end the iteration: live is what was live before it.
+    """
     return [
         layout_of(frame, frame.index, frame.index if inner.role is FrameRole.CALL else frame.current, keeps)
         for frame, inner in pairwise(frames)
@@ -53,11 +56,11 @@ def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[Frame
 
 
 def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps = is_kept) -> FrameLayout:
-    """The layout for going on at operation `index` with the frame's present stack. `keeps`: which variables are handed on
-    although nobody reads them again."""
+    """The layout for resuming at operation `index` with the frame's present stack. `live_at`: the operation whose live
+    locals are handed over, `index` by default. `keeps`: which others are handed over although they are not read again."""
     live = live_names(frame, index if live_at is None else live_at)
     handler = frame.reading.handlers[frame.current]
-    if handler is not None and index != frame.current:  # what it waits for may raise
+    if handler is not None and index != frame.current:  # what it waits for may raise into the handler
         live |= live_names(frame, handler.target)
     return FrameLayout(
         frame.code,
@@ -79,19 +82,19 @@ def carrying(stack: Sequence[Tracker]) -> list[Tracker]:
 
 
 def slot_of(value: Tracker) -> Slot:
-    """What kind of stack slot a tracker stands in."""
+    """The kind of stack slot that holds a tracker."""
     if isinstance(value, Null):
         return Slot.NULL
     return Slot.HANDLED if isinstance(value, SavedException) else Slot.VALUE
 
 
 def live_names(frame: Frame, index: int) -> frozenset[str]:
-    """Locals that may still be read; all of them where the code can look at its own frame."""
+    """Locals that may still be read; all of them where the code may read its own frame."""
     code = frame.code
     if not _LOOKS_AT_LOCALS.isdisjoint(code.co_names):
         return frozenset(frame.locals)
     live = frame.reading.live_locals(index)
-    if "__class__" in code.co_freevars and code.co_varnames:
+    if "__class__" in code.co_freevars and code.co_varnames:  # `super()` reads its first argument
         live = live | {code.co_varnames[0]}
     return live
 

@@ -31,7 +31,7 @@ class SymbolicGenerator:
 
     @property
     def started(self) -> bool:
-        """Whether it stands at a `yield` (or has ended)."""
+        """Whether it has begun: it is at a `yield`, runs, or has ended."""
         return self._started
 
     @property
@@ -41,14 +41,14 @@ class SymbolicGenerator:
 
     @property
     def has_cleanup(self) -> bool:
-        """Whether something of the user runs when the generator is dropped where it stands."""
+        """Whether dropping the generator in its present state runs code of the user."""
         frame = self.frame
         if not self._started:
             return False
         return cleans_up(frame) or any(runs_finalizer(value) for value in frame.stack)
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Let go of all values."""
         self.frame.release()
 
     def held(self) -> Iterator[Tracker]:
@@ -56,7 +56,7 @@ class SymbolicGenerator:
         return iter(held_by(self.frame))
 
     def close(self, exception: Tracker) -> Yielded | Returned:
-        """Raise where it stands; what the frame holds goes as soon as the exception leaves it."""
+        """Raise at the `yield` where it is suspended; what the frame holds goes as soon as the exception leaves it."""
         receiver = self._receiver()
         if isinstance(receiver, GeneratorTracker):
             try:
@@ -78,12 +78,15 @@ class SymbolicGenerator:
         return frame.stack[-1].realize() if delegates else None
 
     def _check_thrown(self, receiver: Tracker) -> None:
-        """What is thrown into a generator goes to the one to which it delegates, unless that is an iterator of C."""
+        """Raise GraphBreak if an exception would have to be thrown into what this generator delegates to as well.
+
+        An iterator written in C does not take it.
+        """
         if not isinstance(receiver, IteratorTracker):
             raise GraphBreak(GENERATOR, "an exception thrown into a generator that delegates to another one")
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
-        """Go on with a value or an exception; the caller's handled exception is put back afterwards."""
+        """Resume with a value or an exception; the caller's handled exception is put back afterwards."""
         receiver = None if exception is None else self._receiver()
         if receiver is not None:
             self._check_thrown(receiver)
@@ -111,14 +114,14 @@ class SymbolicGenerator:
         return outcome
 
     def enter(self, value: Tracker) -> None:
-        """Go on with a value, as the innermost frame of the machine."""
+        """Resume with a value, as the innermost frame of the machine."""
         self.frame.barrier = False
         self._machine.enter(self.frame)
         self.begin()
         self.frame.push(value)
 
     def begin(self) -> None:
-        """It runs: in the machine, and with its own handled exception."""
+        """It runs from now on, in the machine and with its own handled exception."""
         self._started = True
         machine = self._machine
         self._outside = machine.handled
@@ -132,7 +135,7 @@ class SymbolicGenerator:
         machine.handled, self._outside = self._outside, None
 
     def reconstruct(self, generator: Tracker, writer: Writer) -> str:
-        """A real generator: a new one when it has not started, else a continuation primed to its `yield`."""
+        """Write a real generator: a new one if this has not begun, else a resume function advanced to its `yield`."""
         frame = self.frame
         if self._handled is not None:
             raise GraphBreak(GENERATOR, "a generator suspended inside an exception handler")
@@ -192,9 +195,8 @@ def cleans_up(frame: Frame) -> bool:
 
 
 def _converts_ends(frame: Frame) -> bool:
-    """Whether the code itself makes RuntimeError of StopIteration (from 3.12): not before its first instruction.
-
-    Until 3.11 it was the method of the generator that did, wherever the generator stood."""
+    """Whether the code itself makes RuntimeError of StopIteration (from 3.12), which it does not before its first
+    instruction. Until 3.11 the generator's method did, wherever the generator was suspended."""
     operations = frame.reading.operations
     targets = {handler.target for handler in frame.reading.handlers if handler is not None}
     return any(operations[target].kind is Kind.INTRINSIC for target in targets)

@@ -53,12 +53,12 @@ class Finished:
 @final
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The operation at which the innermost frame stands has to run natively.
+    """The current operation of the innermost frame runs natively, and the frames resume behind it; or as the flags say.
 
-    `reason` is the graph break; `to_the_end` says that the frames go on natively to their end, since an
-    exception is about to leave them. `here`: nothing has to run; the frames go on where they stand, without
-    what they have let go of. `raised` is an exception that the operation would not raise natively in the same form.
-    `refers`: the operation makes weak references to what it gets.
+    `reason` is the graph break, if one is the cause. `to_the_end`: the frames run natively from this operation to their
+    end, since an exception leaves them or cannot be traced to its handler. `here`: nothing runs natively; the frames
+    resume at the next operation, without what they have let go of. `raised` is an exception that the operation would
+    not raise natively in the same form. `refers`: the operation makes weak references to its operands.
     """
 
     reason: GraphBreak | None
@@ -71,16 +71,19 @@ class Stopped:
 @final
 @dataclass(frozen=True, slots=True)
 class PlannedStop:
-    """The plan of a second trace: stop at the step with this number, and why."""
+    """The plan of a second trace: stop before the step with this number, and end as `end` says.
+
+    `code` and `operation` say what the first trace did in that step.
+    """
 
     step: int
-    code: CodeType | None  # None: whatever stands there
+    code: CodeType | None  # None: any operation will do
     operation: int
     end: Stopped
 
 
 class Restart(Exception):
-    """The operation that failed had changed something already: trace again and stop before it."""
+    """What a step has done already cannot be taken back: trace again and stop before it."""
 
     def __init__(self, stop: PlannedStop) -> None:
         super().__init__(stop)
@@ -88,8 +91,11 @@ class Restart(Exception):
 
 
 def without_traceback(error: OurError, outside: BaseException | None) -> OurError:
-    """An exception of ours without its traceback, whose frames hold the trace and the user's values, and those it came
-    with: the frames hold the exceptions in turn. The chain ends at what the user's program was handling `outside`."""
+    """Take the traceback from an exception of ours, and from those in its chain of contexts and causes; returns it.
+
+    Frames in a traceback hold the trace, the user's values and exceptions in turn. The chain ends at `outside`, which
+    the user's program was handling when the trace began.
+    """
     todo: list[BaseException | None] = [error]
     while todo:
         one = todo.pop()
@@ -118,19 +124,19 @@ class Interpreter:
         return self._machine
 
     def attach(self, tx: TraceContext) -> Machine:
-        """Make the machine over the context that holds this interpreter as its inliner."""
+        """Make the machine; `tx` is the context whose inliner this interpreter is."""
         self._machine = Machine(tx, self.run_frame)
         observe(self._machine)
         return self._machine
 
     def release(self) -> None:
-        """The trace has ended: the machine is no more needed."""
+        """The trace has ended: hold neither the machine nor an exception (ADR 0014)."""
         self._machine = None
         self.last_error = self._outside = None
 
     # -- nested runs: asked for by trackers --------------------------------------------------------
     def inline(self, pending: PendingCall) -> Tracker:
-        """The `InlineCall` protocol: run a frame to its end."""
+        """The `InlineCall` protocol: run the frame of a call to its end and return its result."""
         if isinstance(pending, PendingStep):
             return run_step(self.machine.tx, pending)
         try:
@@ -143,7 +149,10 @@ class Interpreter:
         return outcome
 
     def run_frame(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
-        """Run one frame, and what it calls, until it has an outcome. Graph breaks go to the outermost run."""
+        """Run one frame, and what it calls, until it has an outcome; with `raised`, it begins by raising.
+
+        Raises ObservedException for an exception that leaves the frame. A GraphBreak goes through to the outermost run.
+        """
         machine = self.machine
         if self._nesting >= MAXIMUM_NESTING or len(machine.frames) >= MAXIMUM_FRAMES:
             raise GraphBreak(RECURSION, f"{frame.code.co_qualname} at depth {len(machine.frames)}")
@@ -181,7 +190,7 @@ class Interpreter:
 
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:
-        """Unwind in a nested run; what the stacks held is dropped before the exception goes on."""
+        """Unwind in a nested run; what the stacks held is dropped before an uncaught exception is raised outside."""
         caught, dropped = self._unwind(without_traceback(error, self._outside))
         drop(self.machine, dropped)
         if not caught:
@@ -191,8 +200,10 @@ class Interpreter:
                 del error  # it holds this frame
 
     def _unwind(self, error: ObservedException) -> tuple[bool, list[Tracker]]:
-        """Go to the handler of the innermost frame that has one, up to a barrier: whether there is one, and what
-        the stacks let go of."""
+        """Unwind the frames to the innermost handler, at most up to a barrier.
+
+        Returns whether the exception was caught, also as the end of an iterator, and what the stacks let go of.
+        """
         machine = self.machine
         dropped: list[Tracker] = []
         left: list[Tracker] = []
@@ -206,6 +217,7 @@ class Interpreter:
                 self._enter_handler(frame, handler, error.exception)
                 break
             machine.frames.pop()
+            # variables live on in the traceback, unless the exception is not kept
             (dropped if frame.closing else left).extend(variables_of(frame))
             self._leave_by(error, frame)
             if frame.barrier:
@@ -218,7 +230,8 @@ class Interpreter:
         return handler is not None, dropped
 
     def _leave_by(self, error: ObservedException, frame: Frame) -> None:
-        """An exception ends a generator; out of it, StopIteration is a RuntimeError (3.12 has bytecode for that)."""
+        """An exception leaves a frame. A generator ends with it, and its StopIteration becomes RuntimeError (PEP 479;
+        3.12 has bytecode for that)."""
         generator, machine = frame.generator, self.machine
         if generator is None:
             return
@@ -237,14 +250,14 @@ class Interpreter:
         frame.index = handler.target
 
     def _note_passage(self, error: ObservedException, frame: Frame) -> None:
-        """The traceback names each frame that the exception comes through, except where it is only raised again."""
+        """Add the frame to the traceback of an exception that comes through it, except where it is only raised again."""
         exception = error.exception.realize()
         if not error.again and isinstance(exception, ExceptionTracker) and not is_polyfill_code(frame.code):
             exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
         error.again = False
 
     def _settle_context(self, error: ObservedException) -> None:
-        """Implicit chaining: what is being handled becomes the context, once."""
+        """Implicit chaining (PEP 3134): the exception that is being handled becomes the context, once."""
         machine = self.machine
         if not error.chained:
             error.chained = True
@@ -254,7 +267,7 @@ class Interpreter:
                 exception.follow_caller(machine.tx)
 
     def _is_caught(self, error: ObservedException) -> bool:
-        """Whether some frame of the outermost run handles an exception raised now."""
+        """Whether some frame of the outermost run handles an exception raised now, also as the end of an iterator."""
         frames = self.machine.frames
         if any(frame.reading.handlers[frame.current] is not None for frame in frames):
             return True
@@ -263,10 +276,14 @@ class Interpreter:
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
     def run(self, raised: Tracker | None = None) -> Finished | Stopped:
-        """Run the frames that stand in the machine."""
+        """Run the frames of the machine until the trace ends; with `raised`, they begin by raising it.
+
+        Raises Restart where the trace has to be made again, GraphBreak where the whole function has to run natively.
+        """
         machine = self.machine
         if raised is not None:
             error = ObservedException(raised)
+            # raised before: its context is set, and its traceback names this frame
             error.chained = error.again = True
             if not self._is_caught(error):
                 return Stopped(None, True, raised=raised)
@@ -286,8 +303,10 @@ class Interpreter:
         return Finished(outcome)
 
     def _settled(self, frame: Frame, has_nested: bool) -> Stopped | None:
-        """End here where the operation let go of a value whose end is seen. Where it ran frames in its midst, it is not known
-        when it did: it runs natively."""
+        """The end of the trace here, if the operation let go of a value whose end is seen; else None.
+
+        If the operation ran frames in its midst, it is not known when it let go: Restart, and it runs natively.
+        """
         if not settle(self.machine):
             return None
         reason = self.machine.ends.reason
@@ -296,7 +315,8 @@ class Interpreter:
         return Stopped(reason, False, here=True)
 
     def _reachable(self, end: Stopped) -> Stopped:
-        """A generator that has to be a real object cannot be left in mid-course: trace again, and stop before it runs."""
+        """The end of the trace, if the frames can be left there. The frame of a generator that has to be a real object
+        cannot (ADR 0009): Restart, to stop before the step that entered it; GraphBreak if it ran from the start."""
         depth = depth_of_real_generator(self.machine)
         if depth is None:
             return end
@@ -307,7 +327,10 @@ class Interpreter:
         raise Restart(PlannedStop(inner.entered, outer.code, outer.current, end))
 
     def _guarded_step(self) -> Stopped | None:
-        """One operation; if it cannot be traced, put the frame back as it was before it and stop there."""
+        """Run one operation. If it cannot be traced, put the frame back as it was and return the end of the trace.
+
+        Raises Restart where that is not enough: the operation changed something, or read values, before it failed.
+        """
         machine = self.machine
         frame = machine.frames[-1]
         self._steps += 1
@@ -321,7 +344,7 @@ class Interpreter:
         try:
             self._execute(frame)
             for entered in machine.frames[depth:]:
-                entered.entered = self._steps
+                entered.entered = self._steps  # where a second trace stops if this frame cannot be left
             return None
         except ObservedException as error:
             if self._is_caught(error):
@@ -336,6 +359,7 @@ class Interpreter:
         del machine.frames[depth:]
         machine.outcome = None
         if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
+            # changes cannot be undone, and guards on what it read would be needless: it runs natively (ADR 0010)
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
         frame.stack[:] = stack
         frame.index = frame.current
@@ -347,20 +371,20 @@ class Interpreter:
         return end
 
     def _has_read_values(self, known: int, decisions: int) -> bool:
-        """Whether guards on values were added since: an operation that runs natively takes any value."""
+        """Whether guards on values were added since `known`: an operation that runs natively takes any value."""
         return self.machine.tx.graph.decisions != decisions or any(
             isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known)
         )
 
     def _unbound(self, error: ObservedException, frame: Frame) -> ObservedException | None:
-        """An exception about an unbound variable is handed over: in a continuation the variables with cells are free
-        variables, and reading one would be a NameError."""
+        """The exception, if it is about an unbound variable of this frame; it is handed over then. Raised natively it
+        would be another: in a continuation, variables with cells are free variables, for which it is a NameError."""
         kind = error.exception.python_type
         is_own = self.machine.frames[-1] is frame and issubclass(kind, UnboundLocalError)
         return error if is_own else None
 
     def _go_to_handler(self, error: ObservedException, frame: Frame) -> Stopped | None:
-        """Unwind; where that cannot be traced, trace again and go on natively from the operation that raised."""
+        """Unwind. If that cannot be traced: Restart, and the frames run natively from the operation that raised."""
         try:
             _, dropped = self._unwind(error)
             return self._let_go(dropped)
@@ -369,7 +393,8 @@ class Interpreter:
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end)) from None
 
     def _let_go(self, dropped: list[Tracker]) -> Stopped | None:
-        """Drop what an exception took off the stacks. What has to be dropped for real is, when the entry ends here."""
+        """Drop what an exception took off the stacks. Returns the end of the trace here, if something has to be dropped
+        for real: it is freed as the entry ends."""
         state = self._state()
         try:
             drop(self.machine, dropped)
@@ -381,7 +406,7 @@ class Interpreter:
         return None if reason_here is None else Stopped(reason_here, False, here=True)
 
     def _state(self) -> tuple[int, int, int]:
-        """Equal before and after an operation that changed nothing."""
+        """Versions of the changes made so far: equal before and after an operation that changed nothing."""
         tx = self.machine.tx
         return tx.mutations.version, tx.ambient.version, tx.graph.operations
 

@@ -70,8 +70,9 @@ class Frame:
     """One symbolic frame.
 
     Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
-    next and `current` the one that runs. `role` says how what it gives reaches the frame below, `entered` at which step of
-    the trace it was pushed (0: it was there from the start), `closing` that nobody keeps the exception that leaves it.
+    next and `current` the one that runs. `role` says how what it gives reaches the frame around it, `entered` in which
+    step of the trace it was pushed (0: it was there from the start), `closing` that the exception which leaves it is not
+    kept, so that its variables go at once. `barrier`: a run ends with this frame.
     """
 
     code: CodeType
@@ -127,14 +128,14 @@ class Frame:
         return first, (second,)
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Let go of all values."""
         self.stack.clear()
         self.locals.clear()
         self.cells.clear()
         self.generator = None
 
     def jump(self, target: int | None) -> None:
-        """Go on at another operation."""
+        """Continue at another operation."""
         assert target is not None
         self.index = target
 
@@ -156,7 +157,7 @@ def new_frame(
 
 
 def frame_of(pending: PendingFrame) -> Frame:
-    """The frame of a call that waits to be run."""
+    """The frame of a pending call, at its first instruction."""
     namespace = pending.namespace
     assert isinstance(namespace, NamespaceTracker)
     frame = new_frame(pending.code, namespace, pending.arguments, pending.closure, pending.function)
@@ -173,7 +174,7 @@ class RunFrame(Protocol):
     """Runs a frame until it has an outcome. Implemented by the symbolic interpreter."""
 
     def __call__(self, frame: Frame, raised: ObservedException | None) -> Tracker | Yielded | Returned:
-        """Push the frame and run it; with `raised`, it begins by raising where it stands."""
+        """Push the frame and run it; with `raised`, it begins by raising at its current operation."""
         ...
 
 
@@ -207,7 +208,7 @@ class Machine:
         return found
 
     def release(self) -> None:
-        """Forget the frames, those of generators as well."""
+        """Forget all frames, also those of generators (ADR 0014)."""
         for generator in self.generators:
             generator.finished = True
             generator.frame.release()
@@ -249,7 +250,7 @@ class Machine:
             self.frame.push(result)
 
     def leave_generator(self, outcome: Yielded | Returned) -> list[Tracker]:
-        """Suspend or end the innermost frame, which belongs to a generator; returns what nothing may hold any more."""
+        """Suspend or end the innermost frame, a generator's; returns what may have lost its last reference."""
         frame = self.frames.pop()
         if frame.barrier:
             self.outcome = outcome
@@ -264,7 +265,10 @@ class Machine:
         return [generator]
 
     def end(self, inner: Frame, value: Tracker) -> list[Tracker]:
-        """What the inner frame iterates over has come to its end; returns what the frame around it lets go of."""
+        """An inner frame has ended an iteration: act on the frame around it as the role of the inner one says.
+
+        Returns what the frame lets go of. Raises StopIteration (observed) for a call, for which an end is an exception.
+        """
         frame = self.frame
         found = end_of_iteration(inner.role, frame.operation)
         if found is None:
@@ -302,7 +306,7 @@ class Machine:
         return contents
 
     def chain(self, exception: Tracker, earlier: Tracker, *, as_cause: bool = False) -> None:
-        """Record that `exception` was raised while `earlier` was handled, as the interpreter does."""
+        """Record that `exception` was raised while `earlier` was handled, as CPython does."""
         if isinstance(exception, ExceptionTracker):
             set_context(self.tx, exception, earlier.realize())
             if as_cause:
@@ -315,7 +319,7 @@ class Machine:
         return raised
 
     def reraised(self, exception: Tracker) -> ObservedException:
-        """An exception on its way on: raised before, so its context stays as it is."""
+        """An exception that is raised again: its context stays as it is."""
         error = ObservedException(exception)
         error.chained = error.again = True
         return error

@@ -1,9 +1,9 @@
-"""Points: a chain of frames at given operations, and the generators suspended in them, taken apart into plain values.
+"""Resume points: a chain of frames at given operations, with the generators suspended in them, taken apart into values.
 
-**A generator that only slots of the frames hold is no object on the way to a continuation**: its own live slots are handed over, and
-the continuation puts it together again, as a symbolic frame or as a real generator. One that anything
-else holds (a list, an attribute, a cell) has to be a real generator, whose frame nobody compiles. A generator that runs is a frame of
-the chain; the slots that refer to it say which.
+**A generator that only slots of the frames hold is handed over decomposed** (ADR 0009): not as an object but as its own
+live slots. The continuation puts it together again, as a symbolic frame or as a real generator. One that anything else
+holds (a list, an attribute, a cell) has to be a real generator, whose frame is not compiled. A generator that runs is a
+frame of the chain; the slots that refer to it say which.
 """
 
 import re
@@ -24,16 +24,17 @@ from framesmith.variables.core.reach import reachable
 
 T = TypeVar("T")
 Decomposed = dict[int, Frame]
-"""The generators that are handed over in pieces: their frames by the identity of their trackers."""
+"""The generators that are handed over decomposed: their frames by the identity of their trackers."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ResumePoint:
-    """Where a continuation goes on: frames from the outermost in, suspended generators, and whether it begins by raising.
+    """Where a continuation begins: frames from the outermost in, suspended generators, whether it begins by raising.
 
     `watched`: a weak reference was made on the way, so that the end of what is handed over may be seen. `borrowed`: the
-    positions of instances that something else holds as well. Hashable; equal points share a continuation. `namespaces` are compared through the layouts' ids.
+    positions, among the values, of instances that something else than the frames holds as well.
+    Hashable; equal points share a continuation. Layouts hold the ids of the frames' globals, so these are compared too.
     """
 
     frames: tuple[FrameLayout, ...]
@@ -44,7 +45,7 @@ class ResumePoint:
 
     @property
     def names(self) -> list[str]:
-        """The parameter names, in order."""
+        """The parameter names of the continuation: one for each value that is handed over, in order."""
         found: list[str] = []
         for depth, frame in enumerate((*self.frames, *self.generators)):
             slots = [f"stack_{depth}_{i}" for i, slot in enumerate(frame.stack) if slot is not Slot.NULL]
@@ -59,7 +60,7 @@ class ResumePoint:
 
     @property
     def is_in_loop(self) -> bool:
-        """Whether one of the frames comes back to where it goes on."""
+        """Whether one of the frames resumes inside a loop, so that it may come back to the same operation."""
         return any(reading_of(frame.code).is_in_loop(frame.index) for frame in self.frames)
 
 
@@ -69,12 +70,12 @@ _NO_VARIABLES: Final = ("stack_", "cell_", "result_", "default_", "raised")
 
 
 def is_variable(name: str) -> bool:
-    """Whether a parameter of a continuation carries a variable of the user's; other names mean something at one point."""
+    """Whether a parameter of a continuation carries a variable of the user's; other names depend on the resume point."""
     return not name.startswith(_NO_VARIABLES)
 
 
 def with_user_names(text: str) -> str:
-    """A message about values of a point, under the names that the user's program has for them."""
+    """A message about values of a resume point, with the names that they have in the user's program."""
     text = _LOCAL.sub(r"\1", text)
     return _ON_STACK.sub("an intermediate value", text)
 
@@ -83,13 +84,13 @@ def local_name(name: str, depth: int) -> str:
     """A parameter for a local variable; hidden ones (`.0`) get a name that Python accepts."""
     plain = name.isidentifier() and not name.startswith("hidden_")
     text = name if plain else f"hidden_{name.encode().hex()}"
-    # names that begin like one of ours are taken to stay apart from it
+    # a variable whose name begins like one of ours is renamed, so that it cannot be taken for ours
     keeps_its_name = depth == 0 and is_variable(text) and not text.startswith("local_")
     return text if keeps_its_name else f"local_{depth}_{text}"
 
 
 def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:
-    """The slots that carry a value, of those that would if no generator stood in one."""
+    """What there is for each slot (`slots`, in order), without the slots that refer to a decomposed generator."""
     referring = {position for position, _ in layout.references}
     return [slot for position, slot in enumerate(slots) if position not in referring]
 
@@ -97,7 +98,7 @@ def without(slots: Sequence[T], layout: FrameLayout) -> list[T]:
 @final
 @dataclass(frozen=True, slots=True)
 class FrameSnapshot:
-    """A point and the frames that stand there, those of suspended generators last."""
+    """A resume point and the frames that are at it, those of suspended generators last."""
 
     point: ResumePoint
     frames: tuple[Frame, ...]
@@ -111,12 +112,13 @@ def take_snapshot(
     *,
     raises: bool = False,
 ) -> FrameSnapshot:
-    """A point of these layouts: slots that hold a carried generator refer to it. The last layout may have slots more
-    than its frame, on top of the stack."""
+    """The resume point of these layouts and frames. A slot that holds a decomposed generator refers to its frame by
+    number; the frame of a suspended one is added behind the others. The last layout may have more slots than its frame
+    has, on top of the stack."""
     chain, found = list(frames), list(layouts)
     numbers = {id(frame): number for number, frame in enumerate(chain)}
     index = 0
-    while index < len(chain):
+    while index < len(chain):  # the frames that are added here may hold generators in turn
         layout, references = found[index], list[tuple[int, int]]()
         for position, value in enumerate(slot_values(layout, chain[index])):
             frame = decomposed.get(id(value))
@@ -134,7 +136,7 @@ def take_snapshot(
 
 
 def suspended_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
-    """The layout of a generator that stands at a `yield`, or before its first instruction."""
+    """The layout of a generator that is suspended at a `yield`, or before its first instruction."""
     return layout_of(frame, frame.index, keeps=keeps)
 
 
@@ -144,13 +146,13 @@ def is_fresh(layout: FrameLayout) -> bool:
 
 
 def slot_values(layout: FrameLayout, frame: Frame) -> list[Tracker | None]:
-    """What stands in the stack and the locals of a layout; None for a slot that the frame does not have yet."""
+    """What the stack slots and the locals of a layout hold; None for a slot that the frame does not have yet."""
     more = sum(slot is not Slot.NULL for slot in layout.stack[len(frame.stack) :])
     return [*carrying(frame.stack), *[None] * more, *(frame.locals[name] for name in layout.locals)]
 
 
 def beside_slots(layout: FrameLayout, frame: Frame) -> list[Tracker]:
-    """What a frame hands over beside its slots."""
+    """What a frame hands over beside its slots: cells, the instance that `__init__` runs on, the default of `next`."""
     found: list[Tracker] = [frame.cells[name] for name in layout.cells]
     if frame.replacement is not None:
         found.append(frame.replacement)
@@ -160,7 +162,7 @@ def beside_slots(layout: FrameLayout, frame: Frame) -> list[Tracker]:
 
 
 def handed_over(snapshot: FrameSnapshot) -> Iterator[Tracker | None]:
-    """The values of a point in the order of its names; None for a slot that its frame does not have yet."""
+    """The values of a snapshot in the order of `ResumePoint.names`; None for a slot that a frame does not have yet."""
     for layout, frame in zip(
         (*snapshot.point.frames, *snapshot.point.generators), snapshot.frames, strict=True
     ):
@@ -168,10 +170,12 @@ def handed_over(snapshot: FrameSnapshot) -> Iterator[Tracker | None]:
         yield from beside_slots(layout, frame)
 
 
-# -- which generators go in pieces --------------------------------------------------------------------
+# -- which generators are decomposed ------------------------------------------------------------------
 def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
-    """The generators that only slots of frames hold, be it slots of other such generators. `others`: values that are
-    needed as objects."""
+    """The generators that only slots hold: slots of the machine's frames, or of other such generators' frames.
+
+    `others`: values that are needed as objects; what they lead to is not decomposed.
+    """
     if not machine.generators:
         return {}
     frames = frames_of_generators(machine)
@@ -191,12 +195,15 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
     seen = reachable(roots)
     decomposed = {key: frame for key, frame in frames.items() if key not in seen}
     decomposed = without_rings(machine, decomposed)
-    in_slots = decomposed_in(machine.frames, decomposed)
+    in_slots = decomposed_in(machine.frames, decomposed)  # nothing leads to the others any more
     return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
 
 
 def frames_of_generators(machine: Machine) -> Decomposed:
-    """The frames of all generators that have not ended and can be put together again where they stand."""
+    """The frames of all generators that have not ended and can be put together again where they are.
+
+    One that is suspended inside an exception handler cannot.
+    """
     found: Decomposed = {}
     for generator in machine.generators:
         inside = generator.frame
@@ -208,7 +215,7 @@ def frames_of_generators(machine: Machine) -> Decomposed:
 
 
 def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
-    """Leave out generators that hold each other, and those which what runs inside them holds."""
+    """Leave out generators that hold each other or themselves, and running ones that an inner frame holds."""
     depths = {id(frame): depth for depth, frame in enumerate(machine.frames)}
     kept = dict(decomposed)
     changed = True
@@ -217,7 +224,7 @@ def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
         for key, frame in list(kept.items()):
             inside = machine.frames[depths[id(frame)] :] if id(frame) in depths else [frame]
             if key in decomposed_in(inside, kept):
-                del kept[key]
+                del kept[key]  # an object, so what its frame holds is held by an object
                 for lost in decomposed_in([frame], kept):
                     kept.pop(lost, None)
                 changed = True
@@ -225,7 +232,7 @@ def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
 
 
 def decomposed_in(frames: Sequence[Frame], decomposed: Decomposed) -> set[int]:
-    """The carried generators that slots of frames lead to through carried generators."""
+    """The decomposed generators to which slots of these frames lead, directly or through decomposed generators."""
     found, todo = set[int](), list(frames)
     while todo:
         frame = todo.pop()
@@ -239,13 +246,13 @@ def decomposed_in(frames: Sequence[Frame], decomposed: Decomposed) -> set[int]:
 def holds_pending_cleanup(
     frame: Frame, decomposed: Decomposed, generators: Sequence[GeneratorTracker]
 ) -> bool:
-    """Whether a frame holds a carried generator with code of the user that runs when it is dropped."""
+    """Whether a frame holds a decomposed generator that runs code of the user when it is dropped."""
     held = decomposed_in([frame], decomposed)
     return any(id(generator) in held and has_pending_cleanup(generator) for generator in generators)
 
 
 def depth_of_real_generator(machine: Machine) -> int | None:
-    """The depth of the outermost generator's frame that runs although its generator has to be a real one."""
+    """The depth of the outermost frame of a running generator that has to be a real one; None if there is none."""
     running = [depth for depth, frame in enumerate(machine.frames) if depth and frame.generator is not None]
     if not running:
         return None

@@ -1,8 +1,8 @@
-"""How what an inner frame gives reaches the frame that runs it: returned, yielded, or ended by StopIteration.
+"""How what an inner frame gives reaches the frame around it: a returned or yielded value, or the end of an iteration.
 
 A call pushes what is returned. A loop that asks a Python `__next__` pushes it too, but StopIteration ends the loop. A
-generator stands in the chain of frames as any callee does: what it yields is pushed, and its return is such an end.
-The same table serves the symbolic machine and the native continuation.
+generator is in the chain of frames as any callee is: what it yields is pushed, and its return is such an end.
+The same table serves the symbolic machine and the native continuation (ADR 0009).
 """
 
 import inspect
@@ -27,7 +27,7 @@ class FrameRole(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class IterationEnd:
-    """Where the outer frame goes on at an end: a jump or not, slots dropped, and what is pushed."""
+    """Where the outer frame resumes at an end: a jump target or None, slots dropped, and whether a value is pushed."""
 
     target: int | None
     drops: int

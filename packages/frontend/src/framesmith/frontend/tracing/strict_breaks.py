@@ -1,7 +1,7 @@
 """`error_on_graph_break`: a switch inside the code for what `fullgraph=True` says of a whole function.
 
-The managers that are open where the graph breaks say what holds: their `__exit__` stands on the stacks of the frames, also on
-those that a continuation puts back.
+The managers that are open where the graph breaks say what holds: their `__exit__` is on the stacks of the frames, also
+of those that a continuation puts together again.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
 
 
 def is_strict(machine: Machine) -> bool:
-    """Whether a graph break where the frames stand is an error."""
+    """Whether a graph break at the present operations of the frames is an error."""
     for frame in reversed(machine.frames):
         function = frame.function
         called = function.compiled_as if isinstance(function, FunctionTracker) else None

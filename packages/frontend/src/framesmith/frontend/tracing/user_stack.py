@@ -6,7 +6,7 @@ from framesmith.frontend.tracing.machine import Frame
 
 
 def location(frame: Frame) -> tuple[str, int, str]:
-    """File, line and function at which a frame stands."""
+    """File, line and function of the operation that a frame is at."""
     position = frame.operation.position
     line = frame.code.co_firstlineno if position.line is None else position.line
     return frame.code.co_filename, line, frame.code.co_name

@@ -1,7 +1,7 @@
 """What a machine knows of values whose end the program sees: data only; `value_ends` decides.
 
-A person sees the end of a value when code of theirs runs then (`__del__`, the callback of a weak reference, `weakref.finalize`), or
-when a weak reference gives None from then on.
+The program sees the end of a value when code of the user runs then (`__del__`, the callback of a weak reference,
+`weakref.finalize`), or when a weak reference gives None from then on.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,10 @@ from framesmith.variables.core import Tracker
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ending:
-    """An existing value whose end is seen, or that leads to one: what stands for it, or the container that holds it."""
+    """An existing value whose end is seen, or that leads to such a value.
+
+    `tracker` represents it, or with `is_inside` the container that holds it.
+    """
 
     real: object
     tracker: Tracker
@@ -25,12 +28,17 @@ class Ending:
 @final
 @dataclass(slots=True, eq=False)
 class Ends:
-    """`held`: what is looked for after each operation, by identity; `referents`: to what the trace made weak references;
-    `borrowed`: the names of instances that were handed in and that something else held then (trusted as long as no weak
-    reference was made in sight); `changed`: where the containers come from that it changed. `watched`: a weak reference was made in sight, in this trace or in one that led to it. `owning`: the values that were
-    handed in belong to the frames (those of a function's own call are its caller's). `let_go`: what ended with the last
-    operation, so that the entry has to end here, for the reason given; it holds them until then. `nested`, `runs`, `references`
-    count the nested runs that are under way, those that were begun, and the weak references that were asked for.
+    """The values whose end is seen, and what is known of weak references.
+
+    - `watched`: a weak reference was made in sight, in this trace or in one that led to it.
+    - `owning`: the values that were handed over belong to the frames (the arguments of a function are its caller's).
+    - `nested`, `runs`, `references` count nested runs under way, nested runs begun, and weak references made.
+    - `held`: the values that are looked for after each operation, by identity.
+    - `referents`: the values to which the trace made weak references, by identity.
+    - `borrowed`: the names of instances that were handed over and that something else held then; trusted as long as no
+      weak reference was made in sight.
+    - `changed`: the sources of the containers that the trace changed.
+    - `let_go`, `reason`: what ended with the last operation, kept alive until the entry ends, and why it ends here.
     """
 
     watched: bool = False
@@ -54,5 +62,5 @@ class Ends:
         self.reason = None
 
     def holds(self, real: object) -> bool:
-        """Whether the end of an existing value is seen."""
+        """Whether an existing value is noted here, since its end is seen."""
         return real is not None and (id(real) in self.held or id(real) in self.referents)

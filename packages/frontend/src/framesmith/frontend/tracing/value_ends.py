@@ -1,9 +1,9 @@
-"""Where the end of an existing value is seen, the entry ends with the operation that lets go of it.
+"""Where the program sees the end of an existing value, the entry ends with the operation that lets go of it.
 
-The interpreter frees a value when the last reference to it goes. A trace that went on would free it at its end, after
-what comes next. Which values matter: those with `__del__`, and those that are weakly referenced in a chain of entries in which a weak
-reference was made. After each operation it is asked whether the frames still lead to them; as long as there are none, that
-costs one look at an empty table.
+CPython frees a value when the last reference to it goes. If the entry did not end there, it would free the value at its
+own end, after what comes next. The values that matter are those with `__del__`, and those that are weakly referenced in
+a chain of entries in which a weak reference was made. After each operation it is checked whether the frames still lead
+to them; as long as there are none, that costs one test of an empty table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,16 +34,20 @@ from framesmith.variables.objects.lookup import MISSING, peek
 
 
 def observe(machine: Machine) -> None:
-    """Have the machine told what changes and what is weakly referenced."""
+    """Have the mutation log report what changes and what is weakly referenced to the machine."""
     log = machine.tx.mutations
     log.on_change = partial(before_change, machine)
     log.on_reference = partial(referenced, machine)
 
 
 def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
-    """These values were handed to a continuation: they belong to its frames."""
+    """These values were handed over to a continuation and belong to its frames, the borrowed ones excepted.
+
+    Those whose end is seen are noted; for those whose end may be seen in another call, it is guarded that it is not.
+    """
     ends, watched, names = machine.ends, point.watched, point.names
     ends.owning, ends.watched = True, watched
+    # once a weak reference was made in sight, no other holder of an instance is relied upon
     ends.borrowed |= {names[position] for position in point.borrowed if not watched}
     for name, value in zip(names, given, strict=True):
         if name in ends.borrowed:
@@ -60,7 +64,7 @@ def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
 
 
 def referenced(machine: Machine, target: Tracker) -> None:
-    """A weak reference is made: in the trace, or natively if the value is new."""
+    """A weak reference to `target` is made: in the trace, or natively if the value is new."""
     ends, real = machine.ends, real_object(target)
     ends.references += 1
     if real is None:
@@ -70,12 +74,15 @@ def referenced(machine: Machine, target: Tracker) -> None:
     if is_owned(machine, target):
         ends.watched = True
         ends.held[id(real)] = Ending(real, target)
-    elif not is_plain_instance(type(real)):  # of those it is asked only where a reference was made in sight
+    elif not is_plain_instance(type(real)):  # weak references to these count only once one was made in sight
         ends.watched = True
 
 
 def before_change(machine: Machine, tracker: Tracker) -> None:
-    """An existing container is about to change: what it holds may be let go of."""
+    """An existing container is about to change for the first time: note the values in it whose end is seen.
+
+    The change may let go of them.
+    """
     if tracker.source is None or machine.tx.mutations.is_changed(tracker):
         return
     machine.ends.changed.add(tracker.source)
@@ -90,7 +97,7 @@ def before_change(machine: Machine, tracker: Tracker) -> None:
 
 
 def settle(machine: Machine) -> bool:
-    """After an operation: whether it has let go of something whose end is seen."""
+    """After an operation: end the entry if it let go of a value whose end is seen. Returns whether the entry ends."""
     ends = machine.ends
     lost = [ending for ending in ends.held.values() if not is_led_to(machine, ending)]
     for ending in lost:
@@ -107,13 +114,14 @@ def is_led_to(machine: Machine, ending: Ending) -> bool:
         for value in (*frame.locals.values(), *frame.stack)
     ):
         return True
+    # not held directly: search what the frames lead to
     changed = {id(real_object(one)): one for one in machine.tx.mutations.changed()}
     found = reachable(roots(machine)).values()
     return any(holds(tracker, ending.real, changed) for tracker in found)
 
 
 def holds(tracker: Tracker, real: object, changed: Mapping[int, Tracker]) -> bool:
-    """Whether a tracker stands for the value, or for an existing one that still holds it. `changed`: the containers that the
+    """Whether a tracker represents the value, or an existing one that still holds it. `changed`: the containers that the
     trace changed, by the identity of the real ones."""
     value = real_object(tracker)
     if value is None or value is real:
@@ -125,7 +133,10 @@ def holds(tracker: Tracker, real: object, changed: Mapping[int, Tracker]) -> boo
 
 
 def roots(machine: Machine) -> Iterator[Tracker]:
-    """What holds values while the frames stand as they do. A changed object that was handed to the frames is theirs."""
+    """What holds values in the present state of the machine.
+
+    A changed object that was handed over to the frames is theirs: it counts only where a frame holds it.
+    """
     owning = machine.ends.owning
     for changed in machine.tx.mutations.changed():
         if not (owning and isinstance(changed.source, Local)):
@@ -150,7 +161,7 @@ def present(values: Iterable[T | None]) -> Iterator[T]:
 
 
 def write_held(machine: Machine, writer: EntryWriter) -> None:
-    """The frame of the entry holds what ends with it until all changes are replayed."""
+    """Have the frame of the entry hold the values that end with it until all changes are replayed."""
     for ending in machine.ends.let_go:
         if ending.tracker.source is None:
             continue

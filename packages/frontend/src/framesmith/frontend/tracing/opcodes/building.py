@@ -146,7 +146,7 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
 
 
 def below(machine: Machine, operation: Operation, kind: type[T]) -> T:
-    """The container that the operation fills, some slots below the top."""
+    """The container that the operation fills, some slots below the top; GraphBreak if it is not of this kind."""
     target = machine.frame.stack[-count(operation)].realize()
     if not isinstance(target, kind):
         raise GraphBreak(UNSUPPORTED_VALUE, f"filling {target.describe()}")
@@ -232,7 +232,7 @@ def unpack_sequence(machine: Machine, operation: Operation) -> None:
 
 
 def taken(machine: Machine, most: int) -> list[Tracker]:
-    """The first items of the popped iterable, at most `most` of them (asking an iterator no further)."""
+    """The items of the popped iterable: all of a list or tuple, else at most `most` (an iterator goes no further)."""
     iterable = machine.frame.pop().realize()
     if isinstance(iterable, ListTracker | TupleTracker):
         return unpack(machine.tx, iterable)
@@ -248,7 +248,7 @@ def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
 
 
 def first_of(machine: Machine, iterator: Tracker, most: int) -> list[Tracker]:
-    """At most `most` items."""
+    """The next items of an iterator, at most `most`."""
     values: list[Tracker] = []
     while len(values) < most:
         value = iterator.advance(machine.tx)
@@ -330,7 +330,10 @@ def _map_form(operation: Operation, operands: list[str | None], bind: Bind) -> N
 
 
 def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
-    """Add the items of an iterable to a display that is some slots below: what is no iterable raises as a display does."""
+    """Add the items of an iterable to the display that is some slots below.
+
+    It is put into a display of its own first, so that what is no iterable raises as in a display.
+    """
 
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
         *kept, iterable = [str(operand) for operand in operands]

@@ -36,7 +36,7 @@ def call_names_on_stack(machine: Machine, operation: Operation) -> None:
 
 
 def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
-    """Pop the operands, ask the callable."""
+    """Pop the operands, call the callable, and push its result or start the frame that will give it."""
     frame = machine.frame
     values = frame.pop_many(total)
     callee, receiver = frame.pop_callable()
@@ -135,7 +135,7 @@ def _call_names_form(operation: Operation, operands: list[str | None], bind: Bin
     values = [*receiver, *(str(operand) for operand in operands[2:-1])]
     names = operands[-1]
     given = f"({', '.join(values)},)"
-    split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may stand between: some count frames
+    split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may come between: some count frames
     keywords = f"{bind(dict, 'dict')}({bind(zip, 'zip')}({names}, {given}[{split}:]))"
     return NativeForm((f"__fs_r = {callee}(*{given}[:{split}], **{keywords})",), (Outcome(("__fs_r",)),))
 

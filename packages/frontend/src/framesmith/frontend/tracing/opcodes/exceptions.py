@@ -26,7 +26,7 @@ def push_exception(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.POP_EXCEPTION)
 def pop_exception(machine: Machine, operation: Operation) -> None:
-    """Leave a handler. The slot may have a copy below that nobody reads: it must not open the handler again."""
+    """Leave a handler. A copy of the popped slot may be left on the stack, unread: it must not open the handler again."""
     frame = machine.frame
     saved = frame.pop()
     assert isinstance(saved, SavedException)
@@ -103,7 +103,7 @@ def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> 
 
 
 def begin_with(manager: object) -> tuple[object, object]:
-    """`__exit__` bound and the result of `__enter__`, looked up on the type as the interpreter does."""
+    """`__exit__` bound and the result of `__enter__`, looked up on the type as CPython does."""
     kind = type(manager)
     for name, problem in (
         ("__enter__", "context manager"),

@@ -64,10 +64,10 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
 
 @opcode(Kind.RETURN)
 def return_value(machine: Machine, operation: Operation) -> None:
-    """Leave the frame; a generator's frame ends."""
+    """Return from the frame; a generator's frame ends."""
     frame = machine.frame
     held = variables_of(frame)
-    if len(machine.frames) == 1:  # the entry ends here: what exists and is held by nobody else goes with it
+    if len(machine.frames) == 1:  # the entry ends here, and what only it holds goes with it
         held = [value for value in held if value.source is None]
     frame.locals.clear()
     frame.cells.clear()
@@ -80,7 +80,7 @@ def return_value(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.RETURN_GENERATOR)
 def return_generator(machine: Machine, operation: Operation) -> None:
-    """Leave the new frame behind as a generator."""
+    """Return a generator for the new frame, suspended before its first instruction."""
     frame = machine.frame
     if frame.code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise GraphBreak(UNSUPPORTED_VALUE, "a coroutine or asynchronous generator")
@@ -91,7 +91,7 @@ def return_generator(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.YIELD)
 def yield_value(machine: Machine, operation: Operation) -> None:
-    """Suspend the frame; what is sent is pushed when it goes on."""
+    """Suspend the frame; what is sent is pushed when it resumes."""
     drop(machine, machine.leave_generator(Yielded(machine.frame.pop())))
 
 
@@ -138,7 +138,7 @@ def end_send(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.CLEANUP_THROW)
 def cleanup_throw(machine: Machine, operation: Operation) -> None:
-    """An exception that reached a `yield from`: StopIteration becomes its value, others go on."""
+    """An exception that reached a `yield from`: StopIteration becomes its value, any other is raised again."""
     frame = machine.frame
     exception = frame.pop().realize()
     frame.pop_many(2)

@@ -94,7 +94,7 @@ def match_keys(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.MATCH_CLASS)
 def match_class(machine: Machine, operation: Operation) -> None:
-    """`case ResumePoint(x, y=z)`: push the matched attributes, or None."""
+    """`case Point(x, y=z)`: push the matched attributes, or None."""
     frame = machine.frame
     subject, kind, names = (value.realize() for value in frame.pop_many(3))
     target = kind.as_python_constant() if kind.is_python_constant() else getattr(kind, "value", None)

@@ -17,7 +17,7 @@ Bind = Callable[[object, str], str]
 
 @opcode(Kind.JUMP)
 def jump(machine: Machine, operation: Operation) -> None:
-    """Go on elsewhere."""
+    """Jump to the target."""
     machine.frame.jump(operation.target)
 
 
@@ -75,7 +75,7 @@ def for_iter(machine: Machine, operation: Operation) -> None:
 
 
 def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
-    """The truth asked for in a statement of its own, as it may raise, and the condition under which to jump."""
+    """A statement that asks for the truth, by itself since it may raise, and the condition under which to jump."""
     return (f"__fs_r = True if {operand} else False",), "__fs_r" if operation.argument else "not __fs_r"
 
 

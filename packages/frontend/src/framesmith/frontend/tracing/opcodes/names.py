@@ -15,7 +15,7 @@ from framesmith.variables.core.wrap_rules import lazy
 
 @opcode(Kind.LOAD_LOCAL)
 def load_local(machine: Machine, operation: Operation) -> None:
-    """Push a fast local, not looked at."""
+    """Push a fast local, without reading its value."""
     machine.frame.push(machine.load_local(name_of(operation)))
 
 
@@ -45,7 +45,7 @@ def delete_local(machine: Machine, operation: Operation) -> None:
     try:
         drop(machine, [before])
     except GraphBreak:
-        frame.locals[name] = before  # the interpreter deletes it
+        frame.locals[name] = before  # CPython deletes it when the operation runs natively
         raise
 
 
@@ -96,7 +96,7 @@ def delete_cell(machine: Machine, operation: Operation) -> None:
     try:
         drop(machine, [before])
     except GraphBreak:
-        cell.store(machine.tx, before)  # the interpreter empties it
+        cell.store(machine.tx, before)  # CPython empties it when the operation runs natively
         raise
 
 

@@ -42,7 +42,7 @@ def negation(machine: Machine, operand: Tracker) -> Tracker:
 
 
 def known_truth(machine: Machine, operand: Tracker) -> bool:
-    """`bool(operand)` where nothing but a bool will do."""
+    """`bool(operand)` where it has to be known; GraphBreak if it depends on tensor data."""
     truth = truth_of(machine.tx, operand)
     if not isinstance(truth, bool):
         raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the truth of {truth.describe()}, known only at run time")
@@ -59,7 +59,7 @@ def comparison(machine: Machine, operation: Operation) -> None:
 
 
 def boolean(machine: Machine, operand: Tracker) -> Tracker:
-    """`bool(operand)`; a truth that depends on data stays itself for the jump that follows."""
+    """`bool(operand)`; a truth that depends on data stays a tracker, which the jump that follows decides about."""
     truth = truth_of(machine.tx, operand)
     return Constant(truth) if isinstance(truth, bool) else truth
 

@@ -1,6 +1,6 @@
 """Which function runs which operation symbolically, and which writes it as native Python source.
 
-The mechanism only: the rows stand in the modules of this package, `catalog` imports them all.
+The mechanism only: the rows are in the modules of this package, `catalog` imports them all.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,8 @@ Step = Callable[[Machine, Operation], None]
 @final
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a native operation leads to: the operation to go on at and the values pushed (as expressions).
+    """What a native operation leads to: where its frame resumes (None: the next operation), and the values that are
+    pushed (as expressions; an empty one for NULL).
 
     `condition` is the Python expression under which this outcome is taken; the last one has none.
     """
@@ -29,7 +30,7 @@ class Outcome:
 @final
 @dataclass(frozen=True, slots=True)
 class NativeForm:
-    """An operation as Python source: how many stack slots it takes, its statements, and its outcomes."""
+    """An operation as Python source: its statements, and its outcomes."""
 
     statements: tuple[str, ...]
     outcomes: tuple[Outcome, ...] = (Outcome(),)
@@ -87,5 +88,5 @@ def steps() -> dict[Kind, Step]:
 
 
 def native_of(kind: Kind) -> Native | None:
-    """How to write an operation natively, or None when only its whole frame can go on natively."""
+    """How to write an operation natively, or None when only its whole frame can run natively."""
     return _NATIVES.get(kind)

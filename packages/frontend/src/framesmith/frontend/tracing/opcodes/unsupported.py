@@ -1,4 +1,4 @@
-"""Operations that are never traced: the graph breaks and the frame goes on natively."""
+"""Operations that are never traced: the graph breaks and the frame runs natively from there."""
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
