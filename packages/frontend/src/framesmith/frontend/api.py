@@ -115,7 +115,8 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
     """
     known = session_of(module)
     if known is not None:
-        if known.options == options and known.function.__code__ is call_implementation(type(module)).__code__:
+        implementation = call_implementation(type(module))
+        if known.options == options and known.function.__code__ is implementation.__code__:
             return module
         raise InvalidArgument(
             f"this {type(module).__name__} is compiled already, in place, with {known.options}, and compile() was asked for {options}; "
@@ -165,10 +166,10 @@ def uncompile_class(kind: type) -> type:
 
 
 def call_implementation(kind: type[torch.nn.Module]) -> FunctionType:
-    """What runs hooks and `forward` when a module is called."""
+    """What runs hooks and `forward` when a module is called, also where the class is compiled."""
     function: object = kind._call_impl
     assert isinstance(function, FunctionType)
-    return function
+    return original_of(function)
 
 
 def fresh(function: FunctionType) -> FunctionType:
@@ -190,10 +191,15 @@ def compile_class(kind: type, options: CompileOptions) -> type:
     name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
     method = getattr(kind, name, None)
     if isinstance(method, FunctionType):
-        compiled = compile_function(fresh(method), options)
+        known = session_of(vars(kind).get(name))
+        if known is not None and known.options == options:
+            return kind
+        inherited = name not in vars(kind) if known is None else known.inherited
+        method = method if known is None else known.original
+        compiled = compile_function(fresh(original_of(method)), options)
         session = session_of(compiled)
         if session is not None:
-            session.original, session.inherited = method, name not in vars(kind)
+            session.original, session.inherited = method, inherited
         setattr(kind, name, compiled)
     return kind
 
@@ -202,6 +208,7 @@ def compile_callable(model: Callable[..., object], options: CompileOptions) -> o
     """A callable object through its `__call__`; a builtin without Python code stays as it is."""
     method = inspect.getattr_static(type(model), "__call__", None)
     if isinstance(method, FunctionType):
+        method = original_of(method)
         home = Home(type(model), "__call__", method)
         return MethodType(compile_function(fresh(method), options, home=home), model)
     wrapped = getattr(model, "__wrapped__", None)

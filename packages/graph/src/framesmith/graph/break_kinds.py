@@ -126,10 +126,11 @@ UNSUPPORTED_VALUE = _row(
 )
 CHANGING_VALUE = _row(
     "changing-value",
-    "an operation needs a value that differs on every iteration",
-    "A graph specialised on the value would serve one iteration only and the next one would recompile, so the operation "
-    "runs in Python between two graphs that serve every iteration.",
-    "Move the operation out of the loop to capture the loop as one graph; the results are right either way.",
+    "an operation needs a value that keeps changing",
+    "A graph specialised on the value would serve one call or iteration only and the next one would recompile, so the "
+    "operation runs in Python between two graphs that serve all of them.",
+    "Move the operation out of the loop or out of the compiled function to capture one graph; the results are right "
+    "either way.",
 )
 UNSUPPORTED_ARGUMENT = _row(
     "unsupported-graph-argument",

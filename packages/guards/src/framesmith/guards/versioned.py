@@ -46,7 +46,7 @@ def versioned_guards(guards: Sequence[Guard]) -> "VersionedGuards | None":
     facts = {guard: found for guard in guards if (found := dependencies_of(guard)) is not None}
     result = VersionedGuards(facts)
     looks = sum(_looks(guard.claim) for guard in facts)
-    return result if looks > 4 + 1.5 * result.size else None
+    return result if result.size and looks > 4 + 1.5 * result.size else None
 
 
 def _looks(claim: Claim | Relation) -> int:

@@ -19,6 +19,7 @@ from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
 from framesmith.guards.sources.steps import class_name
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
+from framesmith.variables.callables.compiled import is_compiled, original_of
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.torch_values.nn_modules import module_namespace
@@ -39,7 +40,8 @@ def alive(reference: "weakref.ReferenceType[Held]") -> Held:
 @final
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The class attribute that a call of a compiled module or object would find: what was compiled is a copy of it.
+    """The class attribute that a call of a compiled module or object would find: what was compiled is a copy of it, or of
+    its original where the class is compiled as well.
 
     `is_own`: an attribute of the same name on the instance goes first, as `module._call_impl` does.
     """
@@ -53,7 +55,15 @@ class Home:
         """Whether a call finds what was compiled."""
         if self.is_own and self.name in module_namespace(owner):
             return False
-        return static_lookup(type(owner), self.name) is self.original
+        found = static_lookup(type(owner), self.name)
+        if found is self.original:
+            return True
+        # A class that was compiled has a compiled copy of the same code there.
+        return (
+            isinstance(found, FunctionType)
+            and is_compiled(found)
+            and original_of(found).__code__ is self.original.__code__
+        )
 
 
 @final
@@ -97,7 +107,11 @@ class RootOrigin:
                 if held is not None:
                     tx.guard(Attribute(anchor, name), Identical(held), "it was copied")
             return
-        tx.guard(Pinned(home.kind, class_name(home.kind)), ClassAttribute(home.name, home.original), asked)
+        tx.guard(
+            Pinned(home.kind, class_name(home.kind)),
+            ClassAttribute(home.name, static_lookup(home.kind, home.name)),
+            asked,
+        )
         tx.guard(Pinned(home.original, home.name), CodeIs(self.code), asked)
         if home.is_own:
             owner = Local(self.code.co_varnames[0])

@@ -31,6 +31,10 @@ class UnspecializedTracker(Tracker):
     NotImplemented, from which the program would get a TypeError (ADR 0010).
     """
 
+    def unsupported(self, doing: str) -> NoReturn:
+        """The type is known, its value must not be."""
+        cannot_specialize(self.describe())
+
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Break the graph: the result depends on the value."""
         return cannot_specialize(self.describe())

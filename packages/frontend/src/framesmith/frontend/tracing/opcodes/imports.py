@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 
 from framesmith.bytecode.meaning import Kind, Operation
@@ -35,8 +35,18 @@ def import_name(machine: Machine, operation: Operation) -> None:
         full = importlib.util.resolve_name("." * level + name, package)
     if full not in sys.modules:
         raise GraphBreak(IMPORT, f"module {full} is not imported yet")
+    check_submodules(full, names or ())
     wanted = full if names or level else name.partition(".")[0]
     frame.push(imported(machine, wanted))
+
+
+def check_submodules(package: str, names: Iterable[str]) -> None:
+    """`from package import name` imports a submodule that the package does not hold yet (`_handle_fromlist`)."""
+    module = sys.modules[package]
+    held = vars(module) if isinstance(module, ModuleType) else {}
+    for name in names if "__path__" in held else ():
+        if name not in held and f"{package}.{name}" not in sys.modules:
+            raise GraphBreak(IMPORT, f"{name} of the package {package} is not imported yet")
 
 
 def imported(machine: Machine, name: str) -> Tracker:
