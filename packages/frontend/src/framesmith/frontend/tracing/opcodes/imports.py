@@ -27,7 +27,7 @@ def import_name(machine: Machine, operation: Operation) -> None:
     tx, frame = machine.tx, machine.frame
     level, names = (value.as_python_constant() for value in frame.pop_many(2))
     name = name_of(operation)
-    assert isinstance(level, int)
+    assert isinstance(level, int) and isinstance(names, tuple | None)
     full = name
     if level:
         package = frame.namespace.load(tx, "__package__").as_python_constant()
@@ -42,8 +42,7 @@ def import_name(machine: Machine, operation: Operation) -> None:
 
 def check_submodules(package: str, names: Iterable[str]) -> None:
     """`from package import name` imports a submodule that the package does not hold yet (`_handle_fromlist`)."""
-    module = sys.modules[package]
-    held = vars(module) if isinstance(module, ModuleType) else {}
+    held: dict[str, object] = getattr(sys.modules[package], "__dict__", {})
     for name in names if "__path__" in held else ():
         if name not in held and f"{package}.{name}" not in sys.modules:
             raise GraphBreak(IMPORT, f"{name} of the package {package} is not imported yet")
