@@ -1,7 +1,8 @@
 """`docs/architecture.svg`: the layers, their rooms and which room imports which, drawn from the imports themselves."""
 
 import ast
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -31,18 +32,16 @@ class Box:
     y: float
     width: float
     modules: int
-    lines: int
 
 
-def path_of(one: Source) -> list[str]:
+def path_of(one: Source) -> Path:
     """The dotted path behind `framesmith`; a package's own file counts as a module of it."""
     parts = one.path.split("/framesmith/")[1].removesuffix(".py").split("/")
-    return parts if len(parts) > 1 else [*parts, "__init__"]
+    return tuple(parts) if len(parts) > 1 else (*parts, "__init__")
 
 
-def imports_of(one: Source) -> Iterator[list[str]]:
-    """The dotted paths behind `framesmith` that a module imports."""
-    known = {tuple(path_of(other)) for other in everything()}
+def imports_of(one: Source, known: Collection[Path]) -> Iterator[Path]:
+    """Which of the known modules a module imports."""
     for node in one.tree.body:
         if isinstance(node, ast.Import):
             paths = [
@@ -50,7 +49,7 @@ def imports_of(one: Source) -> Iterator[list[str]]:
                 for alias in node.names
                 if alias.name.startswith("framesmith.")
             ]
-            yield from (list(path) for path in paths if path in known)
+            yield from (path for path in paths if path in known)
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("framesmith."):
             base = node.module.split(".")[1:]
             for alias in node.names:
@@ -60,33 +59,22 @@ def imports_of(one: Source) -> Iterator[list[str]]:
                     (*base, "__init__"),
                     tuple(base),
                 )
-                yield list(next(path for path in tries if path in known))
+                yield next(path for path in tries if path in known)
 
 
-def rooms() -> tuple[dict[Room, tuple[int, int]], set[tuple[Room, Room]]]:
-    """Each room with its number of modules and lines, and who imports whom inside of a layer."""
-    modules = {tuple(path_of(one)): one for one in everything()}
+def rooms() -> tuple[Counter[Room], set[tuple[Room, Room]]]:
+    """How many modules each room has, and who imports whom inside of a layer."""
+    modules = {path_of(one): one for one in everything()}
     imports = {
-        path: {there for found in imports_of(one) if (there := tuple(found))[0] == path[0]}
+        path: {there for there in imports_of(one, modules) if there[0] == path[0]}
         for path, one in modules.items()
     }
     places = {path: (path[0], path[1] if len(path) > 2 else _flat(path, imports)) for path in modules}
     for layer in MAY_IMPORT:
-        between = sorted(path[1] for path, place in places.items() if place == (layer, BETWEEN))
-        places.update(
-            {path: (layer, ", ".join(between)) for path, place in places.items() if place == (layer, BETWEEN)}
-        )
-    sizes: dict[Room, tuple[int, int]] = {}
-    for path, one in modules.items():
-        count, lines = sizes.get(places[path], (0, 0))
-        sizes[places[path]] = count + 1, lines + one.text.count("\n")
-    arrows = {
-        (places[path], places[there])
-        for path, found in imports.items()
-        for there in found
-        if places[path] != places[there]
-    }
-    return sizes, arrows
+        between = sorted(path for path, place in places.items() if place == (layer, BETWEEN))
+        places |= dict.fromkeys(between, (layer, ", ".join(path[1] for path in between)))
+    arrows = {(places[path], places[there]) for path, found in imports.items() for there in found}
+    return Counter(places.values()), {(here, there) for here, there in arrows if here != there}
 
 
 def _flat(path: Path, imports: dict[Path, set[Path]]) -> str:
@@ -133,9 +121,7 @@ def rows_of(names: list[str], arrows: set[tuple[str, str]]) -> list[list[str]]:
     ]
 
 
-def layer_boxes(
-    layer: str, top: float, sizes: dict[Room, tuple[int, int]], arrows: set[tuple[str, str]]
-) -> list[Box]:
+def layer_boxes(layer: str, top: float, sizes: Counter[Room], arrows: set[tuple[str, str]]) -> list[Box]:
     """The boxes of one layer, from its upper edge on."""
     found = []
     for number, row in enumerate(rows_of(sorted(room for one, room in sizes if one == layer), arrows)):
@@ -144,7 +130,7 @@ def layer_boxes(
         left = (WIDTH - width * len(row) - GAP * (len(row) - 1)) / 2
         for position, name in enumerate(row):
             x, y = left + position * (width + GAP), top + TITLE_HEIGHT + number * ROW_HEIGHT
-            found.append(Box(name, x, y, width, *sizes[layer, name]))
+            found.append(Box(name, x, y, width, sizes[layer, name]))
     return found
 
 

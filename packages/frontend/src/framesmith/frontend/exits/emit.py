@@ -13,7 +13,6 @@ from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
 from framesmith.frontend.exits.weakly_held import WeaklyHeld
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall, after_raising, raise_again
-from framesmith.frontend.resuming.native import restored
 from framesmith.frontend.tracing.finalizers import finalizable_with, is_borrowed, variables_of
 from framesmith.frontend.tracing.frame_layout import FrameLayout, Keeps, chain_layouts, layout_of
 from framesmith.frontend.tracing.machine import Frame, Machine
@@ -35,6 +34,7 @@ from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.objects.exception_chains import restored
 from framesmith.variables.objects.tracebacks import Passage
 from framesmith.variables.torch_values.tensor_methods import TensorMethod
 

@@ -291,7 +291,9 @@ class Dispatcher:
         if entry.body is None:
             call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
             if self._follows and entry.leaves:
-                call = f"{constants(run_tail_calls, 'drive')}({forgetting(call, program.temporaries)})"
+                call = (
+                    f"{constants(run_tail_calls, 'run_tail_calls')}({forgetting(call, program.temporaries)})"
+                )
             stamped.append((f"return {call}", identity.firstlineno))
         else:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))

@@ -16,7 +16,7 @@ from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh, without
 from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
-from framesmith.variables.objects.exception_chains import raise_unchained
+from framesmith.variables.objects.exception_chains import raise_unchained, restored
 from framesmith.variables.objects.tracebacks import Passage
 
 RealGenerator = Generator[object, object, object]
@@ -100,10 +100,10 @@ class NativeContinuation:
         end = len(values)
         for layout in reversed(self._point.frames[:depth]):
             end -= value_count(layout)
-            decomposed = without([slot for slot in layout.stack if slot is not Slot.NULL], layout)
-            for index in range(len(decomposed) - 1, -1, -1):
+            slots = without([slot for slot in layout.stack if slot is not Slot.NULL], layout)
+            for index in range(len(slots) - 1, -1, -1):
                 value = values[end + index]
-                if decomposed[index] is Slot.HANDLED and isinstance(value, BaseException):
+                if slots[index] is Slot.HANDLED and isinstance(value, BaseException):
                     return value
         return None
 
@@ -246,12 +246,6 @@ class Generators:
             self._made[number] = self._make(number, self._pieces.pop(number), self)
         self._uses[number] -= 1
         return self._made[number] if self._uses[number] else self._made.pop(number)
-
-
-def restored(exception: BaseException, kept: tuple[object, BaseException | None]) -> None:
-    """Undo what raising an exception again did to it; `kept` are its traceback and context from before."""
-    exception.__traceback__ = kept[0]  # type: ignore[assignment]  # it was its traceback
-    exception.__context__ = kept[1]
 
 
 def raise_from(raised: list[object]) -> NoReturn:

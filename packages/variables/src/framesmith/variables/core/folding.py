@@ -8,12 +8,12 @@ from typing import Final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards.comparison import is_plain_constant
-from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, Identical, LengthIs, TypeIs
-from framesmith.guards.sources import ClassDictItem, InstanceItem, Item, Pinned
-from framesmith.guards.sources.steps import type_dict
+from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, TypeIs
+from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
+from framesmith.variables.core.enum_tables import guard_table
 from framesmith.variables.core.raising import raise_observed
 
 Builder = Callable[[object], Tracker]
@@ -100,18 +100,11 @@ def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., o
 
 
 def _guard_flags(tx: TraceContext, kind: type[enum.Flag]) -> None:
-    """Guard the table in which a combination of flags finds its members."""
-    table = ClassDictItem(Pinned(kind, kind.__name__), "_value2member_map_")
-    known = type_dict(kind).get("_value2member_map_")
-    if not isinstance(known, dict):
-        return
-    names = ClassDictItem(Pinned(kind, kind.__name__), "_member_map_")
-    tx.guard(names, TypeIs(type(kind._member_map_)))
-    tx.guard(names, LengthIs(len(kind._member_map_)))
-    tx.guard(table, TypeIs(type(known)))
-    for value, member in known.items():
-        if is_plain_constant(value) and vars(member).get("_name_") in kind.__members__:
-            tx.guard(Item(table, value), Identical(member))
+    """A combination of flags takes its members from the tables of the class."""
+    guard_table(tx, kind, "_member_map_")
+    guard_table(
+        tx, kind, "_value2member_map_", (vars(one).get("_value_") for one in kind.__members__.values())
+    )
 
 
 def _run(

@@ -4,14 +4,15 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
-from framesmith.guards.kinds import HasInstanceAttribute, Identical, LengthIs, TypeIs
-from framesmith.guards.sources import ClassDictItem, InstanceItem, Item, Pinned
+from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
+from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import register_constant_attribute
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.enum_tables import guard_table
 from framesmith.variables.core.folding import fold, pinned_member
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.attribute_errors import missing_attribute
@@ -20,7 +21,6 @@ from framesmith.variables.objects.lookup import MISSING, find, peek
 from framesmith.variables.objects.special_methods import is_native
 
 _STANDARD_MODULE: Final = enum.__name__
-_TABLES: Final = ("_member_map_", "_value2member_map_")
 
 
 def _enumeration(cls: Tracker) -> type[enum.Enum]:
@@ -72,19 +72,6 @@ def _is_standard(entry: object) -> bool:
 register_constant_attribute(enum.Enum, enum_attribute)
 
 
-def _guard_entry(tx: TraceContext, kind: type[enum.Enum], table: str, key: Tracker) -> None:
-    """Guard the entry of a key in a table of the class, which
-    decides which member is found, or the size of the table."""
-    names: dict[str, dict[object, object]] = {name: getattr(kind, name) for name in _TABLES}
-    for name in _TABLES:
-        source = ClassDictItem(Pinned(kind, kind.__name__), name)
-        tx.guard(source, TypeIs(type(names[name])))
-        if name == table and isinstance(key, Constant) and key.value in names[name]:
-            tx.guard(Item(source, key.value), Identical(names[name][key.value]))
-        else:
-            tx.guard(source, LengthIs(len(names[name])))
-
-
 @CALLABLES.row(EnumMeta.__call__)
 def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
     """`Color(1)`: the member with this value. The functional form, which creates a class, breaks the graph."""
@@ -92,7 +79,8 @@ def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
     if not kind._member_map_ or not value.is_python_constant() or not _has_plain_lookup(kind):
         return cls.unsupported("calling it")
     result = fold(tx, kind, (value,))
-    _guard_entry(tx, kind, "_value2member_map_", value)
+    guard_table(tx, kind, "_member_map_")
+    guard_table(tx, kind, "_value2member_map_", (value.as_python_constant(),))
     return result
 
 
@@ -101,7 +89,7 @@ def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
     """`Color["RED"]`."""
     kind = _enumeration(cls)
     result = fold(tx, lambda key: kind._member_map_[key], (name,))
-    _guard_entry(tx, kind, "_member_map_", name)
+    guard_table(tx, kind, "_member_map_", (name.as_python_constant(),))
     return result
 
 

@@ -4,6 +4,7 @@ The fields are read and written through the descriptors of `BaseException`: no u
 """
 
 import sys
+from types import TracebackType
 from typing import NoReturn, cast
 
 _CONTEXT = BaseException.__dict__["__context__"]
@@ -33,12 +34,17 @@ def chain_to_caller(error: BaseException) -> None:
 
 def raise_unchained(error: BaseException) -> NoReturn:
     """Raise an exception that was raised before: its context is kept, and this frame is not added to its traceback."""
-    context, traceback = context_of(error), error.__traceback__
+    kept = error.__traceback__, context_of(error)
     try:
         raise error
     except BaseException:
-        _CONTEXT.__set__(error, context)
-        _TRACEBACK.__set__(error, traceback)
+        restored(error, kept)
         raise
     finally:
-        del error, context, traceback
+        del error, kept
+
+
+def restored(error: BaseException, kept: tuple[TracebackType | None, BaseException | None]) -> None:
+    """Undo what raising an exception again did to it; `kept` are its traceback and context from before."""
+    _TRACEBACK.__set__(error, kept[0])
+    _CONTEXT.__set__(error, kept[1])

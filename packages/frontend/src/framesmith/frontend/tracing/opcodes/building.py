@@ -185,7 +185,7 @@ def format_value(machine: Machine, operation: Operation) -> None:
     spec = machine.frame.pop().realize() if has_spec else Constant("")
     value = machine.frame.pop()
     if conversion:
-        value = build_entry(machine, value, conversion)
+        value = converted(machine, value, conversion)
     machine.frame.push(formatted(machine, value, spec))
 
 
@@ -204,13 +204,13 @@ def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
 def convert_value(machine: Machine, operation: Operation) -> None:
     """`!s`, `!r`, `!a` (3.13)."""
     assert isinstance(operation.argument, str)
-    machine.frame.push(build_entry(machine, machine.frame.pop(), operation.argument))
+    machine.frame.push(converted(machine, machine.frame.pop(), operation.argument))
 
 
 CONVERSIONS: Mapping[str, Callable[[object], str]] = {"s": str, "r": repr, "a": ascii}
 
 
-def build_entry(machine: Machine, value: Tracker, conversion: str) -> Tracker:
+def converted(machine: Machine, value: Tracker, conversion: str) -> Tracker:
     """`str`, `repr` or `ascii` of a value."""
     function = CONVERSIONS[conversion]
     row = CALLABLES.find(function)

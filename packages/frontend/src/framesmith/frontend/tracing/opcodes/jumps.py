@@ -21,7 +21,7 @@ def jump(machine: Machine, operation: Operation) -> None:
     machine.frame.jump(operation.target)
 
 
-def decisions(machine: Machine, value: Tracker) -> bool:
+def require_known_truth(machine: Machine, value: Tracker) -> bool:
     """The truth of a condition; one that depends on tensor data breaks the graph."""
     truth = truth_of(machine.tx, value)
     if isinstance(truth, bool):
@@ -32,7 +32,7 @@ def decisions(machine: Machine, value: Tracker) -> bool:
 @opcode(Kind.POP_JUMP_IF)
 def pop_jump_if(machine: Machine, operation: Operation) -> None:
     """Jump when the truth of the top is the argument."""
-    if decisions(machine, machine.frame.pop()) == operation.argument:
+    if require_known_truth(machine, machine.frame.pop()) == operation.argument:
         machine.frame.jump(operation.target)
 
 
@@ -40,7 +40,7 @@ def pop_jump_if(machine: Machine, operation: Operation) -> None:
 def jump_if_or_pop(machine: Machine, operation: Operation) -> None:
     """`a or b` as a value (3.11)."""
     frame = machine.frame
-    if decisions(machine, frame.stack[-1]) == operation.argument:
+    if require_known_truth(machine, frame.stack[-1]) == operation.argument:
         frame.jump(operation.target)
     else:
         frame.pop()

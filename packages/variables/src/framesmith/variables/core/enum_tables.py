@@ -1,0 +1,24 @@
+"""The tables of an enumeration: `_member_map_` by name and `_value2member_map_` by value. Calls and flags read them."""
+
+import enum
+from collections.abc import Iterable
+
+from framesmith.guards.comparison import is_plain_constant
+from framesmith.guards.kinds import Identical, LengthIs, TypeIs
+from framesmith.guards.sources import ClassDictItem, Item, Pinned
+from framesmith.guards.sources.steps import type_dict
+from framesmith.variables.core.base import TraceContext
+
+
+def guard_table(tx: TraceContext, kind: type[enum.Enum], name: str, keys: Iterable[object] = ()) -> None:
+    """Guard the members that a table has under these keys; where it has none of them, how many members it has."""
+    held = type_dict(kind).get(name)
+    if not isinstance(held, dict):
+        return
+    table = ClassDictItem(Pinned(kind, kind.__name__), name)
+    tx.guard(table, TypeIs(type(held)))
+    found = [key for key in keys if is_plain_constant(key) and key in held]
+    for key in found:
+        tx.guard(Item(table, key), Identical(held[key]))
+    if not found:
+        tx.guard(table, LengthIs(len(held)))
