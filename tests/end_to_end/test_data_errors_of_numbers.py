@@ -50,7 +50,7 @@ def f(x, m):
         y = x[torch.tensor([m])]
     except IndexError:
         return y, h
-    return y
+    return y, h
 """,
     "a view of what nobody reads again": """
 def f(x, m):
