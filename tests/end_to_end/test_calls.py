@@ -217,3 +217,14 @@ def test_inspect_of_function_parts():
         )
 
     check(f, X)
+
+
+def test_a_partial_is_called_and_its_keywords_are_read():
+    check_source("""
+import functools
+import torch
+def add(x, y, scale=1): return x + y * scale
+half = functools.partial(add, scale=0.5)
+def f(x): return half(x, 2), half.keywords["scale"], len(half.keywords)
+def args(): return [torch.ones(2)]
+""")
