@@ -24,6 +24,9 @@ BUILTINS = (
     "sorted",
 )
 
+READS_UNSET_MEMORY = "weight.original0: size 1 to"
+"""Where torch reads memory that it never set: weight norm takes a magnitude of any width and fills one column of its gradient."""
+
 
 def mutations(world: World) -> dict[str, Mutation]:
     """Identifier -> mutation, the same for both worlds as long as they are alike."""
@@ -54,7 +57,8 @@ def _everything(walk: Walk, path: str | None = None) -> Iterator[tuple[str, Muta
         if path not in (None, site.path):
             continue
         for mutation in _of_site(site, constants, names, arguments):
-            yield site.path, mutation
+            if READS_UNSET_MEMORY not in f"{site.path}: {mutation.name}":
+                yield site.path, mutation
     for kind in walk.classes:
         for mutation in object_mutations.for_class(kind, names):
             yield f"<class {kind.__qualname__}>", mutation
