@@ -20,7 +20,7 @@ CROWDED = {
     f"{VARIABLES}/builtin_types/sets.py::SetTracker": SLOTS,
     f"{VARIABLES}/objects/classes.py::ClassTracker": SLOTS,
     f"{VARIABLES}/objects/special_methods.py::SpecialMethods": SLOTS,
-    f"{VARIABLES}/torch_values/tensors.py::TensorTracker": SLOTS,
+    f"{VARIABLES}/tensors/tensors.py::TensorTracker": SLOTS,
 }
 """`<path>::<class>` -> why it has more than twenty public methods."""
 

@@ -16,7 +16,7 @@ from framesmith.frontend import where
 ANSWERS = [
     ("list.append", "variables/builtin_types/list"),
     ("len", "variables/callables/"),
-    ("torch.add", "variables/torch_values/"),
+    ("torch.add", "variables/torch_functions/"),
     ("BINARY_OP", "bytecode/operation_tables.py"),
     ("BINARY", "frontend/tracing/opcodes/operators.py"),
     ("LOAD_FAST", "frontend/tracing/opcodes/names.py"),

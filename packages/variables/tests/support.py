@@ -55,7 +55,7 @@ MODULES = (
     "objects.instances",
     "objects.enums",
     "objects.python_modules",
-    "torch_values.number_inputs",
+    "symbolic_numbers.number_inputs",
 )
 for _name in MODULES:
     importlib.import_module(f"framesmith.variables.{_name}")

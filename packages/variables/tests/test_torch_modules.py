@@ -7,7 +7,7 @@ from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
 from framesmith.variables.core import Constant, ObservedException, PendingCall
-from framesmith.variables.torch_values.nn_modules import NNModuleTracker
+from framesmith.variables.nn.nn_modules import NNModuleTracker
 
 X = torch.randn(3, 4)
 

@@ -8,7 +8,7 @@ from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.binary import FUNCTIONS, binary
 from framesmith.variables.operations.compare import compare
-from framesmith.variables.torch_values.symbolic import SymbolicNumber, specialize
+from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber, specialize
 
 X = torch.randn(5, 7)
 

@@ -9,7 +9,7 @@ from framesmith.graph import DynamicDims, GraphOptions, Recorder
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
 from framesmith.variables.core import AmbientState, Constant, MutationLog, TraceContext, Tracker, from_python
-from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.wrapping.wrap import Wrapper
 
 importlib.import_module("framesmith.variables.catalog")

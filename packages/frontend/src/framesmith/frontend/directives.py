@@ -19,7 +19,7 @@ from framesmith.guards.sources import Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, MARKED_CALLS, FunctionTracker
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
-from framesmith.variables.torch_values.graph_calls import graph_call
+from framesmith.variables.torch_functions.graph_calls import graph_call
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
 

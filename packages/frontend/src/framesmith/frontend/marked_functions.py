@@ -9,7 +9,7 @@ from framesmith.guards.kinds import Identical
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import Arguments, Keywords, TraceContext, Tracker
 from framesmith.variables.core.torch_rules import forbids, is_allowed
-from framesmith.variables.torch_values.graph_calls import graph_call
+from framesmith.variables.torch_functions.graph_calls import graph_call
 
 
 def begin_marked(

@@ -28,7 +28,7 @@ from framesmith.graph.failures import STEP, Failures, Replay, changes
 from framesmith.guards import Source
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.torch_values.graph_values import GraphValue
+from framesmith.variables.graph_nodes.graph_values import GraphValue
 
 
 @final

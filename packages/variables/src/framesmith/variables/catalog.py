@@ -59,6 +59,16 @@ import framesmith.variables.callables.slot_rows
 import framesmith.variables.callables.text_rows
 import framesmith.variables.callables.type_functions
 import framesmith.variables.callables.type_texts
+import framesmith.variables.graph_nodes.arguments
+import framesmith.variables.graph_nodes.graph_values
+import framesmith.variables.graph_nodes.results
+import framesmith.variables.higher_order.autograd_functions
+import framesmith.variables.higher_order.bodies
+import framesmith.variables.higher_order.checkpointing
+import framesmith.variables.higher_order.conditionals
+import framesmith.variables.nn.nn_modules
+import framesmith.variables.numpy_values.numpy_arrays
+import framesmith.variables.numpy_values.numpy_scalars
 import framesmith.variables.objects.attribute_errors
 import framesmith.variables.objects.builtin_bases
 import framesmith.variables.objects.classes
@@ -73,6 +83,7 @@ import framesmith.variables.objects.instance_writing
 import framesmith.variables.objects.instances
 import framesmith.variables.objects.interpreter_rows
 import framesmith.variables.objects.lookup
+import framesmith.variables.objects.native_enums
 import framesmith.variables.objects.object_methods
 import framesmith.variables.objects.python_modules
 import framesmith.variables.objects.simple_namespaces
@@ -88,42 +99,37 @@ import framesmith.variables.polyfills.functools
 import framesmith.variables.polyfills.heapq
 import framesmith.variables.polyfills.operators
 import framesmith.variables.polyfills.reductions
-import framesmith.variables.torch_values.arguments
-import framesmith.variables.torch_values.autograd_functions
-import framesmith.variables.torch_values.bodies
-import framesmith.variables.torch_values.catalogue
-import framesmith.variables.torch_values.checkpointing
-import framesmith.variables.torch_values.class_attributes
-import framesmith.variables.torch_values.computed_numbers
-import framesmith.variables.torch_values.conditionals
-import framesmith.variables.torch_values.disabled
-import framesmith.variables.torch_values.folded
-import framesmith.variables.torch_values.function_modules
-import framesmith.variables.torch_values.functions
-import framesmith.variables.torch_values.graph_calls
-import framesmith.variables.torch_values.graph_values
-import framesmith.variables.torch_values.grouped_tensors
-import framesmith.variables.torch_values.method_rows
-import framesmith.variables.torch_values.modes
-import framesmith.variables.torch_values.native_contexts
-import framesmith.variables.torch_values.native_enums
-import framesmith.variables.torch_values.nn_modules
-import framesmith.variables.torch_values.number_inputs
-import framesmith.variables.torch_values.numpy_arrays
-import framesmith.variables.torch_values.numpy_scalars
-import framesmith.variables.torch_values.recipes
-import framesmith.variables.torch_values.results
-import framesmith.variables.torch_values.symbolic
-import framesmith.variables.torch_values.tensor_attributes
-import framesmith.variables.torch_values.tensor_inputs
-import framesmith.variables.torch_values.tensor_methods
-import framesmith.variables.torch_values.tensors
-import framesmith.variables.torch_values.type_questions
+import framesmith.variables.symbolic_numbers.computed_numbers
+import framesmith.variables.symbolic_numbers.number_inputs
+import framesmith.variables.symbolic_numbers.symbolic
+import framesmith.variables.tensors.class_attributes
+import framesmith.variables.tensors.tensor_attributes
+import framesmith.variables.tensors.tensor_inputs
+import framesmith.variables.tensors.tensor_methods
+import framesmith.variables.tensors.tensors
+import framesmith.variables.torch_contexts.modes
+import framesmith.variables.torch_contexts.native_contexts
+import framesmith.variables.torch_functions.disabled
+import framesmith.variables.torch_functions.folded
+import framesmith.variables.torch_functions.function_modules
+import framesmith.variables.torch_functions.functions
+import framesmith.variables.torch_functions.graph_calls
+import framesmith.variables.torch_functions.grouped_tensors
+import framesmith.variables.torch_functions.method_rows
+import framesmith.variables.torch_functions.recipes
+import framesmith.variables.torch_functions.type_questions
 
 FAMILIES: Final = (
     framesmith.variables.builtin_types,
     framesmith.variables.callables,
     framesmith.variables.objects,
     framesmith.variables.polyfills,
-    framesmith.variables.torch_values,
+    framesmith.variables.graph_nodes,
+    framesmith.variables.higher_order,
+    framesmith.variables.nn,
+    framesmith.variables.numpy_values,
+    framesmith.variables.symbolic_numbers,
+    framesmith.variables.tensors,
+    framesmith.variables.torch_contexts,
+    framesmith.variables.torch_functions,
 )

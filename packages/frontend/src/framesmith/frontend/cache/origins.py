@@ -22,7 +22,7 @@ from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.callables.compiled import is_compiled, original_of
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.torch_values.nn_modules import module_namespace
+from framesmith.variables.nn.nn_modules import module_namespace
 
 Held = TypeVar("Held")
 #: What a compiled function has a copy of.

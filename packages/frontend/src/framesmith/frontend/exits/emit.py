@@ -36,7 +36,7 @@ from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.exception_chains import restored
 from framesmith.variables.objects.tracebacks import Passage
-from framesmith.variables.torch_values.tensor_methods import TensorMethod
+from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 RAISED = "__fs_e"
 FRAME_READERS: Final = frozenset(

@@ -15,10 +15,10 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.core import Constant, Tracker
+from framesmith.variables.nn.nn_modules import NNModuleTracker
 from framesmith.variables.objects.exceptions import ExceptionTracker
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import peek
-from framesmith.variables.torch_values.nn_modules import NNModuleTracker
 
 
 def _of_sequence(tracker: ListTracker | DequeTracker) -> Iterable[object]:

@@ -1,6 +1,6 @@
 """Process-wide torch state that a trace may change and must put back (grad mode, autocast ...).
 
-Here: the mechanism. The settings are in `torch_values`, with the torch functions that change them.
+Here: the mechanism. The settings are in `torch_contexts`, with the torch functions that change them.
 """
 
 from collections.abc import Callable

@@ -9,7 +9,7 @@ from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.super_objects import make_super
-from framesmith.variables.torch_values.tensor_methods import TensorMethod
+from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 Bind = Callable[[object, str], str]
 

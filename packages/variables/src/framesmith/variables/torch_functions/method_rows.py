@@ -17,10 +17,10 @@ from framesmith.graph.break_kinds import (
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_subscript
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
-from framesmith.variables.torch_values import recipes
-from framesmith.variables.torch_values.class_attributes import class_attribute
-from framesmith.variables.torch_values.graph_calls import graph_call, register_graph_function
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.tensors.class_attributes import class_attribute
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions import recipes
+from framesmith.variables.torch_functions.graph_calls import graph_call, register_graph_function
 
 BEFORE: Final = (recipes,)
 """Modules whose rows take precedence over the general rule at the end of this one."""

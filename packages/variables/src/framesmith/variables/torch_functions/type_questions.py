@@ -17,10 +17,10 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
 from framesmith.variables.core.pure import register_pure
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.torch_values.computed_numbers import ComputedNumber
-from framesmith.variables.torch_values.results import evaluate
-from framesmith.variables.torch_values.symbolic import SymbolicNumber
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.graph_nodes.results import evaluate
+from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
+from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
+from framesmith.variables.tensors.tensors import TensorTracker
 
 _METADATA: Final[tuple[tuple[Callable[..., object], str], ...]] = (
     (torch.is_floating_point, "is_floating_point"),

@@ -26,7 +26,7 @@ from framesmith.variables.objects.construction import register_instance_maker
 from framesmith.variables.objects.descriptors import begin_get, is_data_descriptor
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import find, peek
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.tensors.tensors import TensorTracker
 
 _TABLES: Final = ("_parameters", "_buffers", "_modules")
 _COMPILED: Final = "_compiled_call_impl"

@@ -17,7 +17,7 @@ from framesmith.variables.callables.functions import complete
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.tensors.tensors import TensorTracker
 
 
 @final

@@ -7,7 +7,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.tensors.tensors import TensorTracker
 
 
 @CALLABLES.row(torch._C._group_tensors_by_device_and_dtype)

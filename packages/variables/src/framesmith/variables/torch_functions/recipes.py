@@ -12,8 +12,8 @@ import torch
 
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.torch_values.graph_calls import Target, graph_call
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.graph_calls import Target, graph_call
 
 _EXACT: Final = frozenset({torch.float32, torch.float64})
 """Types for which the other operation rounds as the original;

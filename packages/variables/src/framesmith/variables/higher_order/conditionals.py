@@ -13,11 +13,11 @@ from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker
-from framesmith.variables.torch_values.bodies import Body, rebuild, structure, trace_body
-from framesmith.variables.torch_values.computed_numbers import ComputedNumber
-from framesmith.variables.torch_values.results import call_node, wrap_result
-from framesmith.variables.torch_values.symbolic import SymbolicNumber
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.higher_order.bodies import Body, rebuild, structure, trace_body
+from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
+from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
+from framesmith.variables.tensors.tensors import TensorTracker
 
 BRANCH_KIND = register(
     BreakKind(

@@ -18,14 +18,14 @@ from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
 from framesmith.variables.core.unspecialized import cannot_specialize
-from framesmith.variables.operations.binary import FUNCTIONS
-from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.torch_values.graph_values import (
+from framesmith.variables.graph_nodes.graph_values import (
     GraphValue,
     NodeOrNumber,
     graph_argument,
     is_converted,
 )
+from framesmith.variables.operations.binary import FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 
 Number: TypeAlias = int | float | bool
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]

@@ -8,7 +8,7 @@ from framesmith.variables.builtin_types.ranges import RangeTracker
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.torch_values.graph_values import graph_argument, graph_arguments, register_argument
+from framesmith.variables.graph_nodes.graph_values import graph_argument, graph_arguments, register_argument
 
 
 def _tuple(tx: TraceContext, tracker: Tracker) -> object:

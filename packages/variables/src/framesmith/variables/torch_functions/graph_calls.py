@@ -13,8 +13,8 @@ from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
-from framesmith.variables.torch_values.results import record_node, wrap_result
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.graph_nodes.results import record_node, wrap_result
+from framesmith.variables.tensors.tensors import TensorTracker
 
 Target = Callable[..., object] | str
 

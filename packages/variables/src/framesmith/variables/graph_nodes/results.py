@@ -22,7 +22,7 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
-from framesmith.variables.torch_values.graph_values import graph_arguments, graph_keywords
+from framesmith.variables.graph_nodes.graph_values import graph_arguments, graph_keywords
 
 OPERATION_RAISES = register(
     BreakKind(

@@ -20,7 +20,7 @@ from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, from_python
-from framesmith.variables.torch_values.results import evaluate
+from framesmith.variables.graph_nodes.results import evaluate
 
 Question = Callable[..., object]
 

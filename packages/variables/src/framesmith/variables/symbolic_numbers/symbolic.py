@@ -28,11 +28,11 @@ from framesmith.variables.core import (
     fold,
 )
 from framesmith.variables.core.unspecialized import cannot_specialize
+from framesmith.variables.graph_nodes.graph_values import GraphValue, NodeOrNumber, is_converted
+from framesmith.variables.graph_nodes.results import evaluate, register_result
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.torch_values.computed_numbers import ComputedNumber, computed, declines_order
-from framesmith.variables.torch_values.graph_values import GraphValue, NodeOrNumber, is_converted
-from framesmith.variables.torch_values.results import evaluate, register_result
+from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber, computed, declines_order
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
 _PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}

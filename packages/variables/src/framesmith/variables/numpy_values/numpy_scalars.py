@@ -20,8 +20,8 @@ from framesmith.variables.core.folding import from_python, register_warning_type
 from framesmith.variables.core.pure import register_pure_type
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.torch_values.graph_calls import graph_call
-from framesmith.variables.torch_values.graph_values import is_converted, register_conversion
+from framesmith.variables.graph_nodes.graph_values import is_converted, register_conversion
+from framesmith.variables.torch_functions.graph_calls import graph_call
 
 _numpy = sys.modules.get("numpy")
 _SCALARS = (

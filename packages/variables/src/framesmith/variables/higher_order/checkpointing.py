@@ -11,8 +11,8 @@ from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.random_draws import draws_random_numbers
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
-from framesmith.variables.torch_values.bodies import rebuild, trace_body
-from framesmith.variables.torch_values.results import call_node, wrap_result
+from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.higher_order.bodies import rebuild, trace_body
 
 CHECKPOINT_KIND = register(
     BreakKind(

@@ -5,8 +5,8 @@ from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.sources import Gradient, Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker
-from framesmith.variables.torch_values.results import call_node, wrap_result, wrap_value
-from framesmith.variables.torch_values.tensors import TensorTracker, attribute_reader, attribute_writer
+from framesmith.variables.graph_nodes.results import call_node, wrap_result, wrap_value
+from framesmith.variables.tensors.tensors import TensorTracker, attribute_reader, attribute_writer
 
 # Read from the fake tensor; the claim on the tensor's metadata covers all of them.
 _METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "requires_grad", "grad_dtype")

@@ -33,17 +33,11 @@ from framesmith.variables.core import (
     Writer,
 )
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.torch_values import (
-    arguments,
-    folded,
-    method_rows,
-    modes,
-    native_contexts,
-    numpy_scalars,
-    symbolic,
-    type_questions,
-)
-from framesmith.variables.torch_values.graph_calls import graph_call, is_operator, register_graph_function
+from framesmith.variables.graph_nodes import arguments
+from framesmith.variables.symbolic_numbers import symbolic
+from framesmith.variables.torch_contexts import modes, native_contexts
+from framesmith.variables.torch_functions import folded, method_rows, type_questions
+from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, register_graph_function
 
 CATALOGUE: Final = (
     arguments,
@@ -51,7 +45,6 @@ CATALOGUE: Final = (
     method_rows,
     modes,
     native_contexts,
-    numpy_scalars,
     symbolic,
     type_questions,
 )

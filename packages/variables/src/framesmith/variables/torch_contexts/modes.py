@@ -14,7 +14,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.purity import IMPURE
 from framesmith.variables.core import CALLABLES, Constant, Setting, TraceContext, Tracker
-from framesmith.variables.torch_values.results import record_node
+from framesmith.variables.graph_nodes.results import record_node
 
 Setter = Callable[..., object]
 _AUTOCAST_DEVICES: Final = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "maia", "ipu")

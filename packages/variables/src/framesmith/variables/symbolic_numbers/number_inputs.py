@@ -7,8 +7,8 @@ from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue, may_stay_unspecialized
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.torch_values.computed_numbers import ComputedNumber
-from framesmith.variables.torch_values.symbolic import number
+from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
+from framesmith.variables.symbolic_numbers.symbolic import number
 
 
 @WRAP_RULES.when(5, lambda value: is_constant_type(type(value)))

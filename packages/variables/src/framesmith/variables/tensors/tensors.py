@@ -24,11 +24,8 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
-from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.torch_values.class_attributes import MISSING, class_attribute, is_data_descriptor
-from framesmith.variables.torch_values.graph_values import GraphValue, is_converted
-from framesmith.variables.torch_values.results import (
+from framesmith.variables.graph_nodes.graph_values import GraphValue, is_converted
+from framesmith.variables.graph_nodes.results import (
     evaluate,
     known_objects,
     record,
@@ -37,7 +34,10 @@ from framesmith.variables.torch_values.results import (
     wrap_result,
     wrap_value,
 )
-from framesmith.variables.torch_values.tensor_methods import TensorMethod
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.tensors.class_attributes import MISSING, class_attribute, is_data_descriptor
+from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 __all__ = [
     "READERS",

@@ -22,9 +22,9 @@ from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.torch_values.graph_values import GraphValue, graph_arguments
-from framesmith.variables.torch_values.results import call_node, wrap_result
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments
+from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.tensors.tensors import TensorTracker
 
 FUNCTION_KIND = register(
     BreakKind(

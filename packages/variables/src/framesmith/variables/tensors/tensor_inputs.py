@@ -16,9 +16,9 @@ from framesmith.guards.kinds import TensorIs, WeaklyIdentical
 from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.torch_values.graph_values import GraphValue
-from framesmith.variables.torch_values.results import check_modes, known_objects
-from framesmith.variables.torch_values.tensors import TensorTracker
+from framesmith.variables.graph_nodes.graph_values import GraphValue
+from framesmith.variables.graph_nodes.results import check_modes, known_objects
+from framesmith.variables.tensors.tensors import TensorTracker
 
 
 def _problem(value: torch.Tensor) -> str | None:

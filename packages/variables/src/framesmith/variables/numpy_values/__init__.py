@@ -1,0 +1,1 @@
+"""Values of numpy: scalars are constants, arrays can be read."""

@@ -1,0 +1,1 @@
+"""Numbers that may differ from call to call: sizes, and the ints and floats that the policy makes dynamic."""

@@ -1,1 +1,0 @@
-"""Trackers and rows for everything torch: tensors, symbolic numbers, graph functions, ambient switches, modules."""
