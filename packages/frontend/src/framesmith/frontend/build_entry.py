@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Protocol, TypeAlias, final
+from typing import Protocol, TypeAlias, assert_never, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
@@ -25,10 +25,12 @@ from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.finalizers import has_pending_cleanup
-from framesmith.frontend.tracing.interpreter import Finished, Interpreter, PlannedStop, Restart, Stopped
+from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.table import native_of
+from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.strict_breaks import is_strict
+from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import location, stack_text
 from framesmith.frontend.tracing.value_ends import write_held
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
@@ -142,7 +144,7 @@ def build_prefix_entry(
     reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
     backend = Replay()
     replaying = replace(options, backend=backend, mode=None, backend_options={})
-    policy, stop = recovery.policy, PlannedStop(step, None, 0, Stopped(reason, False))
+    policy, stop = recovery.policy, PlannedStop(step, None, 0, BreakBefore(reason))
     for _ in range(4):
         try:
             found = _trace_once(origin, values, replaying, policy, ways, stop, began, _ignore)
@@ -198,7 +200,7 @@ def _build_from_trace(
                 observed = trace.recorder.fallible = Observed(machine)
                 end = trace.interpreter.run(raised)
                 place, stack = where(machine, origin.code)
-                reason = end.reason if isinstance(end, Stopped) else None
+                reason = None if isinstance(end, Finished) else end.reason
                 if reason is not None:
                     on_break(reason, stack, is_strict(machine))
                 lines = write_end(trace, ways, end, options.backend)
@@ -254,7 +256,7 @@ def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
     return location(machine.frames[-1]), stack_text(machine.frames)
 
 
-def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object) -> list[str]:
+def write_end(trace: Trace, ways: Ways, end: TraceEnd, backend: object) -> list[str]:
     """Write everything after the graph: changes replayed, ambient state set; returns the lines of the exit."""
     writer, tx = trace.writer, trace.tx
     machine = trace.machine
@@ -279,24 +281,36 @@ def write_end(trace: Trace, ways: Ways, end: Finished | Stopped, backend: object
     return lines
 
 
-def write_exit(exit_: Exit, end: Finished | Stopped) -> list[str]:
+def write_exit(exit_: Exit, end: TraceEnd) -> list[str]:
     """The lines of the exit that the end of the trace asks for."""
-    if isinstance(end, Finished):
-        return exit_.finished(end.value)
-    if end.here:
-        return exit_.here()
-    return exit_.to_the_end(end.raised) if end.to_the_end else exit_.natively(refers=end.refers)
+    match end:
+        case Finished(value):
+            return exit_.finished(value)
+        case ResumeHere():
+            return exit_.here()
+        case RunRestNatively(_, raised):
+            return exit_.to_the_end(raised)
+        case BreakBefore(_, refers):
+            return exit_.natively(refers=refers)
+        case _:
+            assert_never(end)
 
 
-def escaping_values(machine: Machine, end: Finished | Stopped) -> list[Tracker]:
+def escaping_values(machine: Machine, end: TraceEnd) -> list[Tracker]:
     """What is needed as an object: the result, an exception, the operands of the operation that runs natively."""
-    if isinstance(end, Finished):
-        return [end.value]
-    if end.here or end.to_the_end:
-        return [] if end.raised is None else [end.raised]
-    row = native_of(machine.frame.operation.kind)
-    count = 0 if row is None else row.pops(machine.frame.operation)
-    return machine.frame.stack[-count:] if count else []
+    match end:
+        case Finished(value):
+            return [value]
+        case ResumeHere():
+            return []
+        case RunRestNatively(_, raised):
+            return [] if raised is None else [raised]
+        case BreakBefore():
+            row = native_of(machine.frame.operation.kind)
+            count = 0 if row is None else row.pops(machine.frame.operation)
+            return machine.frame.stack[-count:] if count else []
+        case _:
+            assert_never(end)
 
 
 def run_natively(

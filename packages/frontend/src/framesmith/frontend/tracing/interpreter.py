@@ -1,12 +1,10 @@
 """The symbolic interpreter: fetch an operation, look up its row, step. It knows no single opcode.
 
-How a trace ends is data: `Finished`, or `Stopped` at an operation that has to run natively.
+It decides when a trace ends; how it ends is data (`trace_end`).
 """
 
 import sys
-from dataclasses import dataclass
 from itertools import takewhile
-from types import CodeType
 from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
@@ -14,8 +12,17 @@ from framesmith.frontend.tracing.finalizers import check_left, drop, variables_o
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
 from framesmith.frontend.tracing.opcodes import catalog
 from framesmith.frontend.tracing.opcodes.table import step_of
+from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.resume_points import depth_of_real_generator
 from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.frontend.tracing.trace_end import (
+    BreakBefore,
+    Finished,
+    NativeEnd,
+    ResumeHere,
+    RunRestNatively,
+    TraceEnd,
+)
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.frontend.tracing.value_ends import observe, settle
 from framesmith.graph import GraphBreak
@@ -40,54 +47,6 @@ CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
 MAXIMUM_NESTING = 24
 OurError = TypeVar("OurError", GraphBreak, ObservedException)
 VALUES = (EqualTo, LengthIs, KeysAre)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The outermost frame returned."""
-
-    value: Tracker
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """The current operation of the innermost frame runs natively, and the frames resume behind it; or as the flags say.
-
-    `reason` is the graph break, if one is the cause. `to_the_end`: the frames run natively from this operation to their
-    end, since an exception leaves them or cannot be traced to its handler. `here`: nothing runs natively; the frames
-    resume at the next operation, without what they have let go of. `raised` is an exception that the operation would
-    not raise natively in the same form. `refers`: the operation makes weak references to its operands.
-    """
-
-    reason: GraphBreak | None
-    to_the_end: bool
-    here: bool = False
-    raised: Tracker | None = None
-    refers: bool = False
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PlannedStop:
-    """The plan of a second trace: stop before the step with this number, and end as `end` says.
-
-    `code` and `operation` say what the first trace did in that step.
-    """
-
-    step: int
-    code: CodeType | None  # None: any operation will do
-    operation: int
-    end: Stopped
-
-
-class Restart(Exception):
-    """What a step has done already cannot be taken back: trace again and stop before it."""
-
-    def __init__(self, stop: PlannedStop) -> None:
-        super().__init__(stop)
-        self.stop = stop
 
 
 def without_traceback(error: OurError, outside: BaseException | None) -> OurError:
@@ -275,7 +234,7 @@ class Interpreter:
         return any(frame.role is not FrameRole.CALL for frame in asked) and is_end(error)
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
-    def run(self, raised: Tracker | None = None) -> Finished | Stopped:
+    def run(self, raised: Tracker | None = None) -> TraceEnd:
         """Run the frames of the machine until the trace ends; with `raised`, they begin by raising it.
 
         Raises Restart where the trace has to be made again, GraphBreak where the whole function has to run natively.
@@ -286,23 +245,23 @@ class Interpreter:
             # raised before: its context is set, and its traceback names this frame
             error.chained = error.again = True
             if not self._is_caught(error):
-                return Stopped(None, True, raised=raised)
+                return RunRestNatively(None, raised)
             _, dropped = self._unwind(error)
             if (ended := self._let_go(dropped)) is not None:
                 return ended
         ends = machine.ends
         while machine.outcome is None:
             frame, runs = machine.frames[-1], ends.runs
-            ended = self._guarded_step()
-            if ended is None and (ends.held or ends.reason is not None) and machine.outcome is None:
-                ended = self._settled(frame, ends.runs != runs)
-            if ended is not None:
-                return self._reachable(ended)
+            end = self._guarded_step()
+            if end is None and (ends.held or ends.reason is not None) and machine.outcome is None:
+                end = self._settled(frame, ends.runs != runs)
+            if end is not None:
+                return self._reachable(end)
         outcome = machine.outcome
         assert isinstance(outcome, Tracker)
         return Finished(outcome)
 
-    def _settled(self, frame: Frame, has_nested: bool) -> Stopped | None:
+    def _settled(self, frame: Frame, has_nested: bool) -> ResumeHere | None:
         """The end of the trace here, if the operation let go of a value whose end is seen; else None.
 
         If the operation ran frames in its midst, it is not known when it let go: Restart, and it runs natively.
@@ -310,11 +269,12 @@ class Interpreter:
         if not settle(self.machine):
             return None
         reason = self.machine.ends.reason
+        assert reason is not None
         if has_nested:
-            raise Restart(PlannedStop(self._steps, frame.code, frame.current, Stopped(reason, False)))
-        return Stopped(reason, False, here=True)
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, BreakBefore(reason)))
+        return ResumeHere(reason)
 
-    def _reachable(self, end: Stopped) -> Stopped:
+    def _reachable(self, end: NativeEnd | ResumeHere) -> NativeEnd | ResumeHere:
         """The end of the trace, if the frames can be left there. The frame of a generator that has to be a real object
         cannot (ADR 0009): Restart, to stop before the step that entered it; GraphBreak if it ran from the start."""
         depth = depth_of_real_generator(self.machine)
@@ -323,10 +283,9 @@ class Interpreter:
         inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
         if not inner.entered:
             raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
-        end = Stopped(end.reason, end.reason is None, refers=end.refers)
-        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, end))
+        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, _end_outside(end)))
 
-    def _guarded_step(self) -> Stopped | None:
+    def _guarded_step(self) -> NativeEnd | ResumeHere | None:
         """Run one operation. If it cannot be traced, put the frame back as it was and return the end of the trace.
 
         Raises Restart where that is not enough: the operation changed something, or read values, before it failed.
@@ -349,13 +308,13 @@ class Interpreter:
         except ObservedException as error:
             if self._is_caught(error):
                 return self._go_to_handler(without_traceback(error, self._outside), frame)
-            end, unbound = Stopped(None, True), self._unbound(without_traceback(error, self._outside), frame)
+            end: NativeEnd = RunRestNatively(None)
+            unbound = self._unbound(without_traceback(error, self._outside), frame)
         except GraphBreak as reason:
-            end = Stopped(
-                without_traceback(reason, self._outside), False, refers=machine.ends.references != references
-            )
+            made = machine.ends.references != references
+            end = BreakBefore(without_traceback(reason, self._outside), makes_weak_references=made)
         except FakeFailure as failure:
-            end = Stopped(GraphBreak(UNSUPPORTED_VALUE, str(failure)), False)
+            end = BreakBefore(GraphBreak(UNSUPPORTED_VALUE, str(failure)))
         del machine.frames[depth:]
         machine.outcome = None
         if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
@@ -367,7 +326,7 @@ class Interpreter:
         if unbound is not None:
             self._settle_context(unbound)
             self._note_passage(unbound, frame)
-            return Stopped(None, True, raised=unbound.exception)
+            return RunRestNatively(None, unbound.exception)
         return end
 
     def _has_read_values(self, known: int, decisions: int) -> bool:
@@ -383,16 +342,16 @@ class Interpreter:
         is_own = self.machine.frames[-1] is frame and issubclass(kind, UnboundLocalError)
         return error if is_own else None
 
-    def _go_to_handler(self, error: ObservedException, frame: Frame) -> Stopped | None:
+    def _go_to_handler(self, error: ObservedException, frame: Frame) -> ResumeHere | None:
         """Unwind. If that cannot be traced: Restart, and the frames run natively from the operation that raised."""
         try:
             _, dropped = self._unwind(error)
             return self._let_go(dropped)
         except GraphBreak as reason:
-            end = Stopped(without_traceback(reason, self._outside), True)
+            end = RunRestNatively(without_traceback(reason, self._outside))
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end)) from None
 
-    def _let_go(self, dropped: list[Tracker]) -> Stopped | None:
+    def _let_go(self, dropped: list[Tracker]) -> ResumeHere | None:
         """Drop what an exception took off the stacks. Returns the end of the trace here, if something has to be dropped
         for real: it is freed as the entry ends."""
         state = self._state()
@@ -400,17 +359,17 @@ class Interpreter:
             drop(self.machine, dropped)
         except GraphBreak as reason:
             if self._state() == state:
-                return Stopped(without_traceback(reason, self._outside), False, here=True)
+                return ResumeHere(without_traceback(reason, self._outside))
             raise
         reason_here = self.machine.ends.reason
-        return None if reason_here is None else Stopped(reason_here, False, here=True)
+        return None if reason_here is None else ResumeHere(reason_here)
 
     def _state(self) -> tuple[int, int, int]:
         """Versions of the changes made so far: equal before and after an operation that changed nothing."""
         tx = self.machine.tx
         return tx.mutations.version, tx.ambient.version, tx.graph.operations
 
-    def _stopped_as_planned(self, frame: Frame) -> Stopped:
+    def _stopped_as_planned(self, frame: Frame) -> NativeEnd:
         stop = self._stop
         assert stop is not None
         frame.current = frame.index
@@ -420,3 +379,13 @@ class Interpreter:
                 f"the second trace of {stop.code.co_qualname} went another way than the first",
             )
         return stop.end
+
+
+def _end_outside(end: NativeEnd | ResumeHere) -> NativeEnd:
+    """The end for the operation of an outer frame that had led to this one: it runs natively, with all it leads to.
+
+    An exception that nothing handles (there is no break then) comes out of it natively as well.
+    """
+    if end.reason is None:
+        return RunRestNatively(None)
+    return BreakBefore(end.reason, isinstance(end, BreakBefore) and end.makes_weak_references)
