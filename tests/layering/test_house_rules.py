@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from tools.layering import budget, docs, imports, packages, sizes, words
+from tools.layering import budget, classes, docs, imports, packages, sizes, words
 from tools.layering.sources import MAY_IMPORT, ROOT, Problem, Rule, apply, everything
 
 PACKAGES = [ROOT / "packages" / layer for layer in MAY_IMPORT]
@@ -31,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     imports.dynamo,
     imports.version_questions,
     imports.third_party,
+    classes.own_walks,
     sizes.long_files,
     sizes.long_functions,
     sizes.long_chains,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tools.layering import budget, docs, imports, packages, sizes, words
+from tools.layering import budget, classes, docs, imports, packages, sizes, words
 from tools.layering.sources import source
 
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
@@ -33,6 +33,8 @@ BAD = [
     (imports.version_questions, "from sys import version_info\n"),
     (imports.third_party, "import numpy as np\n"),
     (imports.third_party, "from transformers import BertModel\n"),
+    (classes.own_walks, "order = kind.__mro__\n"),
+    (classes.own_walks, 'find = type.__dict__["__mro__"].__get__\n'),
     (sizes.long_files, '"""Doc."""\n' + "x = 1\n" * 500),
     (sizes.long_functions, LONG_FUNCTION),
     (sizes.long_chains, CHAIN),
@@ -51,6 +53,7 @@ GOOD = [
     (imports.dynamo, "import sys\nd = sys.modules.get('torch._dynamo')\nimport torch\n"),
     (imports.version_questions, "import sys\nsys.exit(sys.maxsize)\n"),
     (imports.third_party, "import torch.fx\nimport sympy\nimport dis\n"),
+    (classes.own_walks, "method = object.__dict__['__class__']\n"),
     (sizes.long_files, "x = 1\n" * 500),
     (sizes.long_functions, LONG_FUNCTION.removesuffix("    x = 1\n")),
     (sizes.long_chains, CHAIN.replace("elif a == 7:\n    pass\n", "else:\n    pass\n")),

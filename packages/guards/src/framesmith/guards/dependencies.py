@@ -17,10 +17,11 @@ from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Final, TypeAlias, final
 
 from framesmith.guards import type_versions
+from framesmith.guards.class_lookup import is_immutable, static_lookup
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard
 from framesmith.guards.kinds.aliasing import SameObject
-from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable, static_lookup
+from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import HasKey, KeysAre, LengthIs

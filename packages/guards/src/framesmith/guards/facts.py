@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from framesmith.guards.class_lookup import class_name, is_immutable
 from framesmith.guards.guard_set import GuardSet
-from framesmith.guards.kinds.attributes import ClassAttribute, is_immutable
+from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import HasKey, IteratorHasAtLeast, KeysAre, LengthIs
@@ -21,7 +22,7 @@ from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item, IteratorPeek
 from framesmith.guards.sources.roots import Pinned
-from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem, class_name
+from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
 
 _TELLS_TYPE: Final = (TypeIs, Identical, IsNone, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
 _TELLS_CONTENT: Final = (LengthIs, KeysAre, SequenceTypes, EqualTo, Identical, WeaklyIdentical)

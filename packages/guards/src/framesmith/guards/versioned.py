@@ -23,6 +23,7 @@ from types import FunctionType
 from typing import Final, final
 
 from framesmith.guards import type_versions
+from framesmith.guards.class_lookup import resolution_order
 from framesmith.guards.dependencies import CLASS, CODE, EMPTY_SCOPE, Dependency, StateKind, dependencies_of
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard
@@ -30,7 +31,6 @@ from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.names import Names
-from framesmith.guards.sources.steps import resolution_order
 
 _UNKNOWN: Final = -1
 #: The number in the bytes where none is known; CPython gives none as high.

@@ -102,7 +102,6 @@ import framesmith.variables.polyfills.reductions
 import framesmith.variables.symbolic_numbers.computed_numbers
 import framesmith.variables.symbolic_numbers.number_inputs
 import framesmith.variables.symbolic_numbers.symbolic
-import framesmith.variables.tensors.class_attributes
 import framesmith.variables.tensors.tensor_attributes
 import framesmith.variables.tensors.tensor_inputs
 import framesmith.variables.tensors.tensor_methods

@@ -13,10 +13,9 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.machine import Machine, new_frame
 from framesmith.frontend.tracing.resume_points import ResumePoint
+from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, Identical, TypeIs
-from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
-from framesmith.guards.sources.steps import class_name
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.callables.compiled import is_compiled, original_of

@@ -20,9 +20,9 @@ from framesmith.frontend.tracing.finalizers import (
     variables_of,
 )
 from framesmith.frontend.tracing.machine import Machine
+from framesmith.guards.class_lookup import is_heap_type
 from framesmith.variables.core import Constant, Lazy, Null, Tracker
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.objects.lookup import is_heap_type
 from framesmith.variables.objects.weak_references import WeakReferenceTracker
 
 _REFERENCES: Final = (weakref.ref, weakref.ProxyType, weakref.CallableProxyType)

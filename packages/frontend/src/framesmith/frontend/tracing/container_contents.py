@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GetSetDescriptorType
 from typing import Final
 
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.deques import DequeTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -18,7 +19,6 @@ from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.nn.nn_modules import NNModuleTracker
 from framesmith.variables.objects.exceptions import ExceptionTracker
 from framesmith.variables.objects.instances import InstanceTracker
-from framesmith.variables.objects.lookup import peek
 
 
 def _of_sequence(tracker: ListTracker | DequeTracker) -> Iterable[object]:
@@ -41,7 +41,7 @@ def _of_set(tracker: SetTracker) -> Iterable[object]:
 
 
 def _of_instance(tracker: InstanceTracker) -> Iterable[object]:
-    reader = peek(tracker.kind, "__dict__")
+    reader = static_lookup(tracker.kind, "__dict__")
     if tracker.value is None or tracker.namespace is not None:
         return ()
     if not isinstance(reader, GetSetDescriptorType):

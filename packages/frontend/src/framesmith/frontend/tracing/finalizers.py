@@ -22,12 +22,12 @@ from framesmith.frontend.tracing.value_end_state import Ending
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
 from framesmith.guards.kinds import TypeIs, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.objects.lookup import MISSING, is_heap_type, peek
 from framesmith.variables.objects.python_modules import module_dict
 
 _FAR: Final = 1000
@@ -54,7 +54,6 @@ _HELD_ANYWAY: Final = (
     torch.SymBool,
 )
 """What the process or a model holds, and what represents a plain number: weak references to these are ignored."""
-_weak_offset_of: Callable[[type], int] = type.__dict__["__weakrefoffset__"].__get__
 _CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
 
@@ -78,7 +77,7 @@ def is_finalised(value: object) -> bool:
         return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
     if issubclass(kind, _CHAINS):
         return any(is_finalised(inner) for inner in inside(value))
-    return peek(kind, "__del__") is not MISSING
+    return static_lookup(kind, "__del__") is not MISSING
 
 
 def inside(iterator: object) -> list[object]:
@@ -222,7 +221,7 @@ def is_seen(machine: Machine, value: object) -> bool:
 
 def may_be_seen(machine: Machine, kind: type) -> bool:
     """Whether the program may see the end of instances of a type: False saves inspecting each of many."""
-    if peek(kind, "__del__") is not MISSING or kind is GeneratorType or issubclass(kind, _CHAINS):
+    if static_lookup(kind, "__del__") is not MISSING or kind is GeneratorType or issubclass(kind, _CHAINS):
         return True
     return is_observable(kind) and (machine.ends.watched or is_plain_instance(kind))
 
@@ -239,7 +238,7 @@ def is_observable(kind: type) -> bool:
 
 def may_be_referenced(kind: type) -> bool:
     """Whether there may be weak references to instances of a type that matter."""
-    return bool(_weak_offset_of(kind)) and is_observable(kind)
+    return bool(weak_offset(kind)) and is_observable(kind)
 
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:

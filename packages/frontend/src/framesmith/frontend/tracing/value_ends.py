@@ -25,12 +25,12 @@ from framesmith.frontend.tracing.finalizers import (
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.value_end_state import Ending
+from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import Returned, Yielded
 from framesmith.variables.core import Lazy, Tracker
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.objects.lookup import MISSING, peek
 
 
 def observe(machine: Machine) -> None:
@@ -54,7 +54,7 @@ def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
             continue
         real = value.peek
         kind = type(real)
-        if peek(kind, "__del__") is not MISSING:
+        if static_lookup(kind, "__del__") is not MISSING:
             ends.held[id(real)] = Ending(real, value)
         elif is_observable(kind) if watched else is_plain_instance(kind) and may_be_referenced(kind):
             if is_weakly_observed(real):

@@ -1,5 +1,6 @@
 """What must still hold. The public names of this folder."""
 
+from framesmith.guards.class_lookup import MISSING
 from framesmith.guards.kinds.aliasing import (
     DistinctObjects,
     DistinctStorages,
@@ -8,7 +9,7 @@ from framesmith.guards.kinds.aliasing import (
     SameStorage,
 )
 from framesmith.guards.kinds.ambient import AmbientValue, GlobalState
-from framesmith.guards.kinds.attributes import MISSING, ClassAttribute, HasInstanceAttribute
+from framesmith.guards.kinds.attributes import ClassAttribute, HasInstanceAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import (

@@ -1,23 +1,23 @@
 """Claims about attributes: what an instance holds itself, and what lookup on its class finds."""
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
+from framesmith.guards.class_lookup import (
+    MISSING,
+    class_name,
+    is_immutable,
+    resolution_order,
+    static_lookup,
+    type_dict,
+)
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.kinds.containers import HasKey
 from framesmith.guards.kinds.identity import Identical
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.roots import Pinned
-from framesmith.guards.sources.steps import (
-    Attribute,
-    ClassDict,
-    ClassDictItem,
-    InstanceDict,
-    class_name,
-    resolution_order,
-    type_dict,
-)
+from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem, InstanceDict
 
 
 @final
@@ -45,18 +45,6 @@ class HasInstanceAttribute(Claim):
         return [(InstanceDict(source), HasKey(self.name, self.present))]
 
 
-class Missing:
-    """What `ClassAttribute` expects when no class of the resolution order defines the name."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = Missing()
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassAttribute(Claim):
@@ -64,8 +52,6 @@ class ClassAttribute(Claim):
 
     Nothing is bound: a function, property or classmethod is compared as the class stores it.
     """
-
-    missing: ClassVar[Missing] = MISSING
 
     name: str
     value: object
@@ -113,24 +99,3 @@ class ClassAttribute(Claim):
         if len(order) > 1 and self.name not in type_dict(source.value):
             claims.insert(0, (Attribute(source, "__mro__"), Identical(order)))
         return claims
-
-
-_flags_of = type.__dict__["__flags__"].__get__
-
-
-def is_immutable(cls: type) -> bool:
-    """Whether attributes of the class cannot be set: a static type, or Py_TPFLAGS_IMMUTABLETYPE (object.h)."""
-    flags: int = _flags_of(cls)
-    return not flags & (1 << 9) or bool(flags & (1 << 8))
-
-
-def static_lookup(cls: object, name: str) -> object:
-    """What the class or its bases store under the name; `MISSING` when none does; TypeError if it is no class.
-
-    A class of CPython's own that was never made ready (that of `code.co_positions()`) has None for an order.
-    """
-    for base in resolution_order(cls) or ():
-        attributes = type_dict(base)
-        if name in attributes:
-            return attributes[name]
-    return MISSING

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final, cast
 
+from framesmith.guards.class_lookup import is_heap_type, owner_of, type_dict
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -104,13 +105,10 @@ def _prints_natively(value: object, depth: int) -> bool:
             [*value.keys(), *value.values()] if isinstance(value, dict) else [*cast(Iterable[object], value)]
         )
         return len(items) <= 100 and all(_prints_natively(item, depth + 1) for item in items)
-    owner = next(cls for cls in type.__dict__["__mro__"].__get__(kind) if "__repr__" in vars_of(cls))
+    owner = owner_of(kind, "__repr__")
     if owner is object or issubclass(kind, (list, tuple, set, frozenset, dict)):
         return False
-    module = str(vars_of(kind).get("__module__", "builtins")).partition(".")[0]
-    if owner.__flags__ & (1 << 9):  # Py_TPFLAGS_HEAPTYPE (object.h): no static type of C code
+    module = str(type_dict(kind).get("__module__", "builtins")).partition(".")[0]
+    if is_heap_type(owner):
         return owner is Enum or module in _LIBRARIES
     return True
-
-
-vars_of = type.__dict__["__dict__"].__get__

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Final, final
 
-from framesmith.guards.kinds.attributes import is_immutable
+from framesmith.guards.class_lookup import is_immutable, resolution_order, type_dict
 from framesmith.guards.kinds.base import Claim
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import type_dict
 
-_resolution_order = type.__dict__["__mro__"].__get__
 #: Special names that no operation reads: documentation, caches of annotations and the like.
 _DESCRIPTIONS: Final = frozenset(
     {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__doc__", "__module__",
@@ -36,7 +34,7 @@ class ClassStructure(Claim):
     @classmethod
     def capture(cls, owner: type) -> "ClassStructure":
         """The claim that bases and special names stay what they are now."""
-        return cls(owner, _resolution_order(owner), _special_entries(owner))
+        return cls(owner, resolution_order(owner), _special_entries(owner))
 
     def compared(self) -> tuple[object, ...]:
         return (id(self.owner),)
@@ -54,7 +52,7 @@ class ClassStructure(Claim):
         return f"{source.text()} has the bases and special methods it had"
 
     def _change(self, value: object) -> str | None:
-        order = _resolution_order(value)
+        order = resolution_order(value)
         if len(order) != len(self.order) or any(
             new is not old for new, old in zip(order, self.order, strict=True)
         ):
@@ -77,6 +75,6 @@ def _special_entries(owner: type) -> Entries:
                 if name[:2] == "__" and name[-2:] == "__" and name not in _DESCRIPTIONS
             ),
         )
-        for cls in _resolution_order(owner)
+        for cls in resolution_order(owner)
         if not is_immutable(cls)
     )

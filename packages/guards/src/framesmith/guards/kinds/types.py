@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import final
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import class_name
 
 
 @final

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.comparison import Comparable, hash_key, is_plain_constant, same_constant
 from framesmith.guards.kinds.base import Claim, shown
 from framesmith.guards.names import Names, literal
@@ -100,8 +101,8 @@ def _by_identity(constant: object, value: str, names: Names) -> str:
 def _by_type_and_value(constant: object, value: str, names: Names) -> str:
     """The identity test comes first: it need not read the value."""
     kind = type(constant)
-    is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, kind.__name__)}"
-    held = names.constant(constant, kind.__name__)
+    is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, class_name(kind))}"
+    held = names.constant(constant, class_name(kind))
     return f"({value} is {held} or {is_kind} and {value} == {held})"
 
 

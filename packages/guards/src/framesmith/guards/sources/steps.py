@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast, final
 
+from framesmith.guards.class_lookup import type_dict
 from framesmith.guards.names import Names, is_attribute_name, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
@@ -158,18 +159,6 @@ class WeakReferent(Source):
 def subscript(container: object, key: object) -> object:
     """`container[key]`; a container that has no items raises TypeError, which is a miss."""
     return cast(Mapping[object, object], container)[key]
-
-
-# The dictionary of a class whatever its metaclass does with `__dict__`; TypeError for anything else.
-type_dict: Callable[[object], Mapping[str, object]] = type.__dict__["__dict__"].__get__
-# The same of its resolution order, and of its name.
-resolution_order: Callable[[object], tuple[type, ...]] = type.__dict__["__mro__"].__get__
-class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
-
-
-def derives(kind: type, base: type) -> bool:
-    """Whether `kind` is a subclass of `base`, as `PyType_IsSubtype`: no method of a metaclass is called."""
-    return any(one is base for one in resolution_order(kind))
 
 
 def _name_of(function: object) -> str:

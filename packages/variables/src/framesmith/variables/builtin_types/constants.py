@@ -7,10 +7,11 @@ from typing import Final, final
 
 import torch
 
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import IteratorTracker, at_index
 from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines
+from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant, install_constant_slots
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.pure import register_pure_type
@@ -79,7 +80,7 @@ class _Slots:
         if isinstance(item, Constant):
             return fold(tx, operator.contains, [constant, item])
         if isinstance(constant.value, str) and not issubclass(item.python_type, str):
-            shown = item.python_type.__name__
+            shown = class_name(item.python_type)
             raise_observed(TypeError, f"'in <string>' requires string as left operand, not {shown}")
         return constant.unsupported(f"a membership test of {item.describe()}")
 
@@ -94,7 +95,7 @@ class _Slots:
                 key = Constant(index_of(tx, key))
             elif not issubclass(key.python_type, slice):
                 kind = "string" if isinstance(constant.value, str) else "byte"
-                shown = key.python_type.__name__
+                shown = class_name(key.python_type)
                 tail = f", not '{shown}'" if kind == "string" else f" or slices, not {shown}"
                 raise_observed(TypeError, f"{kind} indices must be integers{tail}")
         if not key.is_python_constant():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dict_iterators import step_on
@@ -110,7 +111,7 @@ class DequeTracker(Tracker):
         return Constant(find(tx, self.items, item) is not None)
 
     def _place(self, tx: TraceContext, key: Tracker) -> int:
-        shown = key.realize().python_type.__name__
+        shown = class_name(key.realize().python_type)
         return index_of(tx, key, f"sequence index must be integer, not '{shown}'")
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:

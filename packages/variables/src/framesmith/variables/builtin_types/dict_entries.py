@@ -4,9 +4,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import final
 
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.raising import raise_observed
 
 

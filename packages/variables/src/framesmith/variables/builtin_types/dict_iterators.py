@@ -5,6 +5,7 @@ from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -57,7 +58,7 @@ class DictIterator(IteratorTracker):
         return self.pick(self.entries[self.index - 1])
 
     def _check_unchanged(self) -> None:
-        ordered = "odict" in self.kind.__name__
+        ordered = "odict" in class_name(self.kind)
         if ordered and self.state.structure != self.versions[0]:
             self.owner = None
             raise_observed(RuntimeError, "OrderedDict mutated during iteration")

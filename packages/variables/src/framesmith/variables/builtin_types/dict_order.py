@@ -4,8 +4,8 @@ from collections import OrderedDict
 from collections.abc import Iterable
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import owner_of
 from framesmith.guards.sources import CallResult, Item
-from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import DictEntry
 from framesmith.variables.core.base import Writer
 
@@ -18,7 +18,7 @@ def keys_in_order(value: dict[object, object]) -> list[object]:
 def copies_items(kind: type) -> bool:
     """Whether C code copies the items of a dict subclass directly,
     without calling `keys` and `__getitem__` (CPython: `dict_merge`)."""
-    return next(base for base in resolution_order(kind) if "__iter__" in type_dict(base)) is dict
+    return owner_of(kind, "__iter__") is dict
 
 
 def list_values(value: object) -> object:

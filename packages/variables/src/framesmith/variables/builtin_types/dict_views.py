@@ -271,7 +271,7 @@ def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
     return ProxyTracker(storage)
 
 
-def owner_of(view: object) -> object:
+def dict_behind(view: object) -> object:
     """The dict behind a view or proxy: the only object it refers to."""
     (owner,) = gc.get_referents(view)
     return owner
@@ -281,7 +281,7 @@ def owner_of(view: object) -> object:
 def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing view or proxy, represented by the tracker of its dict."""
     tx.guard(source, TypeIs(type(value)))
-    owner = tx.wrap(owner_of(value), CallResult(source, owner_of)).realize()
+    owner = tx.wrap(dict_behind(value), CallResult(source, dict_behind)).realize()
     storage = owner.storage()
     if not isinstance(storage, DictTracker):
         return owner.unsupported("a view of it")

@@ -12,10 +12,10 @@ from typing import final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name, defines, owner_of
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, DictKeyAt, Item
-from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
@@ -24,7 +24,7 @@ from framesmith.variables.builtin_types.ordered_attributes import Attributes, ow
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -336,7 +336,7 @@ class DictTracker(Tracker):
         if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
             self.unsupported("copying it")
         holder = self.kind if self.owner is None else self.owner.python_type
-        iterates = next(base for base in resolution_order(holder) if "__iter__" in type_dict(base))
+        iterates = owner_of(holder, "__iter__")
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, kind, None, self.factory)
@@ -412,7 +412,7 @@ class DictTracker(Tracker):
     def _made(self, writer: Writer, display: str) -> str:
         if self.kind is dict:
             return display
-        kind = writer.constant(self.kind, self.kind.__name__)
+        kind = writer.constant(self.kind, class_name(self.kind))
         if self.kind is defaultdict:
             factory = "None" if self.factory is None else writer.value(self.factory)
             return f"{kind}({factory}, {display})"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import final
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
@@ -188,7 +189,7 @@ class FilterIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A call of the constructor on the iterator at its present position."""
-        make = writer.constant(self.kind, self.kind.__name__)
+        make = writer.constant(self.kind, class_name(self.kind))
         return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
 
 

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import final
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.itertools_types import listed
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -249,7 +250,7 @@ class PoolIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new iterator over the inputs, advanced by as many results as were taken."""
-        make = writer.constant(self.kind, self.kind.__name__)
+        make = writer.constant(self.kind, class_name(self.kind))
         pools = self.pools if self.kind is itertools.product else self.pools[:1]
         text = self.text.format(", ".join([listed(writer, pool) for pool in pools]), make=make)
         if not self.taken:

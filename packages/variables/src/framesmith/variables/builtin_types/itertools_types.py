@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import final
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -263,7 +264,7 @@ class WhileIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """The same over the remaining items; once the test has failed, with a test that is always false."""
-        make = writer.constant(self.kind, self.kind.__name__)
+        make = writer.constant(self.kind, class_name(self.kind))
         if not self.switched:
             return f"{make}({writer.value(self.test)}, {writer.value(self.part)})"
         part = "()" if self.kind is itertools.takewhile else writer.value(self.part)

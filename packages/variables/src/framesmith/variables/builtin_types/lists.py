@@ -7,6 +7,7 @@ from typing import Final, final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Item
 from framesmith.variables.builtin_types.iterators import LIST_ITERATOR, MOST_ITEMS, SequenceIterator, unpack
@@ -20,7 +21,7 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.unspecialized import require_specializable

@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import final
 
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
@@ -76,7 +76,7 @@ def position(tx: TraceContext, key: Tracker, type_name: str) -> Key:
             raise_observed(ValueError, "slice step cannot be zero")
         return slice(start, stop, step)
     return index_of(
-        tx, key, f"{type_name} indices must be integers or slices, not {key.python_type.__name__}"
+        tx, key, f"{type_name} indices must be integers or slices, not {class_name(key.python_type)}"
     )
 
 
@@ -141,4 +141,4 @@ def reaches_itself(tracker: Tracker) -> bool:
 
 def unhashable(tracker: Tracker) -> Hashable:
     """Raise the TypeError of `hash()` for a mutable container."""
-    return raise_observed(TypeError, f"unhashable type: '{tracker.python_type.__name__}'")
+    return raise_observed(TypeError, f"unhashable type: '{class_name(tracker.python_type)}'")

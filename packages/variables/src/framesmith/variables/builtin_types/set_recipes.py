@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core.base import Tracker, Writer
 
 Content: TypeAlias = set[Hashable] | frozenset[Hashable]
@@ -135,7 +136,7 @@ def fresh(start: Recipe, writer: Writer, kind: type) -> str:
     """The source text of a new set: the recipe itself, or a copy where it is no new set."""
     text = start.text(writer)
     is_new = isinstance(start, Combined | Changed)
-    return text if is_new else f"{writer.constant(kind, kind.__name__)}({text})"
+    return text if is_new else f"{writer.constant(kind, class_name(kind))}({text})"
 
 
 def as_a_set(recipe: Recipe, kind: type) -> Recipe:

@@ -7,10 +7,15 @@ from typing import Final, final
 import torch
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import (
+    class_name,
+    defines,
+    dict_offset,
+    static_lookup,
+    type_dict,
+)
 from framesmith.guards.kinds import LengthIs, TypeIs
-from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import CallResult, Item
-from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.iterators import (
     TUPLE_ITERATOR,
     TUPLE_REVERSED,
@@ -29,7 +34,7 @@ from framesmith.variables.builtin_types.sequences import (
 )
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer, same_value
-from framesmith.variables.core.builtin_methods import builtin_attribute, defines, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python, register_builder
 from framesmith.variables.core.raising import raise_observed
@@ -87,11 +92,9 @@ class TupleTracker(Tracker):
         """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
         if self.kind in PLAIN:
             return None
-        for base in resolution_order(self.kind):
-            if name in type_dict(base):
-                in_python = isinstance(type_dict(base)[name], FunctionType)
-                return self.attribute(tx, name).call(tx, operands, {}).realize() if in_python else None
-        return None
+        if not isinstance(static_lookup(self.kind, name), FunctionType):
+            return None
+        return self.attribute(tx, name).call(tx, operands, {}).realize()
 
     def _operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
         """As `_override`, with None for NotImplemented too."""
@@ -100,9 +103,7 @@ class TupleTracker(Tracker):
 
     def _overrides(self, name: str) -> bool:
         """Whether the class, or a base other than tuple, defines the slot in Python."""
-        bases = resolution_order(self.kind) if self.kind not in PLAIN else ()
-        owner = next((base for base in bases if name in type_dict(base)), tuple)
-        return owner not in PLAIN and isinstance(owner.__dict__[name], FunctionType)
+        return self.kind not in PLAIN and isinstance(static_lookup(self.kind, name), FunctionType)
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
@@ -244,7 +245,7 @@ class TupleTracker(Tracker):
     def _text(self, writer: Writer, display: str) -> str:
         if self.kind is tuple:
             return display
-        kind = writer.constant(self.kind, self.kind.__name__)
+        kind = writer.constant(self.kind, class_name(self.kind))
         if self.kind is torch.Size or is_struct_sequence(self.kind):
             return f"{kind}({display})"
         return f"{writer.constant(tuple.__new__, 'new_tuple')}({kind}, {display})"
@@ -266,13 +267,14 @@ def as_tuple(tracker: Tracker) -> TupleTracker | None:
 
 def is_struct_sequence(kind: type) -> bool:
     """Whether this is a C named tuple such as `torch.return_types.max` or `time.struct_time`."""
-    return issubclass(kind, tuple) and isinstance(kind.__dict__.get("n_sequence_fields"), int)
+    return issubclass(kind, tuple) and isinstance(type_dict(kind).get("n_sequence_fields"), int)
 
 
 def is_named_tuple(kind: type) -> bool:
     """Whether instances are made by `collections.namedtuple`, have no `__dict__`, and hold just their fields."""
-    fields = getattr(kind, "_fields", None)
-    return issubclass(kind, tuple) and isinstance(fields, tuple) and kind.__dictoffset__ == 0
+    if not issubclass(kind, tuple) or dict_offset(kind):
+        return False
+    return isinstance(static_lookup(kind, "_fields"), tuple)
 
 
 def field_index(kind: type, name: str) -> int | None:
@@ -282,10 +284,8 @@ def field_index(kind: type, name: str) -> int | None:
     if is_struct_sequence(kind):
         names = getattr(kind, "__match_args__", ())
         return names.index(name) if name in names else None
-    descriptor = next(
-        (type_dict(base)[name] for base in resolution_order(kind) if name in type_dict(base)), None
-    )
-    if type(descriptor).__name__ != "_tuplegetter" or descriptor is None:
+    descriptor = static_lookup(kind, name)
+    if type(descriptor).__name__ != "_tuplegetter":
         return None
     arguments = descriptor.__reduce__()[1]
     assert isinstance(arguments, tuple) and isinstance(arguments[0], int)

@@ -9,6 +9,7 @@ import enum
 from collections.abc import Iterable
 from typing import Final
 
+from framesmith.guards.class_lookup import overrides
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import Tracker
@@ -54,5 +55,6 @@ def check_storable(key: Tracker, existing: Iterable[object] | None) -> None:
 
 def _is_class_with_builtin_hash(kind: type) -> bool:
     """Whether this is an enumeration that does not override hash and equality."""
-    hashes: tuple[object, ...] = (object.__hash__, enum.Enum.__hash__)
-    return issubclass(kind, enum.Enum) and kind.__hash__ in hashes and kind.__eq__ is object.__eq__
+    if not issubclass(kind, enum.Enum) or overrides(kind, object, "__eq__"):
+        return False
+    return not overrides(kind, object, "__hash__") or not overrides(kind, enum.Enum, "__hash__")

@@ -3,6 +3,7 @@
 The methods of `object` that do the same are in `objects.object_methods`.
 """
 
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -15,7 +16,7 @@ def attribute_name(name: Tracker, function: str) -> str:
     """The name as a string; TypeError for another type, a graph break for an unknown string."""
     name = name.realize()
     if not issubclass(name.python_type, str):
-        kind = name.python_type.__name__
+        kind = class_name(name.python_type)
         raise_observed(TypeError, f"attribute name must be string, not '{kind}'")
     value = (
         name.as_python_constant() if name.is_python_constant() else name.unsupported(f"use in {function}()")

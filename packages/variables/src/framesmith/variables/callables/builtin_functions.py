@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
 from framesmith.variables.callables.call_iterators import CallIterator, SubscriptReversed
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
@@ -80,7 +80,7 @@ def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
 def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None) -> Tracker:
     """`round(number[, ndigits])`."""
     if not defines(number.python_type, "__round__"):
-        raise_observed(TypeError, f"type {number.python_type.__name__} doesn't define __round__ method")
+        raise_observed(TypeError, f"type {class_name(number.python_type)} doesn't define __round__ method")
     digits = [] if ndigits is None or (isinstance(ndigits, Constant) and ndigits.value is None) else [ndigits]
     return number.attribute(tx, "__round__").call(tx, digits, {})
 

@@ -10,8 +10,8 @@ from types import (
 )
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import module_of, static_lookup
 from framesmith.guards.kinds import EqualTo, Identical, TypeIs
-from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import Attribute
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import (
@@ -45,7 +45,7 @@ def _has_row(value: object) -> bool:
     if issubclass(kind, type) or not callable(value):
         return False
     hashing = static_lookup(kind, "__hash__")
-    module = type.__getattribute__(kind, "__module__")
+    module = str(module_of(kind))
     own_code = type(hashing) is WrapperDescriptorType or (hashing is not None and module.startswith("torch."))
     return own_code and CALLABLES.find(value) is not None
 
@@ -91,8 +91,7 @@ def wrap_bound(tx: TraceContext, value: object, source: Source) -> Tracker:
     receiver, name = value.__self__, value.__name__
     tx.guard(source, TypeIs(type(value)))
     tx.guard(Attribute(source, "__name__"), EqualTo(name))
-    owners = type(receiver).__mro__
-    descriptor = next((base.__dict__[name] for base in owners if name in base.__dict__), None)
+    descriptor = static_lookup(type(receiver), name)
     tracker = tx.wrap(receiver, Attribute(source, "__self__"))
     if not isinstance(descriptor, _METHODS):
         return tracker.unsupported(f"its method {name!r}")

@@ -16,8 +16,8 @@ from typing import Final, final
 import torch
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import EqualTo, Identical
-from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import Attribute, CallResult, Pinned
 from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
@@ -207,7 +207,7 @@ def _link_type() -> type | None:
     links = [
         type(value) for item in gc.get_referents(sample) if type(item) is dict for value in item.values()
     ]
-    return next((kind for kind in links if kind.__name__ == "_lru_list_elem"), None)
+    return next((kind for kind in links if class_name(kind) == "_lru_list_elem"), None)
 
 
 _LINK: Final = _link_type()

@@ -2,12 +2,12 @@
 
 import torch
 
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.reductions import begin_gathered, runs_python
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
@@ -107,4 +107,4 @@ def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message
             return value.attribute(tx, name).call(tx, [], {})
     if value.python_type not in MODELLED:  # it may give its bytes
         return value.unsupported("reading a number out of it")
-    return raise_observed(TypeError, f"{message} '{value.python_type.__name__}'")
+    return raise_observed(TypeError, f"{message} '{class_name(value.python_type)}'")

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import CallResult, Item
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -77,7 +78,7 @@ class OperatorObject(Tracker):
         """A call of the class."""
         parts = [writer.value(operand) for operand in self.operands]
         parts += [f"{name}={writer.value(value)}" for name, value in self.named.items()]
-        return f"{writer.constant(self.kind, self.kind.__name__)}({', '.join(parts)})"
+        return f"{writer.constant(self.kind, class_name(self.kind))}({', '.join(parts)})"
 
 
 def operands_of(value: object) -> object:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.type_texts import CONVERSIONS, format_value, repr_of, str_of
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
@@ -56,7 +56,7 @@ def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tra
     for index, item in enumerate(items):
         if not issubclass(item.python_type, kind):
             expected = "str instance" if kind is str else "a bytes-like object"
-            shown = item.python_type.__name__
+            shown = class_name(item.python_type)
             raise_observed(TypeError, f"sequence item {index}: expected {expected}, {shown} found")
         if not isinstance(item, Constant):
             return item.unsupported("joining it")

@@ -10,26 +10,31 @@ from types import FunctionType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
 from weakref import WeakKeyDictionary
 
-from framesmith.guards.kinds import ClassAttribute, EqualTo
-from framesmith.guards.kinds.attributes import MISSING, static_lookup
+from framesmith.guards.class_lookup import (
+    class_name,
+    defines,
+    derives,
+    qualified_name,
+    static_lookup,
+)
+from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import CallResult, Pinned
-from framesmith.guards.sources.steps import derives
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.truth import truth_of
 
-_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _asked_classes: WeakKeyDictionary[MutationLog, set[tuple[type, type]]] = WeakKeyDictionary()
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
 def class_tracker(tx: TraceContext, kind: type) -> Tracker:
     """The tracker of a class as a constant of the entry."""
-    return tx.wrap(kind, Pinned(kind, kind.__qualname__))
+    return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
 
 
 @CALLABLES.row(type)
@@ -44,9 +49,8 @@ def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
 def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`callable(value)`: whether the type has `__call__`, which is guarded for a Python class."""
     kind = value.python_type
-    if kind.__flags__ & _HEAP_TYPE:
-        tx.guard(Pinned(kind, kind.__qualname__), ClassAttribute.capture(kind, "__call__"))
-    return Constant(static_lookup(kind, "__call__") is not MISSING)
+    guard_class_attribute(tx, kind, "__call__")
+    return Constant(defines(kind, "__call__"))
 
 
 def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Tracker]:
@@ -129,7 +133,7 @@ def _guard_answer(tx: TraceContext, kind: type, expected: type, answer: bool) ->
     known = _asked_classes.setdefault(tx.mutations, set())
     if (kind, expected) not in known:
         known.add((kind, expected))
-        pair = Pinned((kind, expected), f"({kind.__name__}, {expected.__name__})")
+        pair = Pinned((kind, expected), f"({class_name(kind)}, {class_name(expected)})")
         tx.guard(CallResult(pair, is_subclass), EqualTo(answer))
 
 

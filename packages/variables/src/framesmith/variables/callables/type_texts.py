@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from framesmith.guards.kinds.attributes import static_lookup
+from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.builtin_types.deques import DequeTracker
 from framesmith.variables.builtin_types.dict_views import ProxyTracker, ViewTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
@@ -91,7 +91,7 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
         return str_of(tx, value)  # C looks for a `__str__` of its own when there is nothing to format
     if method is object.__format__:
         if text_of(spec):
-            message = f"unsupported format string passed to {value.python_type.__name__}.__format__"
+            message = f"unsupported format string passed to {class_name(value.python_type)}.__format__"
             raise_observed(TypeError, message)
         return str_of(tx, value)
     return value.special_attribute(tx, "__format__").call(tx, [spec], {}).realize()
@@ -167,7 +167,7 @@ def _dict(tx: TraceContext, value: Tracker) -> str:
 
 def _set(tx: TraceContext, value: Tracker) -> str:
     assert isinstance(value, SetTracker)
-    name = value.kind.__name__
+    name = class_name(value.kind)
     if not value.complete(tx):
         return f"{name}()"
     display = f"{{{_joined(tx, value.in_order(tx))}}}"
@@ -182,7 +182,7 @@ def _deque(tx: TraceContext, value: Tracker) -> str:
 
 def _view(tx: TraceContext, value: Tracker) -> str:
     assert isinstance(value, ViewTracker)
-    return f"{value.python_type.__name__}([{_joined(tx, value.trackers(tx))}])"
+    return f"{class_name(value.python_type)}([{_joined(tx, value.trackers(tx))}])"
 
 
 def _proxy(tx: TraceContext, value: Tracker) -> str:

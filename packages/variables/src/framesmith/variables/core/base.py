@@ -17,6 +17,7 @@ from torch import fx
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, GuardSet, Reason, Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.facts import FactLog
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
@@ -222,7 +223,7 @@ class Tracker:
     def describe(self) -> str:
         """The value for messages: its type and source."""
         place = f" ({self.source.text()})" if self.source is not None else ""
-        return f"{self.python_type.__name__}{place}"
+        return f"{class_name(self.python_type)}{place}"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.describe()}>"

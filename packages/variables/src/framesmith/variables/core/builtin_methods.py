@@ -19,9 +19,16 @@ from types import (
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import Source
-from framesmith.guards.sources.steps import resolution_order, type_dict
+from framesmith.guards.class_lookup import (
+    class_name,
+    defines,
+    dict_offset,
+    owner_of,
+    resolution_order,
+    type_dict,
+)
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
@@ -112,10 +119,10 @@ def builtin_attribute(
     if name == "__class__":
         return from_python(kind)
     guard_class_attribute(tx, kind, name)
-    for base in resolution_order(kind):
-        if name in type_dict(base):
-            return _bind(tx, tracker, base, type_dict(base)[name], name)
-    may_hold = bool(kind.__dictoffset__) and not own_was_read
+    owner = owner_of(kind, name)
+    if owner is not None:
+        return _bind(tx, tracker, owner, type_dict(owner)[name], name)
+    may_hold = bool(dict_offset(kind)) and not own_was_read
     if defines(kind, "__getattr__") or may_hold:  # it may have the attribute all the same
         return tracker.unsupported(f"reading attribute {name!r}")
     return raise_observed(AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
@@ -277,18 +284,10 @@ class BoundBuiltin(Tracker):
         """
         descriptor = writer.constant(self.descriptor, self.descriptor.__name__)
         kind = self.receiver.python_type
-        return f"{descriptor}.__get__({writer.value(self.receiver)}, {writer.constant(kind, kind.__name__)})"
+        return (
+            f"{descriptor}.__get__({writer.value(self.receiver)}, {writer.constant(kind, class_name(kind))})"
+        )
 
     def describe(self) -> str:
         """`list.append of a list`, for messages."""
         return f"{callable_name(self.descriptor)} of {self.receiver.describe()}"
-
-
-def defines(kind: type, name: str) -> bool:
-    """Whether the class or one of its bases defines a special method for instances; the metaclass is not searched."""
-    return any(name in type_dict(base) for base in resolution_order(kind))
-
-
-def unsupported_value(detail: str) -> GraphBreak:
-    """The graph break for a value that is not modelled, for code that has no tracker of it."""
-    return GraphBreak(UNSUPPORTED_VALUE, detail)

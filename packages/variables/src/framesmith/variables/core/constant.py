@@ -8,6 +8,7 @@ from typing import Protocol, final
 import torch
 
 from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
 from framesmith.guards.sources import Pinned
@@ -225,7 +226,7 @@ def has_copies(value: object) -> bool:
 
 def _hashes_itself(kind: type) -> bool:
     """Whether an enum class has Python code for hash or equality, other than that of the module `enum`."""
-    methods = (getattr(kind, name) for name in ("__hash__", "__eq__"))
+    methods = (static_lookup(kind, name) for name in ("__hash__", "__eq__"))
     return any(isinstance(method, FunctionType) and method.__module__ != "enum" for method in methods)
 
 

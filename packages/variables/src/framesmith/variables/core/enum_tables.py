@@ -3,10 +3,10 @@
 import enum
 from collections.abc import Iterable
 
+from framesmith.guards.class_lookup import class_name, type_dict
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import Identical, LengthIs, TypeIs
 from framesmith.guards.sources import ClassDictItem, Item, Pinned
-from framesmith.guards.sources.steps import type_dict
 from framesmith.variables.core.base import TraceContext
 
 
@@ -15,7 +15,7 @@ def guard_table(tx: TraceContext, kind: type[enum.Enum], name: str, keys: Iterab
     held = type_dict(kind).get(name)
     if not isinstance(held, dict):
         return
-    table = ClassDictItem(Pinned(kind, kind.__name__), name)
+    table = ClassDictItem(Pinned(kind, class_name(kind)), name)
     tx.guard(table, TypeIs(type(held)))
     found = [key for key in keys if is_plain_constant(key) and key in held]
     for key in found:

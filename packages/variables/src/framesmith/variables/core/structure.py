@@ -1,12 +1,11 @@
 """Guards that a class keeps its bases and special methods, on which every slot of its instances depends."""
 
 from framesmith.guards import Guard, Reason
+from framesmith.guards.class_lookup import is_immutable, qualified_name, resolution_order
 from framesmith.guards.kinds import ClassAttribute, ClassStructure
-from framesmith.guards.kinds.attributes import is_immutable
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import TraceContext
 
-_qualified_name = type.__dict__["__qualname__"].__get__
 _REASON = Reason("an object of the class is used", None)
 
 
@@ -14,7 +13,7 @@ def guard_structure(tx: TraceContext, kind: type) -> None:
     """Guard the bases and special methods of a class, once per trace; an immutable class needs no guard."""
     if is_immutable(kind) or (not tx.guards.guard_once(kind) and tx.facts is None):
         return
-    source = Pinned(kind, _qualified_name(kind))
+    source = Pinned(kind, qualified_name(kind))
     tx.note("has its bases and special methods", source)
     if Guard(source, ClassStructure(kind)) not in tx.guards:
         tx.guards.add(Guard(source, ClassStructure.capture(kind), _REASON))
@@ -22,7 +21,7 @@ def guard_structure(tx: TraceContext, kind: type) -> None:
 
 def guard_class_attribute(tx: TraceContext, kind: type, name: str) -> None:
     """Guard the result of the static look-up of a name on a class, also that there is none."""
-    if not all(is_immutable(cls) for cls in type.__dict__["__mro__"].__get__(kind)):
+    if not all(is_immutable(cls) for cls in resolution_order(kind)):
         tx.guard(
-            Pinned(kind, _qualified_name(kind)), ClassAttribute.capture(kind, name), "the trace looked it up"
+            Pinned(kind, qualified_name(kind)), ClassAttribute.capture(kind, name), "the trace looked it up"
         )

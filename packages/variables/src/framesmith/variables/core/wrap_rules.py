@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import Present
 from framesmith.guards.sources import Attribute
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -29,7 +30,7 @@ class WrapRules:
             for kind in kinds:
                 if kind in self._exact:
                     raise DuplicateRow(
-                        f"values of {kind.__name__} are wrapped already by {self._exact[kind]}"
+                        f"values of {class_name(kind)} are wrapped already by {self._exact[kind]}"
                     )
                 self._exact[kind] = rule
             return rule

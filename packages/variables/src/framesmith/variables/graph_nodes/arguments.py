@@ -2,6 +2,7 @@
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.ranges import RangeTracker
@@ -15,7 +16,7 @@ def _tuple(tx: TraceContext, tracker: Tracker) -> object:
     """A tuple or struct sequence as a tuple; a named tuple keeps its class, for functions that read fields."""
     assert isinstance(tracker, TupleTracker)
     items = graph_arguments(tx, tracker.items)
-    if hasattr(tracker.kind, "_make"):
+    if defines(tracker.kind, "_make"):
         return tracker.kind(*items)
     return items
 

@@ -16,6 +16,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.polyfill_functions import polyfill_function
@@ -107,11 +108,11 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
             BACKEND_LIMIT, "a backward hook of a module, which looks for its own node in the history"
         )
     if kwargs:
-        raise GraphBreak(FUNCTION_KIND, f"{kind.__name__}.apply() with keywords")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() with keywords")
     operands = [argument.realize() for argument in args]
     for operand in operands:
         if not isinstance(operand, GraphValue) and not operand.is_python_constant():
-            raise GraphBreak(FUNCTION_KIND, f"{kind.__name__}.apply() of {operand.describe()}")
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() of {operand.describe()}")
     marker = tx.graph.marker()
     try:
         _look(tx, function, kind, operands)
@@ -128,7 +129,7 @@ def target(kind: type[Function]) -> Callable[..., object]:
         result: object = kind.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
         return result
 
-    apply_function.__name__ = f"apply_{kind.__name__}"
+    apply_function.__name__ = f"apply_{class_name(kind)}"
     return apply_function
 
 
@@ -153,14 +154,14 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
         try:
             complete(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:
-            raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} raises an exception") from None
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} raises an exception") from None
     if any(one.source is not None or id(one) in outside for one in noted):
-        raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} has side effects")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} has side effects")
     if versions != [tensor.fake._version for tensor in tensors]:
-        raise GraphBreak(FUNCTION_KIND, f"{kind.__name__} changes a tensor")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} changes a tensor")
     nodes = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
     fakes = {id(tensor.fake) for tensor in tensors}
     if any(node not in nodes and id(example(node)) not in fakes for node in recording.lifted):
         raise GraphBreak(
-            FUNCTION_KIND, f"{kind.__name__} uses a tensor or symbolic number that is no argument"
+            FUNCTION_KIND, f"{class_name(kind)} uses a tensor or symbolic number that is no argument"
         )

@@ -14,6 +14,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
 from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
@@ -23,9 +24,9 @@ from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall
 from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.objects.construction import register_instance_maker
-from framesmith.variables.objects.descriptors import begin_get, is_data_descriptor
+from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instances import InstanceTracker
-from framesmith.variables.objects.lookup import find, peek
+from framesmith.variables.objects.lookup import find
 from framesmith.variables.tensors.tensors import TensorTracker
 
 _TABLES: Final = ("_parameters", "_buffers", "_modules")
@@ -66,7 +67,9 @@ class NNModuleTracker(InstanceTracker):
 
     def _has_own_code(self, tx: TraceContext, *names: str) -> bool:
         """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
-        return all(peek(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names)
+        return all(
+            static_lookup(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names
+        )
 
     def own_attributes(self) -> dict[str, object]:
         """The real instance dictionary of the existing module, read without user code."""
@@ -77,7 +80,7 @@ class NNModuleTracker(InstanceTracker):
 
     def _reads_plainly(self) -> bool:
         """Whether attribute access starts without user code; guarded where an attribute is read."""
-        return peek(self.kind, "__getattribute__") is object.__getattribute__
+        return static_lookup(self.kind, "__getattribute__") is object.__getattribute__
 
     # -- reading -----------------------------------------------------------------------------------
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
@@ -86,7 +89,7 @@ class NNModuleTracker(InstanceTracker):
         if (
             not self._reads_plainly()
             or self.namespace is not None
-            or peek(self.kind, "__getattr__") is not _CODE["__getattr__"]
+            or static_lookup(self.kind, "__getattr__") is not _CODE["__getattr__"]
         ):
             return super().begin_attribute(tx, name)
         found = find(tx, self.kind, name)
@@ -103,7 +106,7 @@ class NNModuleTracker(InstanceTracker):
             held = self.registered(tx, table, name)
             if held is not None:
                 return held
-        return raise_observed(AttributeError, f"'{self.kind.__name__}' object has no attribute '{name}'")
+        return raise_observed(AttributeError, f"'{class_name(self.kind)}' object has no attribute '{name}'")
 
     def registered(self, tx: TraceContext, table: str, name: str) -> Tracker | None:
         """The entry of a table under a name; None when it has none, which is guarded."""

@@ -2,6 +2,7 @@
 
 from typing import Final, NoReturn
 
+from framesmith.guards.class_lookup import class_name, module_of, qualified_name
 from framesmith.variables.core.base import Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
@@ -59,10 +60,12 @@ def missing_attribute(
 def missing_slot(receiver: Tracker, name: str) -> NoReturn:
     """Raise the AttributeError of reading an unset slot of `receiver`."""
     kind = receiver.python_type
-    shown = kind.__name__
+    shown = class_name(kind)
     if _SLOTS_NAME_MODULES:
-        module = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
-        shown = f"{module}{kind.__qualname__}"
+        module = module_of(kind)
+        shown = (
+            qualified_name(kind) if module in ("builtins", "__main__") else f"{module}.{qualified_name(kind)}"
+        )
     error = new_exception(AttributeError, _READING.format(kind=shown, name=name))
     attach(error, "name", Constant(name))
     attach(error, "obj", receiver)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import defines, is_heap_type, overrides
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute, CallResult
 from framesmith.variables.builtin_types.dicts import DictTracker
@@ -20,7 +21,6 @@ from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
 from framesmith.variables.objects.construction import check_class, new_instance
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
-from framesmith.variables.objects.lookup import is_heap_type, overridden
 
 
 def _plain_list(value: object) -> list[object]:
@@ -91,7 +91,7 @@ def _dict_storage(tx: TraceContext, value: dict[object, object], source: Source,
 def _default_storage(
     tx: TraceContext, value: dict[object, object], source: Source, kind: type
 ) -> DictTracker:
-    if not isinstance(value, defaultdict) or overridden(kind, defaultdict, "default_factory"):
+    if not isinstance(value, defaultdict) or overrides(kind, defaultdict, "default_factory"):
         return DictTracker(source, kind, value).unsupported("an override of what a defaultdict does")
     factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
     return DictTracker(source, kind, value, factory)
@@ -133,7 +133,7 @@ def _payload(tx: TraceContext, kind: type, base: type, value: object, source: So
     storage = _STORAGE.get(base)
     if storage is None:
         return tx.wrap(content, copy)
-    if not any(overridden(kind, base, name) for name in _READING):
+    if not any(overrides(kind, base, name) for name in _READING):
         return storage(tx, value, source, kind)
     part = storage(tx, content, copy, kind)
     if isinstance(part, DictTracker | SetTracker):
@@ -162,7 +162,7 @@ def _immutable_new(base: type) -> None:
         content = complete(tx, row.begin(tx, args, kwargs)).realize()
         if kind is base:
             return content
-        if base is tuple and hasattr(kind, "_fields") and not has_dict(kind):
+        if base is tuple and defines(kind, "_fields") and not has_dict(kind):
             return TupleTracker(unpack(tx, content), None, kind)
         return InstanceTracker(kind, payload=content)
 
@@ -201,7 +201,7 @@ def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: T
     """`OrderedDict.__init__(self, ...)`, which stores by `self[key]
     = value`; breaks where the class overrides `__setitem__`."""
     owner = self.owner if isinstance(self, DictTracker) and self.owner is not None else self
-    if (args or kwargs) and overridden(owner.python_type, OrderedDict, "__setitem__"):
+    if (args or kwargs) and overrides(owner.python_type, OrderedDict, "__setitem__"):
         return owner.unsupported("OrderedDict.__init__ with a __setitem__ of its own")
     if args or kwargs:
         _call_row(tx, dict.update, self, *args, **kwargs)

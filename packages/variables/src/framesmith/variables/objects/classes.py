@@ -10,9 +10,15 @@ from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType
 from typing import Final, final
 
 from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.class_lookup import (
+    class_name,
+    is_data_descriptor,
+    is_immutable,
+    static_lookup,
+    type_dict,
+)
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
-from framesmith.guards.sources.steps import type_dict
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
@@ -29,18 +35,9 @@ from framesmith.variables.objects.descriptors import (
     begin_get,
     bind_class_method,
     getter_of,
-    is_data_descriptor,
     part,
 )
-from framesmith.variables.objects.lookup import (
-    Found,
-    class_source,
-    find,
-    holder_of,
-    is_immutable,
-    note_changed_class,
-    peek,
-)
+from framesmith.variables.objects.lookup import Found, class_source, find, holder_of, note_changed_class
 from framesmith.variables.objects.special_methods import SpecialMethods
 
 _READABLE: Final = frozenset(
@@ -82,7 +79,7 @@ class ClassTracker(SpecialMethods):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A class hashes by identity, unless its metaclass defines `__hash__`."""
-        if peek(type(self.value), "__hash__") in (type.__hash__, object.__hash__):
+        if static_lookup(type(self.value), "__hash__") in (type.__hash__, object.__hash__):
             return ("object", self.value)
         return super().hash_key(tx)
 
@@ -95,7 +92,7 @@ class ClassTracker(SpecialMethods):
         """`cls.name`, by `type.__getattribute__` or the metaclass's
         own; a Python call in tail position may be left pending."""
         meta = type(self.value)
-        if peek(meta, "__getattribute__") is not type.__getattribute__:
+        if static_lookup(meta, "__getattribute__") is not type.__getattribute__:
             hook = find(tx, meta, "__getattribute__")
             if hook is None or hook.kind is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")
@@ -128,7 +125,9 @@ class ClassTracker(SpecialMethods):
     def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
         """The value of a class entry read through the class: `entry.__get__(None, cls)`."""
         kind = found.kind
-        if kind in (FunctionType, BuiltinFunctionType) or peek(kind, "__get__") is peek(object, "__get__"):
+        if kind in (FunctionType, BuiltinFunctionType) or static_lookup(kind, "__get__") is static_lookup(
+            object, "__get__"
+        ):
             return found.tracker(tx)
         if kind is ClassMethodDescriptorType:
             if CALLABLES.find(found.value) is not None:
@@ -142,7 +141,7 @@ class ClassTracker(SpecialMethods):
             return found.tracker(tx)
         hook = find(tx, kind, "__get__")
         if hook is None or hook.kind is not FunctionType:
-            return self.unsupported(f"reading attribute {found.name!r}, a {kind.__name__},")
+            return self.unsupported(f"reading attribute {found.name!r}, a {class_name(kind)},")
         return hook.tracker(tx).begin_call(tx, (found.tracker(tx), Constant(None), self), {})
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
@@ -171,7 +170,7 @@ class ClassTracker(SpecialMethods):
 
     def _change(self, tx: TraceContext, hook_name: str, name: str, value: Tracker | None) -> None:
         hook = find(tx, type(self.value), hook_name)
-        if hook is not None and hook.value is type.__dict__[hook_name]:
+        if hook is not None and hook.value is type_dict(type)[hook_name]:
             self.change_generic(tx, name, value)
         elif hook is None or hook.kind is not FunctionType:
             self.unsupported(f"storing attribute {name!r}")
@@ -216,7 +215,7 @@ class ClassTracker(SpecialMethods):
         if row is not None:
             return row.begin(tx, args, kwargs)
         calling = find(tx, type(self.value), "__call__")
-        if calling is not None and calling.value is type.__dict__["__call__"]:
+        if calling is not None and calling.value is type_dict(type)["__call__"]:
             return begin_construct(tx, self, self.value, args, kwargs)
         if calling is None or calling.kind is not FunctionType:
             return self.unsupported("calling it")
@@ -244,7 +243,11 @@ class ClassTracker(SpecialMethods):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`int | None` makes a union; other operators are those of the metaclass."""
-        if symbol == "|" and peek(type(self.value), "__or__") is type.__or__ and other.is_python_constant():
+        if (
+            symbol == "|"
+            and static_lookup(type(self.value), "__or__") is type.__or__
+            and other.is_python_constant()
+        ):
             return fold(tx, lambda left, right: left | right, (self, other))
         return super().binary(tx, symbol, other)
 

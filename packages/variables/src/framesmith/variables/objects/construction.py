@@ -5,7 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from framesmith.guards.sources.steps import derives, resolution_order
+from framesmith.guards.class_lookup import (
+    class_name,
+    derives,
+    flags_of,
+    is_heap_type,
+    resolution_order,
+    static_lookup,
+)
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
@@ -23,7 +30,7 @@ from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instance_writing import can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
-from framesmith.variables.objects.lookup import Found, class_source, find, flags_of, is_heap_type, peek
+from framesmith.variables.objects.lookup import Found, class_source, find
 
 InstanceMaker = Callable[[TraceContext, type], InstanceTracker]
 _makers: dict[type, InstanceMaker] = {}
@@ -102,7 +109,7 @@ def begin_init(
         return replace(result, replacement=instance)
     outcome = complete(tx, result).realize()
     if outcome.python_type is not type(None):
-        name = outcome.python_type.__name__
+        name = class_name(outcome.python_type)
         raise_observed(TypeError, f"__init__() should return None, not '{name}'")
     return instance
 
@@ -112,17 +119,17 @@ def plain_new(
 ) -> InstanceTracker:
     """`object.__new__(cls, *args, **kwargs)`; TypeError for surplus arguments as in CPython's `object_new`."""
     if args or kwargs:
-        if peek(kind, "__new__") is not object.__new__:
+        if static_lookup(kind, "__new__") is not object.__new__:
             raise_observed(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
-        if peek(kind, "__init__") is object.__init__:
-            raise_observed(TypeError, f"{kind.__name__}() takes no arguments")
+        if static_lookup(kind, "__init__") is object.__init__:
+            raise_observed(TypeError, f"{class_name(kind)}() takes no arguments")
     return new_instance(tx, kind)
 
 
 def check_class(tx: TraceContext, cls: Tracker) -> type:
     """The class that is the first argument of a `__new__`; TypeError for anything else."""
     if not issubclass(cls.python_type, type):
-        name = cls.python_type.__name__
+        name = class_name(cls.python_type)
         raise_observed(TypeError, f"object.__new__(X): X is not a type object ({name})")
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
@@ -137,6 +144,6 @@ def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Trac
     if base is not object:
         raise_observed(
             TypeError,
-            f"object.__new__({kind.__name__}) is not safe, use {base.__name__}.__new__()",
+            f"object.__new__({class_name(kind)}) is not safe, use {base.__name__}.__new__()",
         )
     return plain_new(tx, cls, kind, args, kwargs)

@@ -6,8 +6,17 @@ from collections import defaultdict
 from types import FunctionType
 from typing import Final
 
+from framesmith.guards.class_lookup import (
+    MISSING,
+    basic_size,
+    dict_offset,
+    overrides,
+    resolution_order,
+    static_lookup,
+    type_dict,
+    weak_offset,
+)
 from framesmith.guards.sources import Pinned
-from framesmith.guards.sources.steps import resolution_order, type_dict
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -20,7 +29,7 @@ from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
-from framesmith.variables.objects.lookup import MISSING, class_source, find, overridden, peek
+from framesmith.variables.objects.lookup import class_source, find
 from framesmith.variables.objects.special_methods import is_native
 
 NONE: Final = Constant(None)
@@ -63,7 +72,7 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
 
 
 def _needs_arguments(kind: type) -> bool:
-    return any(peek(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
+    return any(static_lookup(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
 
 
 def _holds_more(kind: type) -> bool:
@@ -72,8 +81,8 @@ def _holds_more(kind: type) -> bool:
     base, _ = native_new(kind)
     if base in (list, dict, defaultdict):
         return False
-    pointers = sum(offset > 0 for offset in (kind.__dictoffset__, kind.__weakrefoffset__))
-    return base is not object or kind.__basicsize__ > object.__basicsize__ + pointers * tuple.__itemsize__
+    pointers = sum(offset > 0 for offset in (dict_offset(kind), weak_offset(kind)))
+    return base is not object or basic_size(kind) > basic_size(object) + pointers * tuple.__itemsize__
 
 
 def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
@@ -96,6 +105,6 @@ def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Trac
         return NONE, NONE
     if issubclass(instance.kind, list):
         return instance.iterate(tx), NONE
-    if issubclass(instance.kind, dict) and not overridden(instance.kind, dict, "items"):
+    if issubclass(instance.kind, dict) and not overrides(instance.kind, dict, "items"):
         return NONE, instance.attribute(tx, "items").call(tx, (), {}).realize().iterate(tx)
     return instance.unsupported("__reduce_ex__"), NONE

@@ -20,15 +20,21 @@ from types import (
 )
 from typing import Final, final
 
+from framesmith.guards.class_lookup import (
+    class_name,
+    is_descriptor,
+    qualified_name,
+    resolution_order,
+    static_lookup,
+)
 from framesmith.guards.sources import Attribute
-from framesmith.guards.sources.steps import resolution_order
 from framesmith.variables.callables.functions import PythonCallable, complete
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, peek
+from framesmith.variables.objects.lookup import Found, class_source, find
 
 NATIVE_METHODS: Final = (
     MethodDescriptorType,
@@ -83,11 +89,6 @@ class InplaceMethod(PythonCallable):
         return self.receiver if result is self.receiver.storage() else result
 
 
-def is_data_descriptor(kind: type) -> bool:
-    """Whether an entry of this type is a data descriptor, which takes precedence over the instance dictionary."""
-    return peek(kind, "__set__") is not MISSING or peek(kind, "__delete__") is not MISSING
-
-
 Getter = Callable[[TraceContext, Found, Tracker], "Tracker | PendingCall"]
 
 
@@ -109,7 +110,7 @@ def _get_property(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker 
 
 
 def _property_message(found: Found, receiver: Tracker, what: str) -> str:
-    return f"property {found.name!r} of {receiver.python_type.__qualname__!r} object has no {what}"
+    return f"property {found.name!r} of {qualified_name(receiver.python_type)!r} object has no {what}"
 
 
 def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
@@ -119,8 +120,8 @@ def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 def bind_class_method(tx: TraceContext, found: Found, cls: Tracker) -> Tracker:
     """The function of a class method, bound to the class."""
     function = part(tx, found, "__func__")
-    if function.python_type is not FunctionType and peek(function.python_type, "__get__") is not MISSING:
-        cls.unsupported(f"a class method around a {function.python_type.__name__}")
+    if function.python_type is not FunctionType and is_descriptor(function.python_type):
+        cls.unsupported(f"a class method around a {class_name(function.python_type)}")
     return BoundMethod(function, cls)
 
 
@@ -184,7 +185,7 @@ _GETTERS: Final[dict[type, Getter]] = {
 def getter_of(kind: type) -> Getter | None:
     """The binding rule of a descriptor type: its own, or that of a base whose `__get__` it inherits; else None."""
     for base in resolution_order(kind):
-        if base in _GETTERS and peek(kind, "__get__") is peek(base, "__get__"):
+        if base in _GETTERS and static_lookup(kind, "__get__") is static_lookup(base, "__get__"):
             return _GETTERS[base]
     return None
 
@@ -198,7 +199,7 @@ def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | Pe
     if hook is None or found.kind is BuiltinFunctionType:
         return found.tracker(tx)
     if hook.kind is not FunctionType:
-        receiver.unsupported(f"reading attribute {found.name!r}, a {found.kind.__name__} of its class,")
+        receiver.unsupported(f"reading attribute {found.name!r}, a {class_name(found.kind)} of its class,")
     owner = tx.wrap(receiver.python_type, class_source(receiver.python_type))
     return hook.tracker(tx).begin_call(tx, (found.tracker(tx), receiver, owner), {})
 
@@ -212,7 +213,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
         return
     name = "__delete__" if value is None else "__set__"
     operands = (receiver,) if value is None else (receiver, value)
-    if peek(found.kind, name) is property.__dict__[name]:
+    if static_lookup(found.kind, name) is property.__dict__[name]:
         role = "fdel" if value is None else "fset"
         function = part(tx, found, role)
         if isinstance(function, Constant):
@@ -225,7 +226,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
     if hook is None:
         raise_observed(AttributeError, name)
     if hook.kind is not FunctionType:
-        receiver.unsupported(f"storing attribute {found.name!r}, a {found.kind.__name__} of its class,")
+        receiver.unsupported(f"storing attribute {found.name!r}, a {class_name(found.kind)} of its class,")
     hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})
 
 

@@ -4,6 +4,7 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
+from framesmith.guards.class_lookup import MISSING, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import register_constant_attribute
@@ -16,8 +17,8 @@ from framesmith.variables.core.enum_tables import guard_table
 from framesmith.variables.core.folding import fold, pinned_member
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.attribute_errors import missing_attribute
-from framesmith.variables.objects.descriptors import begin_get, is_data_descriptor
-from framesmith.variables.objects.lookup import MISSING, find, peek
+from framesmith.variables.objects.descriptors import begin_get
+from framesmith.variables.objects.lookup import find
 from framesmith.variables.objects.special_methods import is_native
 
 _STANDARD_MODULE: Final = enum.__name__
@@ -43,7 +44,9 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     assert isinstance(value, enum.Enum)
     here = pinned_member(value)
     tx.guard(here, TypeIs(kind), "the class of a member decides how attributes are looked up")
-    if name in ("_name_", "_value_") or (name in ("name", "value") and _is_standard(peek(kind, name))):
+    if name in ("_name_", "_value_") or (
+        name in ("name", "value") and _is_standard(static_lookup(kind, name))
+    ):
         stored = name if name.startswith("_") else f"_{name}_"
         if stored in vars(value):
             return tx.wrap(vars(value)[stored], InstanceItem(here, stored)).realize()
@@ -58,7 +61,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         if is_native(found):
             return builtin_attribute(tx, member, name)
         return complete(tx, begin_get(tx, found, member)).realize()
-    if peek(kind, "__getattr__") is not MISSING:
+    if static_lookup(kind, "__getattr__") is not MISSING:
         return member.unsupported(f"reading attribute {name!r}")
     return missing_attribute(member, name)
 

@@ -9,9 +9,16 @@ from types import CodeType, GetSetDescriptorType, MemberDescriptorType, Tracebac
 from typing import Final, NoReturn, final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import (
+    class_name,
+    derives,
+    is_heap_type,
+    resolution_order,
+    static_lookup,
+    type_dict,
+)
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-from framesmith.guards.sources.steps import derives, resolution_order, type_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -26,7 +33,6 @@ from framesmith.variables.objects.descriptors import FieldDescriptor
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
-from framesmith.variables.objects.lookup import is_heap_type, peek
 from framesmith.variables.objects.tracebacks import Passage, Place
 
 NONE: Final = Constant(None)
@@ -160,11 +166,11 @@ class ExceptionTracker(InstanceTracker):
         """A new exception: the builtin `__new__` and `__init__`, then the fields and attributes that were set."""
         base, new = native_new(self.kind)
         make = writer.constant(new, f"new_{base.__name__}")
-        cls = writer.constant(self.kind, self.kind.__name__)
+        cls = writer.constant(self.kind, class_name(self.kind))
         values = "".join(f", {writer.value(argument)}" for argument in self.args_known())
         name = writer.define(self, f"{make}({cls}{values})", "error")
         if base is not BaseException:
-            start = writer.constant(peek(base, "__init__"), f"init_{base.__name__}")
+            start = writer.constant(static_lookup(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
         self._write_fields(name, writer, [key for key in self.fields if key != "args"])
         write_attributes(self, name, writer)
@@ -260,7 +266,7 @@ def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
         if isinstance(kind, type) and issubclass(kind, BaseException):
             value = value.call(tx, (), {}).realize()
             if not isinstance(value, ExceptionTracker):
-                name = value.python_type.__name__
+                name = class_name(value.python_type)
                 message = f"calling {kind!r} should have returned an instance of BaseException, not <class '{name}'>"
                 raise_observed(TypeError, message)
     if isinstance(value, ExceptionTracker):
@@ -377,7 +383,9 @@ def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
     items = unpack(tx, args)
     shown = show(tx, repr, items[0] if len(items) == 1 else args)
     text = str(shown.as_python_constant())
-    return Constant(f"{self.kind.__name__}({text})" if len(items) == 1 else f"{self.kind.__name__}{text}")
+    return Constant(
+        f"{class_name(self.kind)}({text})" if len(items) == 1 else f"{class_name(self.kind)}{text}"
+    )
 
 
 def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
@@ -403,7 +411,7 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("add_note()")
     if not issubclass(note.python_type, str):
-        raise_observed(TypeError, f"note must be a str, not '{note.python_type.__name__}'")
+        raise_observed(TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
     notes = self.load_own(tx, "__notes__")
     if notes is None:
         self.store_own(tx, "__notes__", ListTracker([note]))
@@ -419,7 +427,7 @@ def _register_builtin_classes() -> None:
     for kind in vars(builtins).values():
         if isinstance(kind, type) and issubclass(kind, BaseException):
             news.setdefault(kind.__new__)
-            inits.setdefault(peek(kind, "__init__"))
+            inits.setdefault(static_lookup(kind, "__init__"))
     CALLABLES.row(*news)(_builtin_new)
     CALLABLES.row(*inits)(_builtin_init)
 

@@ -9,9 +9,16 @@ from types import BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorTyp
 from typing import Final, Protocol
 
 from framesmith.guards import Source
-from framesmith.guards.sources.steps import resolution_order, type_dict
+from framesmith.guards.class_lookup import (
+    MISSING,
+    class_name,
+    is_data_descriptor,
+    is_heap_type,
+    resolution_order,
+    static_lookup,
+    type_dict,
+)
 from framesmith.variables.core.base import Tracker, Writer
-from framesmith.variables.objects.lookup import MISSING, is_heap_type, peek
 
 FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
 
@@ -69,12 +76,12 @@ def build_instance(instance: Tracker, writer: Writer) -> str:
     state = _state(instance)
     base, new = native_new(state.kind)
     maker = writer.constant(new, f"new_{base.__name__}")
-    cls = writer.constant(state.kind, state.kind.__name__)
+    cls = writer.constant(state.kind, class_name(state.kind))
     if base in _IMMUTABLE:
         content = writer.constant(base, base.__name__) + f"({plain_content(state, writer, base)})"
-        name = writer.define(instance, f"{maker}({cls}, {content})", state.kind.__name__.lower())
+        name = writer.define(instance, f"{maker}({cls}, {content})", class_name(state.kind).lower())
     elif base in _FILL or base in _EMPTY:
-        name = writer.define(instance, f"{maker}({cls})", state.kind.__name__.lower())
+        name = writer.define(instance, f"{maker}({cls})", class_name(state.kind).lower())
     else:
         instance.unsupported("building it again after the graph")
     if base in _FILL and state.payload is not None:
@@ -135,12 +142,12 @@ def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
 
 def _is_shadowed(kind: type, name: str) -> bool:
     """Whether `object.__setattr__` would call a descriptor of the class instead of storing into the instance."""
-    entry = peek(kind, name)
-    return entry is not MISSING and peek(type(entry), "__set__") is not MISSING
+    entry = static_lookup(kind, name)
+    return entry is not MISSING and is_data_descriptor(type(entry))
 
 
 def _dictionary(kind: type, place: str, writer: Writer) -> str:
-    descriptor = peek(kind, "__dict__")
+    descriptor = static_lookup(kind, "__dict__")
     assert isinstance(descriptor, GetSetDescriptorType)
     return f"{writer.constant(descriptor.__get__, 'instance_dict')}({place})"
 

@@ -11,6 +11,13 @@ from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, Simp
 from typing import Final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import (
+    MISSING,
+    dict_offset,
+    is_data_descriptor,
+    is_heap_type,
+    static_lookup,
+)
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, HasKey, TypeIs
 from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
@@ -24,15 +31,9 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
-from framesmith.variables.objects.descriptors import (
-    NATIVE_METHODS,
-    FieldDescriptor,
-    begin_get,
-    is_data_descriptor,
-    set_through,
-)
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, FieldDescriptor, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
-from framesmith.variables.objects.lookup import MISSING, Found, class_source, find, is_heap_type, peek
+from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import SpecialMethods, observed_is, overrides_iteration
 
 _PLAIN_TYPES: Final = (
@@ -43,12 +44,11 @@ GENERIC: Final[dict[str, frozenset[object]]] = {
     name: frozenset(vars(kind)[name] for kind in _PLAIN_TYPES if name in vars(kind))
     for name in ("__getattribute__", "__setattr__", "__delattr__")
 }
-_dict_offset: Callable[[type], int] = type.__dict__["__dictoffset__"].__get__
 
 
 def has_dict(kind: type) -> bool:
     """Whether instances have a `__dict__`."""
-    return _dict_offset(kind) != 0
+    return dict_offset(kind) != 0
 
 
 def is_generic(found: Found | None, name: str) -> bool:
@@ -101,7 +101,7 @@ class InstanceTracker(SpecialMethods):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`self.name`: `__getattribute__`, then `__getattr__` if that raised AttributeError."""
-        if peek(self.kind, "__getattr__") is not MISSING:
+        if static_lookup(self.kind, "__getattr__") is not MISSING:
             try:
                 return complete(tx, self._begin_lookup(tx, name))
             except ObservedException as error:
@@ -172,11 +172,11 @@ class InstanceTracker(SpecialMethods):
 
     def _is_plain(self) -> bool:
         """Whether reading `__dict__` runs no user code."""
-        return peek(self.kind, "__getattribute__") in GENERIC["__getattribute__"]
+        return static_lookup(self.kind, "__getattribute__") in GENERIC["__getattribute__"]
 
     def _dict_reader(self) -> Callable[..., object]:
         """A function that reads the real `__dict__` without user code."""
-        descriptor = peek(self.kind, "__dict__")
+        descriptor = static_lookup(self.kind, "__dict__")
         if not isinstance(descriptor, FieldDescriptor):
             return self.unsupported("a __dict__ of its own making")
         return self._readers.setdefault("__dict__", descriptor.__get__)
@@ -298,7 +298,7 @@ class InstanceTracker(SpecialMethods):
             probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
             tx.guard(CallResult(self.source, probe), EqualTo(False))
             return missing_slot(self, descriptor.__name__)
-        if self._is_plain() and peek(self.kind, descriptor.__name__) is descriptor:
+        if self._is_plain() and static_lookup(self.kind, descriptor.__name__) is descriptor:
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))

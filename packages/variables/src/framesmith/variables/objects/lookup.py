@@ -6,24 +6,23 @@ bound to an instance is in `descriptors`.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol, final
+from typing import Protocol, final
 from weakref import WeakKeyDictionary
 
 from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.class_lookup import (
+    MISSING,
+    is_descriptor,
+    is_immutable,
+    qualified_name,
+    resolution_order,
+    type_dict,
+)
 from framesmith.guards.kinds import ClassAttribute, HasKey, Identical, TypeIs
-from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.sources import ClassDictItem, Pinned
-from framesmith.guards.sources.steps import ClassDict, resolution_order, type_dict
+from framesmith.guards.sources.steps import ClassDict
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
 from framesmith.variables.core.structure import guard_structure
-
-MISSING: Final = ClassAttribute.missing
-_IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
-_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-
-# Read through the descriptors of `type`: a metaclass could override these attributes with user code.
-flags_of = type.__dict__["__flags__"].__get__
-_qualified_name = type.__dict__["__qualname__"].__get__
 
 
 class ChangedClass(Protocol):
@@ -67,7 +66,7 @@ class Found:
 
     def guard_kind(self, tx: TraceContext) -> None:
         """For a plain entry that the instance's own attribute hides: guard that it is no descriptor."""
-        if self.stored is None and peek(self.kind, "__get__") is MISSING and not is_immutable(self.owner):
+        if self.stored is None and not is_descriptor(self.kind) and not is_immutable(self.owner):
             tx.guard(self.source, TypeIs(self.kind))
 
     def tracker(self, tx: TraceContext) -> Tracker:
@@ -77,26 +76,7 @@ class Found:
 
 def class_source(kind: type) -> Source:
     """The source of a class: a constant of the entry."""
-    return Pinned(kind, _qualified_name(kind))
-
-
-def is_heap_type(kind: type) -> bool:
-    """Whether the class was created by a class statement or the equivalent of the C API (`Py_TPFLAGS_HEAPTYPE`)."""
-    return bool(flags_of(kind) & _HEAP_TYPE)
-
-
-def is_immutable(kind: type) -> bool:
-    """Whether the attributes of the class cannot be set from Python."""
-    return bool(flags_of(kind) & _IMMUTABLE_TYPE)
-
-
-#: `peek(kind, name)`: the entry that static look-up finds now, not guarded; MISSING for none.
-peek: Final = static_lookup
-
-
-def overridden(kind: type, base: type, name: str) -> bool:
-    """Whether look-up on `kind` finds another entry than look-up on `base`; not guarded."""
-    return peek(kind, name) is not peek(base, name)
+    return Pinned(kind, qualified_name(kind))
 
 
 def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> Found | None:
@@ -138,7 +118,7 @@ def _note_lookup(tx: TraceContext, kind: type, order: tuple[type, ...], name: st
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:
     """Guard that the look-up finds this entry. For a plain value only that,
     and that it is no descriptor: its value is guarded where it is read."""
-    if peek(found.kind, "__get__") is MISSING:
+    if not is_descriptor(found.kind):
         _guard_absent(tx, visited[:-1], found.name)
         if not is_immutable(found.owner):
             tx.guards.add(Guard(found.source, TypeIs(found.kind), _reason(found.name)))

@@ -1,5 +1,6 @@
 """The methods of `object` when called by name: `object.__setattr__(x, "a", 1)`, `super().__init__()` and so on."""
 
+from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.attribute_functions import attribute_name
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
@@ -7,7 +8,6 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.objects.instances import GENERIC, InstanceTracker
-from framesmith.variables.objects.lookup import peek
 
 NONE = Constant(None)
 
@@ -42,13 +42,13 @@ def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tr
     """`object.__init__(self)`, with CPython's check of surplus arguments (`object_init`)."""
     kind = self.python_type
     if args or kwargs:
-        if peek(kind, "__init__") is not object.__init__:
+        if static_lookup(kind, "__init__") is not object.__init__:
             message = "object.__init__() takes exactly one argument (the instance to initialize)"
             raise_observed(TypeError, message)
-        if peek(kind, "__new__") is object.__new__:
+        if static_lookup(kind, "__new__") is object.__new__:
             raise_observed(
                 TypeError,
-                f"{kind.__name__}.__init__() takes exactly one argument (the instance to initialize)",
+                f"{class_name(kind)}.__init__() takes exactly one argument (the instance to initialize)",
             )
     return NONE
 
@@ -84,7 +84,7 @@ def object_str(tx: TraceContext, self: Tracker, /) -> Tracker | PendingCall:
 def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
     """`object.__format__`: `str(self)`, without a format specification."""
     if spec.as_python_constant() != "":
-        name = self.python_type.__name__
+        name = class_name(self.python_type)
         raise_observed(TypeError, f"unsupported format string passed to {name}.__format__")
     return self.special_attribute(tx, "__str__").call(tx, (), {})
 

@@ -5,14 +5,21 @@ from types import ModuleType
 from typing import final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import (
+    MISSING,
+    is_data_descriptor,
+    is_heap_type,
+    qualified_name,
+    resolution_order,
+    static_lookup,
+)
 from framesmith.guards.kinds import Identical, TypeIs
 from framesmith.guards.sources import Pinned
-from framesmith.guards.sources.steps import resolution_order
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.objects.lookup import MISSING, find, is_heap_type, peek
+from framesmith.variables.objects.lookup import find
 
 # Reads the globals even if a subclass of the module type overrides `__dict__`.
 module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
@@ -47,10 +54,12 @@ class ModuleTracker(Tracker):
         """A global of the module; AttributeError, or a graph break for a module or class with `__getattr__`."""
         kind = self._guarded_class(tx)
         if name == "__class__":
-            return tx.wrap(kind, Pinned(kind, kind.__qualname__))
+            return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
         if name == "__dict__":
             return self.unsupported("reading its __dict__")
-        if peek(kind, "__getattribute__") is not ModuleType.__getattribute__ or _is_computed(tx, kind, name):
+        if static_lookup(kind, "__getattribute__") is not ModuleType.__getattribute__ or _is_computed(
+            tx, kind, name
+        ):
             return self.unsupported(f"reading attribute {name!r}")
         namespace = self.namespace(tx)
         found = namespace.find(tx, name)
@@ -59,8 +68,8 @@ class ModuleTracker(Tracker):
         fallback = namespace.find(tx, "__getattr__")
         if (
             fallback is not None
-            or peek(kind, "__getattr__") is not MISSING
-            or peek(kind, name) is not MISSING
+            or static_lookup(kind, "__getattr__") is not MISSING
+            or static_lookup(kind, name) is not MISSING
         ):
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
         return raise_observed(AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
@@ -79,7 +88,11 @@ class ModuleTracker(Tracker):
         kind = self._guarded_class(tx)
         hook = "__setattr__" if value is not None else "__delattr__"
         special = name.startswith("__") and name.endswith("__")
-        if special or peek(kind, hook) is not peek(ModuleType, hook) or _is_computed(tx, kind, name):
+        if (
+            special
+            or static_lookup(kind, hook) is not static_lookup(ModuleType, hook)
+            or _is_computed(tx, kind, name)
+        ):
             self.unsupported(f"storing attribute {name!r}")
         self.namespace(tx).store(tx, name, value)
 
@@ -112,7 +125,7 @@ def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
     if not any(is_heap_type(base) for base in resolution_order(kind)):
         return False
     found = find(tx, kind, name)
-    return found is not None and is_heap_type(found.owner) and peek(found.kind, "__set__") is not MISSING
+    return found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
 
 
 @WRAP_RULES.when(70, lambda value: issubclass(type(value), ModuleType))

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from types import FunctionType
 from typing import final
 
+from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
@@ -19,7 +20,7 @@ from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Holder, begin_get
-from framesmith.variables.objects.lookup import Found, find, peek
+from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
@@ -40,7 +41,7 @@ def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
 def overrides_iteration(instance: Tracker) -> bool:
     """Whether a dict subclass has its own `__iter__`: C code then copies it through its methods (`dict_merge`)."""
     kind = instance.python_type
-    return issubclass(kind, dict) and type(peek(kind, "__iter__")) is FunctionType
+    return issubclass(kind, dict) and type(static_lookup(kind, "__iter__")) is FunctionType
 
 
 def native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
@@ -51,8 +52,8 @@ def native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) 
 
 
 def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -> Tracker | None:
-    method = getattr(left.python_type, name, None)
-    if method is None:
+    method = static_lookup(left.python_type, name)
+    if not callable(method):
         return None
     result = fold(tx, method, (left, right))
     return None if isinstance(result, Constant) and result.value is NotImplemented else result
@@ -77,7 +78,9 @@ class SpecialMethods(Holder):
     @property
     def iterates_in_python(self) -> bool:
         """Whether `__iter__` or `__next__` is a Python function."""
-        return any(type(peek(self.python_type, name)) is FunctionType for name in ("__next__", "__iter__"))
+        return any(
+            type(static_lookup(self.python_type, name)) is FunctionType for name in ("__next__", "__iter__")
+        )
 
     def special(self, tx: TraceContext, name: str) -> Found | None:
         """The class entry of a special method; None when the class has none or sets it to None."""
@@ -124,10 +127,10 @@ class SpecialMethods(Holder):
             if is_native(found):
                 return self.builtin_part("iterating over it").iterate(tx)
             iterator = self.ask(tx, found)
-            if peek(iterator.python_type, "__next__") is None or not hasattr(
+            if static_lookup(iterator.python_type, "__next__") is None or not hasattr(
                 iterator.python_type, "__next__"
             ):
-                name = iterator.python_type.__name__
+                name = class_name(iterator.python_type)
                 raise_observed(TypeError, f"iter() returned non-iterator of type '{name}'")
             return iterator
         getting = None if self._blocked(tx, "__iter__") else self.special(tx, "__getitem__")
@@ -180,7 +183,7 @@ class SpecialMethods(Holder):
         if not isinstance(result, Constant):
             return result
         if not isinstance(result.value, int):
-            name = result.python_type.__name__
+            name = class_name(result.python_type)
             raise_observed(TypeError, f"'{name}' object cannot be interpreted as an integer")
         if result.value < 0:
             raise_observed(ValueError, "__len__() should return >= 0")
@@ -194,7 +197,7 @@ class SpecialMethods(Holder):
                 return self.builtin_part("taking its truth value").truth(tx)
             result = self.ask(tx, found)
             if result.python_type is not bool:
-                name = result.python_type.__name__
+                name = class_name(result.python_type)
                 raise_observed(TypeError, f"__bool__ should return bool, returned {name}")
             return truth_of(tx, result)
         if self.special(tx, "__len__") is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import final
 
-from framesmith.guards.sources.steps import resolution_order
+from framesmith.guards.class_lookup import class_name, resolution_order
 from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
@@ -73,7 +73,7 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
     start, receiver = start.realize(), receiver.realize()
     if not isinstance(start, ClassTracker):
         return raise_observed(
-            TypeError, f"super() argument 1 must be a type, not {start.python_type.__name__}"
+            TypeError, f"super() argument 1 must be a type, not {class_name(start.python_type)}"
         )
     if isinstance(receiver, ClassTracker) and start.value in resolution_order(receiver.value):
         return SuperTracker(start.value, receiver, receiver.value)

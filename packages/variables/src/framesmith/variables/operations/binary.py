@@ -8,9 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from framesmith.guards.sources.steps import derives
+from framesmith.guards.class_lookup import defines, derives
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name

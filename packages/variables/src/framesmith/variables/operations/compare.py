@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from framesmith.guards.sources.steps import derives
+from framesmith.guards.class_lookup import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, foldable_operands

@@ -15,7 +15,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-from framesmith.guards.sources.steps import resolution_order, type_dict
+from framesmith.guards.class_lookup import owner_of, type_dict
 from framesmith.variables.core.base import Tracker
 from framesmith.variables.core.constant import Constant
 
@@ -34,15 +34,12 @@ MODELLED: Final[frozenset[type]] = frozenset(
 def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
     """Break the graph when `tracker` returned NotImplemented
     for `method`, but the type's own method was not modelled."""
-    for base in resolution_order(tracker.python_type):
-        if method in type_dict(base):
-            known = (
-                base in MODELLED or _was_run(tracker, type_dict(base)[method]) or _defers(base, method, other)
-            )
-            if not known:
-                detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
-                raise GraphBreak(UNSUPPORTED_VALUE, detail)
-            return
+    base = owner_of(tracker.python_type, method)
+    if base is None or base in MODELLED:
+        return
+    if not _was_run(tracker, type_dict(base)[method]) and not _defers(base, method, other):
+        detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
+        raise GraphBreak(UNSUPPORTED_VALUE, detail)
 
 
 def _was_run(tracker: Tracker, stored: object) -> bool:

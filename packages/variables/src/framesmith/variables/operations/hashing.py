@@ -1,7 +1,7 @@
 """`hash(value)` as a number. The key of a tracker in a modelled dict or set is `Tracker.hash_key`."""
 
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import has_known_hash
 from framesmith.variables.core.folding import fold
 

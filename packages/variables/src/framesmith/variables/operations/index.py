@@ -2,8 +2,8 @@
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import defines
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
+from framesmith.guards.class_lookup import MISSING, class_name, defines, static_lookup
 from framesmith.variables.operations.binary import CONCATENATED, operands_text
 
 
@@ -20,13 +21,13 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
     """The function of both operands that `left <symbol> right` calls once the left method returned NotImplemented."""
 
     def ask_right(left: object, right: object) -> object:
-        method = getattr(type(right), name, None)
+        method = bound_special(right, name)
         repeats = symbol == "*" and isinstance(
             right, CONCATENATED
         )  # a sequence's own `__rmul__` words it differently
-        fits = hasattr(type(left), "__index__") if repeats else type(right) is not type(left)
+        fits = defines(type(left), "__index__") if repeats else type(right) is not type(left)
         if method is not None and fits:
-            result = method(right, left)
+            result = method(left)
             if result is not NotImplemented:
                 return result
         raise TypeError(operands_text(symbol, type(left), type(right), native_name(left), native_name(right)))
@@ -51,11 +52,21 @@ def declined(symbol: str, function: Callable[[object, object], object]) -> Calla
     return plain
 
 
+def bound_special(value: object, name: str) -> Callable[..., object] | None:
+    """A special method bound to the value, looked up on its type alone (`_PyObject_LookupSpecial`); None without one."""
+    stored = static_lookup(type(value), name)
+    if stored is MISSING:
+        return None
+    get = static_lookup(type(stored), "__get__")
+    bound = stored if get is MISSING else cast(Callable[..., object], get)(stored, value, type(value))
+    return cast(Callable[..., object], bound)
+
+
 def native_name(value: object) -> str:
     """The name of a value's type in CPython's errors. Read from an
     error, since for types written in C it is not `__name__`."""
     if isinstance(value, str):
-        return type(value).__name__
+        return class_name(type(value))
     before, after = "sequence item 0: expected str instance, ", " found"
     try:
         "".join(cast(list[str], [value]))

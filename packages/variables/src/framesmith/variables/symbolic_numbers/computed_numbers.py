@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 import torch
 
 from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
@@ -221,7 +222,7 @@ class ComputedNumber(GraphValue):
 
     def describe(self) -> str:
         """The type and the formula, for messages."""
-        return f"{self.python_type.__name__} {self.source.text()}"
+        return f"{class_name(self.python_type)} {self.source.text()}"
 
 
 def computed(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:

@@ -17,6 +17,7 @@ from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core import (
     CALLABLES,
     Arguments,
@@ -233,7 +234,7 @@ class SymbolicNumber(GraphValue):
 
     def describe(self) -> str:
         """The type and the expression, for messages."""
-        return f"{self.python_type.__name__} {self.value}"
+        return f"{class_name(self.python_type)} {self.value}"
 
 
 def is_zero(divisor: Tracker) -> bool:

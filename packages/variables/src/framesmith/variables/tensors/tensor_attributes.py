@@ -2,6 +2,7 @@
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.sources import Gradient, Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -130,7 +131,7 @@ def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 @attribute_reader("__class__")
 def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """The class of the tensor."""
-    return tx.wrap(tensor.kind, Pinned(tensor.kind, tensor.kind.__name__))
+    return tx.wrap(tensor.kind, Pinned(tensor.kind, class_name(tensor.kind)))
 
 
 @attribute_writer("requires_grad")

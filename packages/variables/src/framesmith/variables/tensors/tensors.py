@@ -12,6 +12,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import MISSING, class_name, defines, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.core import (
@@ -36,7 +37,6 @@ from framesmith.variables.graph_nodes.results import (
 )
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.tensors.class_attributes import MISSING, class_attribute, is_data_descriptor
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 __all__ = [
@@ -126,8 +126,8 @@ class TensorTracker(GraphValue):
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name` in CPython's order: data descriptors of the class, the instance, other entries of the class."""
         guard_class_attribute(tx, self.kind, name)
-        stored = class_attribute(self.kind, name)
-        if stored is not MISSING and is_data_descriptor(stored):
+        stored = static_lookup(self.kind, name)
+        if stored is not MISSING and is_data_descriptor(type(stored)):
             read = READERS.get(name)
             return read(tx, self) if read is not None else self.unsupported(f"reading attribute {name!r}")
         if name in self.own:
@@ -149,13 +149,13 @@ class TensorTracker(GraphValue):
         return self.unsupported(f"reading attribute {name!r}")
 
     def _missing(self, name: str) -> Tracker:
-        raise_observed(AttributeError, f"'{self.kind.__name__}' object has no attribute '{name}'")
+        raise_observed(AttributeError, f"'{class_name(self.kind)}' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Set an attribute: by its row if torch defines it, else in the instance dictionary."""
         guard_class_attribute(tx, self.kind, name)
-        stored = class_attribute(self.kind, name)
-        if stored is not MISSING and is_data_descriptor(stored):
+        stored = static_lookup(self.kind, name)
+        if stored is not MISSING and is_data_descriptor(type(stored)):
             write = WRITERS.get(name)
             if write is None:
                 raise GraphBreak(ATTRIBUTE_STORE, f"{self.describe()}.{name} = ...")
@@ -166,8 +166,8 @@ class TensorTracker(GraphValue):
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
         """Delete an attribute of the instance dictionary; one that torch defines breaks the graph."""
-        stored = class_attribute(self.kind, name)
-        if stored is not MISSING and is_data_descriptor(stored):
+        stored = static_lookup(self.kind, name)
+        if stored is not MISSING and is_data_descriptor(type(stored)):
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
         if not self.has_own(tx, name):
             self._missing(name)
@@ -192,7 +192,7 @@ class TensorTracker(GraphValue):
         kind = other.python_type
         if isinstance(other, Constant) and (issubclass(kind, int | float | complex) or is_converted(kind)):
             return False
-        if any(hasattr(kind, name) for name in _NUMBER_LIKE):
+        if any(defines(kind, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
         return True
 

@@ -8,6 +8,7 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.wrap_rules import WRAP_RULES
@@ -132,7 +133,7 @@ class NativeContextMethod(Tracker):
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Break the graph: entering and leaving run natively."""
-        raise GraphBreak(CONTEXT_MANAGER, f"{self.owner.python_type.__name__}.{self.name}()")
+        raise GraphBreak(CONTEXT_MANAGER, f"{class_name(self.owner.python_type)}.{self.name}()")
 
     def children(self) -> Iterator[Tracker]:
         """The context manager."""

@@ -14,10 +14,10 @@ from framesmith.graph.break_kinds import (
     TENSOR_ITEM,
     UNSUPPORTED_ARGUMENT,
 )
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_subscript
 from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
-from framesmith.variables.tensors.class_attributes import class_attribute
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions import recipes
 from framesmith.variables.torch_functions.graph_calls import graph_call, register_graph_function
@@ -57,14 +57,14 @@ def _metadata_row(name: str) -> None:
         keywords = {key: value.as_python_constant() for key, value in kwargs.items()}
         return tensor.metadata(tx, name, *values, **keywords)
 
-    CALLABLES.row(class_attribute(torch.Tensor, name))(look)
+    CALLABLES.row(static_lookup(torch.Tensor, name))(look)
 
 
 def _break_row(name: str, kind: BreakKind) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         raise GraphBreak(kind, f"Tensor.{name}()")
 
-    CALLABLES.row(class_attribute(torch.Tensor, name))(refuse)
+    CALLABLES.row(static_lookup(torch.Tensor, name))(refuse)
 
 
 def receiver(self: Tracker, name: str) -> TensorTracker:
@@ -163,15 +163,15 @@ CALLABLES.row(torch._C.TensorBase.__setitem__)(slot_set_subscript)
 
 def _install() -> None:
     for name in METADATA:
-        if CALLABLES.find(class_attribute(torch.Tensor, name)) is None:
+        if CALLABLES.find(static_lookup(torch.Tensor, name)) is None:
             _metadata_row(name)
     for kind, names in BREAKS.items():
         for name in names:
-            stored = class_attribute(torch.Tensor, name)
+            stored = static_lookup(torch.Tensor, name)
             if isinstance(stored, MethodDescriptorType | FunctionType):
                 _break_row(name, kind)
     for name in dir(torch.Tensor):
-        stored = class_attribute(torch.Tensor, name)
+        stored = static_lookup(torch.Tensor, name)
         if isinstance(stored, MethodDescriptorType | FunctionType):
             register_graph_function(stored, name)
 

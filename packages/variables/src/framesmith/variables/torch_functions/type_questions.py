@@ -11,6 +11,7 @@ from torch.fx.experimental.symbolic_shapes import expect_true
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_SUBCLASS
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import Identical
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -83,7 +84,7 @@ def _overrides(operand: Tracker) -> bool:
         operand, TensorTracker | Constant | SymbolicNumber | ComputedNumber | TupleTracker | ListTracker
     ):
         return False
-    if hasattr(operand.python_type, "__torch_function__"):
+    if defines(operand.python_type, "__torch_function__"):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{operand.describe()} has __torch_function__")
     return False
 

@@ -8,8 +8,8 @@ from typing import final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Guard, Reason, Source
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.kinds import SameObject
-from framesmith.guards.kinds.attributes import static_lookup
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker

@@ -10,6 +10,7 @@ from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.dict_order import copies_items
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
@@ -93,8 +94,12 @@ def map_add(machine: Machine, operation: Operation) -> None:
 
 @opcode(Kind.LIST_EXTEND)
 def list_extend(machine: Machine, operation: Operation) -> None:
-    """`[*a]`."""
-    values = unpack(machine.tx, machine.frame.pop().realize())
+    """`[*a]`; CPython words the error of what cannot be iterated itself."""
+    iterable = machine.frame.pop().realize()
+    kind = iterable.python_type
+    if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
+        raise_observed(TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
+    values = unpack(machine.tx, iterable)
     target = below(machine, operation, ListTracker)
     for value in values:
         target.append(machine.tx, value)
@@ -242,8 +247,8 @@ def taken(machine: Machine, most: int) -> list[Tracker]:
 def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
     """The iterator of what is unpacked."""
     kind = iterable.python_type
-    if not hasattr(kind, "__iter__") and not hasattr(kind, "__getitem__"):
-        raise_observed(TypeError, f"cannot unpack non-iterable {kind.__name__} object")
+    if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
+        raise_observed(TypeError, f"cannot unpack non-iterable {class_name(kind)} object")
     return iterable.iterate(machine.tx)
 
 

@@ -8,8 +8,10 @@ from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.core import Constant, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
+from framesmith.variables.polyfills.operators import bound_special
 
 Bind = Callable[[object, str], str]
 
@@ -79,7 +81,7 @@ def before_with(machine: Machine, operation: Operation) -> None:
 
 def special_method(machine: Machine, manager: Tracker, name: str) -> Tracker:
     """A method of the context manager protocol, looked up on the type."""
-    if not hasattr(manager.python_type, name):
+    if not defines(manager.python_type, name):
         raise GraphBreak(UNSUPPORTED_OPCODE, f"{manager.describe()} is not a context manager")
     return manager.special_attribute(machine.tx, name)
 
@@ -104,14 +106,11 @@ def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> 
 
 def begin_with(manager: object) -> tuple[object, object]:
     """`__exit__` bound and the result of `__enter__`, looked up on the type as CPython does."""
-    kind = type(manager)
-    for name, problem in (
-        ("__enter__", "context manager"),
-        ("__exit__", "context manager (missed __exit__ method)"),
-    ):
-        if not hasattr(kind, name):
-            raise TypeError(f"'{kind.__name__}' object does not support the {problem} protocol")
-    enter, exit_ = (getattr(kind, name).__get__(manager, kind) for name in ("__enter__", "__exit__"))
+    enter, exit_ = bound_special(manager, "__enter__"), bound_special(manager, "__exit__")
+    if enter is None or exit_ is None:
+        missed = " (missed __exit__ method)" if enter is not None else ""
+        name = class_name(type(manager))
+        raise TypeError(f"'{name}' object does not support the context manager{missed} protocol")
     return exit_, enter()
 
 

@@ -11,6 +11,7 @@ from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
+from framesmith.guards.class_lookup import flags_of
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -77,7 +78,7 @@ def match_kind(machine: Machine, operation: Operation) -> None:
     """Whether the subject is a mapping or sequence in the sense of PEP 634."""
     flag = 1 << 6 if operation.kind is Kind.MATCH_MAPPING else 1 << 5
     subject = machine.frame.stack[-1].realize()
-    machine.frame.push(Constant(bool(subject.python_type.__flags__ & flag)))
+    machine.frame.push(Constant(bool(flags_of(subject.python_type) & flag)))
 
 
 @opcode(Kind.GET_LEN)

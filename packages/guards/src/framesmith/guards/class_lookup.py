@@ -1,0 +1,100 @@
+"""How CPython reads a class: its resolution order, the entry that static look-up finds, what kind of descriptor it is.
+
+The one place that walks a resolution order. Everything is read through the C-level descriptors of `type`, so no function
+here runs user code: a metaclass may define `__mro__`, `__dict__`, `__flags__` or `__getattribute__` itself. Nothing is
+guarded here; whoever uses an answer guards it. Rules: `Objects/typeobject.c` and the "Descriptor guide" of the documentation.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, final
+
+
+@final
+class Missing:
+    """The type of `MISSING`, the answer when no class of the resolution order has an entry."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING: Final = Missing()
+_IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE (object.h)
+_HEAP: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+#: The names below raise TypeError for anything that is no class.
+type_dict: Callable[[object], Mapping[str, object]] = type.__dict__["__dict__"].__get__
+resolution_order: Callable[[object], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
+qualified_name: Callable[[object], str] = type.__dict__["__qualname__"].__get__
+#: The name of its module; anything else if the class says so.
+module_of: Callable[[object], object] = type.__dict__["__module__"].__get__
+flags_of: Callable[[object], int] = type.__dict__["__flags__"].__get__
+#: Where an instance holds its dictionary; 0 if it has none.
+dict_offset: Callable[[object], int] = type.__dict__["__dictoffset__"].__get__
+#: Where an instance holds its weak references; 0 if it takes none.
+weak_offset: Callable[[object], int] = type.__dict__["__weakrefoffset__"].__get__
+basic_size: Callable[[object], int] = type.__dict__["__basicsize__"].__get__
+
+
+def static_lookup(cls: object, name: str) -> object:
+    """What the class or its bases store under the name, not bound; `MISSING` when none does (`_PyType_Lookup`).
+
+    A class of CPython's own that was never made ready (that of `code.co_positions()`) has None for an order.
+    """
+    for base in resolution_order(cls) or ():
+        attributes = type_dict(base)
+        if name in attributes:
+            return attributes[name]
+    return MISSING
+
+
+def owner_of(cls: object, name: str) -> type | None:
+    """The class whose entry `static_lookup` finds; None when there is none."""
+    for base in resolution_order(cls) or ():
+        if name in type_dict(base):
+            return base
+    return None
+
+
+def defines(cls: object, name: str) -> bool:
+    """Whether the class or one of its bases has an entry of this name; the metaclass is not searched."""
+    return owner_of(cls, name) is not None
+
+
+def overrides(cls: object, base: object, name: str) -> bool:
+    """Whether look-up on `cls` finds another entry than look-up on `base`."""
+    return static_lookup(cls, name) is not static_lookup(base, name)
+
+
+def derives(cls: object, base: type) -> bool:
+    """Whether `cls` is a subclass of `base`, as `PyType_IsSubtype`: no method of a metaclass is called."""
+    return any(one is base for one in resolution_order(cls))
+
+
+def is_descriptor(kind: type) -> bool:
+    """Whether an entry of this type is bound when it is read through an instance (`tp_descr_get`)."""
+    return defines(kind, "__get__")
+
+
+def is_data_descriptor(kind: type) -> bool:
+    """Whether an entry of this type takes precedence over the instance's own attribute: its type stores *or* deletes.
+
+    CPython has one slot for both, `tp_descr_set` (`PyDescr_IsData`).
+    """
+    return defines(kind, "__set__") or defines(kind, "__delete__")
+
+
+def is_immutable(cls: object) -> bool:
+    """Whether attributes of the class cannot be set (`type_setattro`): it has the flag, as all static types have.
+
+    A static type gets the flag when it is made ready; until then it has no attributes that could be set.
+    """
+    flags = flags_of(cls)
+    return not flags & _HEAP or bool(flags & _IMMUTABLE)
+
+
+def is_heap_type(cls: object) -> bool:
+    """Whether the class was created by a class statement or the equivalent of the C API."""
+    return bool(flags_of(cls) & _HEAP)
