@@ -389,7 +389,25 @@ def endless(log):
         raise
 
 
+TEMPLATES = """
+def template(log, name, width):
+    found = t"{name}: {width!r:>{width}} end" + t"{log}"
+    log.append(str(width))
+    return [(one.value, one.expression, one.conversion, one.format_spec) for one in found.interpolations], found.strings
+"""
+
+
+def new_syntax():
+    """Programs in a syntax that older Pythons cannot read."""
+    if sys.version_info < (3, 14):
+        return []
+    names = {"__name__": __name__}
+    exec(compile(TEMPLATES, __file__, "exec"), names)
+    return [(names["template"], ("a", 7))]
+
+
 PROGRAMS = [
+    *new_syntax(),
     (straight, (2, 3)),
     (for_loop, (5,)),
     (while_loop, (3,)),

@@ -6,6 +6,7 @@ RETURN leave the frame: they are in `bytecode_reference`.
 
 import builtins
 import operator
+import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from types import CellType, CodeType, FunctionType
 from typing import Any, Final, final
@@ -240,9 +241,9 @@ def _load_build_class(frame: Frame, argument: Value) -> None:
     frame.push(builtins.__build_class__)
 
 
-@_row(Kind.LOAD_ASSERTION_ERROR)
-def _load_assertion_error(frame: Frame, argument: Value) -> None:
-    frame.push(AssertionError)
+@_row(Kind.LOAD_COMMON_CONSTANT)
+def _load_common_constant(frame: Frame, value: Value) -> None:
+    frame.push(value)
 
 
 @_row(Kind.LOAD_ATTRIBUTE)
@@ -409,6 +410,22 @@ def _build_string(frame: Frame, n: Value) -> None:
     frame.push("".join(frame.pop_many(n)))
 
 
+if sys.version_info >= (3, 14):
+    from string.templatelib import Interpolation, Template
+
+    @_row(Kind.BUILD_TEMPLATE)
+    def _build_template(frame: Frame, argument: Value) -> None:
+        strings, interpolations = frame.pop_many(2)
+        between = [one for pair in zip(strings, (*interpolations, ""), strict=True) for one in pair]
+        frame.push(Template(*between))
+
+    @_row(Kind.BUILD_INTERPOLATION)
+    def _build_interpolation(frame: Frame, argument: Value) -> None:
+        conversion, has_format = argument
+        value, text, *written = frame.pop_many(2 + has_format)
+        frame.push(Interpolation(value, text, conversion or None, *written))
+
+
 def _into(kind: Kind, add: Callable[[Value, Value], object]) -> None:
     def run(frame: Frame, i: Value) -> None:
         value = frame.pop()
@@ -514,10 +531,10 @@ def _call_names_on_stack(frame: Frame, argc: Value) -> None:
 
 @_row(Kind.CALL_EXTENDED)
 def _call_extended(frame: Frame, has_kwargs: Value) -> None:
-    kwargs = frame.pop() if has_kwargs else {}
+    kwargs = frame.pop() if has_kwargs else NULL
     args = frame.pop()
     function, _ = _callable(frame)
-    frame.push(function(*args, **kwargs))
+    frame.push(function(*args, **({} if kwargs is NULL else kwargs)))
 
 
 @_row(Kind.MAKE_FUNCTION)
@@ -702,10 +719,20 @@ def _before_with(frame: Frame, argument: Value) -> None:
     frame.stack.extend((leave, kind.__enter__(manager)))
 
 
+@_row(Kind.LOAD_SPECIAL)
+def _load_special(frame: Frame, name: Value) -> None:
+    manager = frame.pop()
+    kind = type(manager)
+    if not hasattr(kind, name):
+        raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
+    _push_callable(frame, getattr(kind, name).__get__(manager, kind))
+
+
 @_row(Kind.WITH_EXCEPT_START)
-def _with_except_start(frame: Frame, argument: Value) -> None:
-    error = frame.stack[-1]
-    frame.push(frame.stack[-4](type(error), error, error.__traceback__))
+def _with_except_start(frame: Frame, place: Value) -> None:
+    error, leave = frame.stack[-1], frame.stack[-place]
+    own = [] if place == 4 or frame.stack[1 - place] is NULL else [frame.stack[1 - place]]
+    frame.push(leave(*own, type(error), error, error.__traceback__))
 
 
 @_row(Kind.IMPORT_NAME)

@@ -31,6 +31,7 @@ RAISING = {
     Kind.FOR_ITER,
     Kind.GET_ITER,
     Kind.BEFORE_WITH,
+    Kind.LOAD_SPECIAL,
     Kind.WITH_EXCEPT_START,
     Kind.UNPACK_SEQUENCE,
     Kind.FORMAT_VALUE,

@@ -69,7 +69,7 @@ def test_the_same_code_has_no_difference():
 
 
 def test_a_difference_shows_the_instruction():
-    one = compile("x = 1\ny = f(x)", "a.py", "exec")
-    other = compile("x = 2\ny = f(x)", "a.py", "exec")
+    one = compile("x = 1000\ny = f(x)", "a.py", "exec")
+    other = compile("x = 2000\ny = f(x)", "a.py", "exec")
     lines = [line.split() for line in diff(one, other, positions=False).splitlines()]
-    assert ["-", "LOAD_CONST", "1"] in lines and ["+", "LOAD_CONST", "2"] in lines
+    assert ["-", "LOAD_CONST", "1000"] in lines and ["+", "LOAD_CONST", "2000"] in lines

@@ -4,7 +4,7 @@ Jumps get the direction and the width they need, names and constants their numbe
 stack size it needs. What cannot be encoded is an AssembleError; whether it makes sense is for `verify` to say.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from types import CodeType
 
@@ -16,6 +16,7 @@ from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import (
     BINARY_SYMBOLS,
     CACHES,
+    COMMON_CONSTANTS,
     COMPARE_SHIFT,
     COMPARE_SYMBOLS,
     EXTENDED_ARG,
@@ -23,6 +24,7 @@ from framesmith.bytecode.opcodes import (
     INTRINSICS2,
     KINDS,
     NUMBERS,
+    SPECIAL_METHODS,
     ArgumentKind,
     backward_name,
     forward_name,
@@ -119,6 +121,7 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
         ArgumentKind.NONE: lambda instruction: _number(instruction.argument or 0),
         ArgumentKind.NUMBER: lambda instruction: _number(instruction.argument or 0),
         ArgumentKind.JUMP: lambda instruction: 0,
+        ArgumentKind.ORIGIN: lambda instruction: 0,
         ArgumentKind.CONSTANT: lambda instruction: constants.number(instruction.argument, instruction.hint),
         ArgumentKind.NAME: lambda instruction: names.number(instruction.argument, instruction.hint),
         ArgumentKind.NAME_FLAG1: flagged(1),
@@ -130,6 +133,8 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
         ArgumentKind.BINARY: lambda instruction: BINARY_SYMBOLS.index(str(instruction.argument)),
         ArgumentKind.INTRINSIC1: lambda instruction: INTRINSICS1.index(str(instruction.argument)),
         ArgumentKind.INTRINSIC2: lambda instruction: INTRINSICS2.index(str(instruction.argument)),
+        ArgumentKind.COMMON: lambda instruction: _common(instruction.argument),
+        ArgumentKind.SPECIAL: lambda instruction: SPECIAL_METHODS.index(str(instruction.argument)),
     }
 
 
@@ -153,6 +158,14 @@ def _number(value: object) -> int:
     return value
 
 
+def _common(value: object) -> int:
+    """The number of this very constant: `1 == True` must not find the other one."""
+    found = [number for number, known in enumerate(COMMON_CONSTANTS) if known is value]
+    if not found:
+        raise ValueError(value)
+    return found[0]
+
+
 def _prefixes(number: int) -> int:
     return 0 if number < 256 else 1 if number < 65536 else 2 if number < 1 << 24 else 3
 
@@ -164,6 +177,7 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
     targets = {
         index: index_of.get(one.target) for index, one in enumerate(instructions) if one.target is not None
     }
+    targets |= _origins(instructions, index_of)
     for index, instruction in enumerate(instructions):
         if KINDS[instruction.name] is ArgumentKind.JUMP:
             _turn(parts, index, instruction, targets.get(index))
@@ -184,6 +198,15 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
                 changed = True
         if not changed:
             return starts, jumps
+
+
+def _origins(instructions: Sequence[Instruction], index_of: Mapping[Instruction, int]) -> dict[int, int | None]:
+    """Index of each instruction that names where it comes from -> that one's index; one that was removed counts as itself."""
+    return {
+        index: index_of.get(one.argument, index) if isinstance(one.argument, Instruction) else index
+        for index, one in enumerate(instructions)
+        if KINDS[one.name] is ArgumentKind.ORIGIN
+    }
 
 
 def _turn(parts: CodeParts, index: int, instruction: Instruction, target: int | None) -> None:

@@ -16,6 +16,7 @@ from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instructio
 from framesmith.bytecode.opcodes import (
     BINARY_SYMBOLS,
     CACHES,
+    COMMON_CONSTANTS,
     COMPARE_SHIFT,
     COMPARE_SYMBOLS,
     EXTENDED_ARG,
@@ -23,6 +24,7 @@ from framesmith.bytecode.opcodes import (
     INTRINSICS2,
     KINDS,
     NAMES,
+    SPECIAL_METHODS,
     ArgumentKind,
     is_backward,
 )
@@ -30,6 +32,7 @@ from framesmith.bytecode.opcodes import (
 _Decoder = Callable[[int], object]
 _BACKWARD: Final = frozenset(number for number, name in NAMES.items() if is_backward(name))
 _JUMPS: Final = frozenset(number for number, name in NAMES.items() if KINDS[name] is ArgumentKind.JUMP)
+_ORIGINS: Final = frozenset(number for number, name in NAMES.items() if KINDS[name] is ArgumentKind.ORIGIN)
 _CACHES: Final = {number: CACHES[name] for number, name in NAMES.items()}
 _KINDS: Final = {number: KINDS[name] for number, name in NAMES.items()}
 _COMPARE_MASK: Final = (1 << COMPARE_SHIFT) - 1
@@ -83,6 +86,7 @@ def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
     instructions = parts.instructions
     index_at: dict[int, int] = {}
     jumps: list[tuple[Instruction, int]] = []
+    origins: list[tuple[Instruction, int]] = []
     unit, units = 0, len(raw) // 2
     while unit < units:
         start = unit
@@ -108,6 +112,8 @@ def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
         if number in _JUMPS:
             instruction.argument = None
             jumps.append((instruction, unit - value if number in _BACKWARD else unit + value))
+        elif number in _ORIGINS:
+            origins.append((instruction, unit - value))
         index_at[start] = len(instructions)
         instructions.append(instruction)
     for instruction, target in jumps:
@@ -117,6 +123,9 @@ def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
                 f"{instruction.name} of {code} leads to {target * 2}, inside an instruction"
             )
         instruction.target = instructions[where]
+    for instruction, origin in origins:
+        where = index_at.get(origin)
+        instruction.argument = None if where is None else instructions[where]
     return index_at
 
 
@@ -147,4 +156,6 @@ def _decoders(parts: CodeParts) -> dict[ArgumentKind, _Decoder]:
         ArgumentKind.BINARY: BINARY_SYMBOLS.__getitem__,
         ArgumentKind.INTRINSIC1: INTRINSICS1.__getitem__,
         ArgumentKind.INTRINSIC2: INTRINSICS2.__getitem__,
+        ArgumentKind.COMMON: COMMON_CONSTANTS.__getitem__,
+        ArgumentKind.SPECIAL: SPECIAL_METHODS.__getitem__,
     }

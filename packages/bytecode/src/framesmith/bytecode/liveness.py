@@ -14,6 +14,7 @@ _STORES: Final = frozenset({"STORE_FAST"})
 _ENDS: Final = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
 _PAIRS: Final = {
     "LOAD_FAST_LOAD_FAST": (False, False),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": (False, False),
     "STORE_FAST_LOAD_FAST": (True, False),
     "STORE_FAST_STORE_FAST": (True, True),
 }

@@ -40,6 +40,7 @@ __all__ = [
 
 _CLOSURES_BY_LOAD_FAST: Final = VERSION >= (3, 13)
 _CLOSURE_FLAG: Final = 8
+_LOADS: Final = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
 _AFTER_END_FOR: Final = 2 if VERSION >= (3, 13) else 1
 
 
@@ -161,7 +162,7 @@ def _handlers(parts: CodeParts, first: list[int]) -> tuple[Handler | None, ...]:
 
 
 def _closure_loads(parts: CodeParts) -> frozenset[Instruction]:
-    """LOAD_FAST instructions of 3.13 that push a cell.
+    """LOAD_FAST instructions that push a cell, from 3.13 on (LOAD_FAST_BORROW from 3.14 on).
 
     A slot that is no local at all can hold nothing else. Where the name is an ordinary local too (an argument that is a
     cell, or the variable of an inlined comprehension that hides a cell), a cell is pushed only to build the
@@ -170,7 +171,7 @@ def _closure_loads(parts: CodeParts) -> frozenset[Instruction]:
     own, shared = len(parts.varnames), set(parts.varnames) & set(parts.cellvars)
     found: set[Instruction] = set()
     for index, instruction in enumerate(parts.instructions):
-        if instruction.name == "LOAD_FAST" and instruction.hint >= own:
+        if instruction.name in _LOADS and instruction.hint >= own:
             found.add(instruction)
         elif (
             shared and instruction.name == "SET_FUNCTION_ATTRIBUTE" and instruction.argument == _CLOSURE_FLAG
@@ -178,7 +179,7 @@ def _closure_loads(parts: CodeParts) -> frozenset[Instruction]:
             build = parts.instructions[index - 3] if index >= 3 else None
             if build is not None and build.name == "BUILD_TUPLE" and isinstance(build.argument, int):
                 found.update(parts.instructions[index - 3 - build.argument : index - 3])
-    return frozenset(one for one in found if one.name == "LOAD_FAST")
+    return frozenset(one for one in found if one.name in _LOADS)
 
 
 def stack_depths(reading: Reading) -> tuple[int | None, ...]:

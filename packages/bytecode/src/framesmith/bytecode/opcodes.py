@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 VERSION: Final = sys.version_info[:2]
-SUPPORTED: Final = ((3, 11), (3, 12), (3, 13))
+SUPPORTED: Final = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 
 
 class ArgumentKind(Enum):
@@ -28,10 +28,13 @@ class ArgumentKind(Enum):
     LOCAL_PAIR = "two locals"
     CELL = "cell"
     JUMP = "jump"
+    ORIGIN = "the instruction whose result it ends"
     COMPARE = "comparison"
     BINARY = "binary operator"
     INTRINSIC1 = "intrinsic of one argument"
     INTRINSIC2 = "intrinsic of two arguments"
+    COMMON = "constant that every program shares"
+    SPECIAL = "special method"
 
 
 def _cache_sizes() -> dict[str, int]:
@@ -43,11 +46,12 @@ def _cache_sizes() -> dict[str, int]:
     return {name: int(entries[number]) for name, number in opcode.opmap.items() if number < 256}
 
 
+_INTERNAL: Final = ("INSTRUMENTED_", "CACHE", "RESERVED", "ENTER_EXECUTOR", "TRACE_RECORD")
 NUMBERS: Final = MappingProxyType(
     {
         name: number
         for name, number in opcode.opmap.items()
-        if number < 256 and not name.startswith(("INSTRUMENTED_", "CACHE", "RESERVED", "ENTER_EXECUTOR"))
+        if number < 256 and not name.startswith(_INTERNAL)
     }
 )
 """Name to number of every instruction a code object may hold (no pseudo or instrumented ones)."""
@@ -84,6 +88,7 @@ BINARY_SYMBOLS: Final = (
     "-=",
     "/=",
     "^=",
+    "[]",
 )
 INTRINSICS1: Final = [
     "INVALID",
@@ -108,7 +113,15 @@ INTRINSICS2: Final = [
     "SET_TYPEPARAM_DEFAULT",
 ]
 
+COMMON_CONSTANTS: Final[list[object]] = list(vars(opcode).get("_common_constants", ()))
+"""What LOAD_COMMON_CONSTANT (3.14) pushes, by number."""
+SPECIAL_METHODS: Final[list[str]] = list(vars(opcode).get("_special_method_names", ()))
+"""What LOAD_SPECIAL (3.14) looks up, by number."""
+
+# `opcode.hasfree` is empty from 3.14 on: cells are slots of the frame as locals are
+_CELLS: Final = ("LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_FROM_DICT_OR_DEREF", "MAKE_CELL")
 _EXACT: Final = {
+    **dict.fromkeys(_CELLS, ArgumentKind.CELL),
     "LOAD_GLOBAL": ArgumentKind.NAME_FLAG1,
     "LOAD_ATTR": ArgumentKind.NAME_FLAG1 if VERSION >= (3, 12) else ArgumentKind.NAME,
     "LOAD_SUPER_ATTR": ArgumentKind.NAME_FLAG2,
@@ -119,7 +132,12 @@ _EXACT: Final = {
     "LOAD_FAST_LOAD_FAST": ArgumentKind.LOCAL_PAIR,
     "STORE_FAST_LOAD_FAST": ArgumentKind.LOCAL_PAIR,
     "STORE_FAST_STORE_FAST": ArgumentKind.LOCAL_PAIR,
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ArgumentKind.LOCAL_PAIR,
+    "LOAD_COMMON_CONSTANT": ArgumentKind.COMMON,
+    "LOAD_SPECIAL": ArgumentKind.SPECIAL,
 }
+if VERSION >= (3, 14):
+    _EXACT["END_ASYNC_FOR"] = ArgumentKind.ORIGIN
 
 
 def _argument_kind(name: str, number: int) -> ArgumentKind:

@@ -44,7 +44,7 @@ class Kind(StrEnum):
     LOAD_LOCALS = auto()
     LOAD_FROM_DICT_OR_GLOBALS = auto()  # name; pops the mapping
     LOAD_BUILD_CLASS = auto()
-    LOAD_ASSERTION_ERROR = auto()
+    LOAD_COMMON_CONSTANT = auto()  # the object: a builtin function or class that no name can hide
     SETUP_ANNOTATIONS = auto()
     # attributes
     LOAD_ATTRIBUTE = auto()  # name
@@ -72,6 +72,8 @@ class Kind(StrEnum):
     BUILD_MAP = auto()  # n pairs
     BUILD_CONST_KEY_MAP = auto()  # n; the tuple of keys is on top
     BUILD_STRING = auto()  # n
+    BUILD_TEMPLATE = auto()  # pops the tuple of interpolations (top), the tuple of strings
+    BUILD_INTERPOLATION = auto()  # (conversion, has_format); pops format if there is one, expression text, value
     LIST_APPEND = auto()  # i: the list is i-th from the top after the pop
     SET_ADD = auto()  # i
     MAP_ADD = auto()  # i; pops value (top), key
@@ -87,7 +89,7 @@ class Kind(StrEnum):
     # calls
     CALL = auto()  # (argc, names)
     CALL_NAMES_ON_STACK = auto()  # argc; the tuple of names is on top
-    CALL_EXTENDED = auto()  # has_kwargs
+    CALL_EXTENDED = auto()  # has_kwargs; where it has, their slot may hold NULL
     INTRINSIC = auto()  # name
     MAKE_FUNCTION = auto()  # flags; code is on top
     SET_FUNCTION_ATTRIBUTE = auto()  # flag; pops function (top), value, pushes function
@@ -121,7 +123,8 @@ class Kind(StrEnum):
     RERAISE = auto()  # n: a saved instruction offset is n slots below the exception, 0 for none
     RAISE = auto()  # n: 0 bare, 1 exception, 2 with cause
     BEFORE_WITH = auto()
-    WITH_EXCEPT_START = auto()
+    LOAD_SPECIAL = auto()  # name; pops the object, pushes two slots as LOAD_METHOD does; looked up in the type
+    WITH_EXCEPT_START = auto()  # the slot of `__exit__`, counted from the top: 4, or 5 where its `self` is above it
     # imports
     IMPORT_NAME = auto()  # name; pops fromlist (top), level
     IMPORT_FROM = auto()  # name; keeps the module

@@ -23,6 +23,11 @@ FIXED: Final[dict[str, tuple[Step, ...]]] = {
     "KW_NAMES": (),
     "PRECALL": (),
     "NOP": ((Kind.NOP, None),),
+    "NOT_TAKEN": ((Kind.NOP, None),),
+    "POP_ITER": ((Kind.POP, None),),
+    "END_ASYNC_FOR": ((Kind.END_ASYNC_FOR, None),),
+    "LOAD_ASSERTION_ERROR": ((Kind.LOAD_COMMON_CONSTANT, AssertionError),),
+    "WITH_EXCEPT_START": ((Kind.WITH_EXCEPT_START, 5 if VERSION >= (3, 14) else 4),),
     "RESUME": ((Kind.NOP, None),),
     "COPY_FREE_VARS": ((Kind.NOP, None),),
     "ASYNC_GEN_WRAP": ((Kind.INTRINSIC, "ASYNC_GEN_WRAP"),),
@@ -43,6 +48,8 @@ PASSED: Final[dict[str, Kind]] = {
     "LOAD_CONST": Kind.LOAD_CONST,
     "LOAD_FAST": Kind.LOAD_LOCAL,
     "LOAD_FAST_CHECK": Kind.LOAD_LOCAL,
+    "LOAD_FAST_BORROW": Kind.LOAD_LOCAL,
+    "LOAD_SMALL_INT": Kind.LOAD_CONST,
     "STORE_FAST": Kind.STORE_LOCAL,
     "DELETE_FAST": Kind.DELETE_LOCAL,
     "LOAD_FAST_AND_CLEAR": Kind.LOAD_LOCAL_AND_CLEAR,
@@ -59,7 +66,6 @@ PASSED: Final[dict[str, Kind]] = {
     "LOAD_LOCALS": Kind.LOAD_LOCALS,
     "LOAD_FROM_DICT_OR_GLOBALS": Kind.LOAD_FROM_DICT_OR_GLOBALS,
     "LOAD_BUILD_CLASS": Kind.LOAD_BUILD_CLASS,
-    "LOAD_ASSERTION_ERROR": Kind.LOAD_ASSERTION_ERROR,
     "SETUP_ANNOTATIONS": Kind.SETUP_ANNOTATIONS,
     "STORE_ATTR": Kind.STORE_ATTRIBUTE,
     "DELETE_ATTR": Kind.DELETE_ATTRIBUTE,
@@ -77,6 +83,7 @@ PASSED: Final[dict[str, Kind]] = {
     "BUILD_MAP": Kind.BUILD_MAP,
     "BUILD_CONST_KEY_MAP": Kind.BUILD_CONST_KEY_MAP,
     "BUILD_STRING": Kind.BUILD_STRING,
+    "BUILD_TEMPLATE": Kind.BUILD_TEMPLATE,
     "LIST_APPEND": Kind.LIST_APPEND,
     "SET_ADD": Kind.SET_ADD,
     "MAP_ADD": Kind.MAP_ADD,
@@ -102,7 +109,6 @@ PASSED: Final[dict[str, Kind]] = {
     "GET_AWAITABLE": Kind.GET_AWAITABLE,
     "GET_AITER": Kind.GET_AITER,
     "GET_ANEXT": Kind.GET_ANEXT,
-    "END_ASYNC_FOR": Kind.END_ASYNC_FOR,
     "BEFORE_ASYNC_WITH": Kind.BEFORE_ASYNC_WITH,
     "PUSH_EXC_INFO": Kind.PUSH_EXCEPTION,
     "POP_EXCEPT": Kind.POP_EXCEPTION,
@@ -112,7 +118,7 @@ PASSED: Final[dict[str, Kind]] = {
     "RERAISE": Kind.RERAISE,
     "RAISE_VARARGS": Kind.RAISE,
     "BEFORE_WITH": Kind.BEFORE_WITH,
-    "WITH_EXCEPT_START": Kind.WITH_EXCEPT_START,
+    "LOAD_SPECIAL": Kind.LOAD_SPECIAL,
     "IMPORT_NAME": Kind.IMPORT_NAME,
     "IMPORT_FROM": Kind.IMPORT_FROM,
     "IMPORT_STAR": Kind.IMPORT_STAR,
@@ -175,6 +181,8 @@ def _compare(instruction: Instruction) -> tuple[Step, ...]:
 
 def _binary(instruction: Instruction) -> tuple[Step, ...]:
     symbol = str(instruction.argument)
+    if symbol == "[]":
+        return ((Kind.SUBSCRIPT, None),)
     return ((Kind.BINARY, (symbol.removesuffix("="), symbol.endswith("="))),)
 
 
@@ -218,7 +226,18 @@ def _unpack_ex(instruction: Instruction) -> tuple[Step, ...]:
 
 
 def _call_extended(instruction: Instruction) -> tuple[Step, ...]:
-    return ((Kind.CALL_EXTENDED, bool(_number(instruction) & 1)),)
+    return ((Kind.CALL_EXTENDED, VERSION >= (3, 14) or bool(_number(instruction) & 1)),)
+
+
+def _common_constant(instruction: Instruction) -> tuple[Step, ...]:
+    value = instruction.argument
+    plain = value is None or isinstance(value, str | bool | int)
+    return ((Kind.LOAD_CONST if plain else Kind.LOAD_COMMON_CONSTANT, value),)
+
+
+def _interpolation(instruction: Instruction) -> tuple[Step, ...]:
+    packed = _number(instruction)
+    return ((Kind.BUILD_INTERPOLATION, (_CONVERSIONS[packed >> 2], bool(packed & 1))),)
 
 
 def _return_const(instruction: Instruction) -> tuple[Step, ...]:
@@ -248,6 +267,9 @@ RULES: Final[dict[str, Rule]] = {
     "IS_OP": _negatable(Kind.IS),
     "CONTAINS_OP": _negatable(Kind.CONTAINS),
     "LOAD_FAST_LOAD_FAST": _local_pair(Kind.LOAD_LOCAL, Kind.LOAD_LOCAL),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": _local_pair(Kind.LOAD_LOCAL, Kind.LOAD_LOCAL),
+    "LOAD_COMMON_CONSTANT": _common_constant,
+    "BUILD_INTERPOLATION": _interpolation,
     "STORE_FAST_LOAD_FAST": _local_pair(Kind.STORE_LOCAL, Kind.LOAD_LOCAL),
     "STORE_FAST_STORE_FAST": _local_pair(Kind.STORE_LOCAL, Kind.STORE_LOCAL),
     "LOAD_CLASSDEREF": _class_cell(False),

@@ -1,7 +1,7 @@
 """Statements with a body: loops, `try`/`except`, `try`/`finally`, `with`.
 
 Each is a context manager of Python around what writes the body. Stack conventions are CPython's: inside a
-handler `[previous, exception]` lie on top, inside a loop the iterator, inside `with` the bound `__exit__`.
+handler `[previous, exception]` lie on top, inside a loop the iterator, inside `with` the `__exit__`.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,15 @@ from framesmith.bytecode.emitting.variables import delete, load_constant, store
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import NUMBERS, VERSION
 
-_AFTER_LOOP: Final = ("END_FOR", "POP_TOP") if VERSION >= (3, 13) else ("END_FOR",)
+_AFTER_LOOP: Final = (
+    ("END_FOR", "POP_ITER")
+    if VERSION >= (3, 14)
+    else ("END_FOR", "POP_TOP")
+    if VERSION >= (3, 13)
+    else ("END_FOR",)
+)
+_EXIT_SLOTS: Final = 2 if VERSION >= (3, 14) else 1
+"""`__exit__` is one slot, a bound method, or from 3.14 on two, as a method that is called: function and `self`, or NULL."""
 
 Write = Callable[[], None]
 
@@ -163,33 +171,47 @@ def with_block(emitter: Emitter, body: Write) -> None:
     caught, clean, done = emitter.label(), emitter.label(), emitter.label()
     swallowed = emitter.label()
     outside = emitter.known_depth() - 1
-    emitter.emit("BEFORE_WITH")
-    with emitter.region(caught, depth=outside + 1, push_lasti=True):
+    _enter(emitter)
+    with emitter.region(caught, depth=outside + _EXIT_SLOTS, push_lasti=True):
         body()
     if emitter.depth is not None:
         _exit_normally(emitter)
         jump(emitter, done)
     emitter.place(caught)
     emitter.emit("PUSH_EXC_INFO")
-    with emitter.region(clean, depth=outside + 3, push_lasti=True):
+    with emitter.region(clean, depth=outside + _EXIT_SLOTS + 2, push_lasti=True):
         emitter.emit("WITH_EXCEPT_START")
         jump_if(emitter, True, swallowed)
         emitter.emit("RERAISE", 2)
         emitter.place(swallowed)
         emitter.emit("POP_TOP")
     emitter.emit("POP_EXCEPT")
-    emitter.emit("POP_TOP")
-    emitter.emit("POP_TOP")
+    for _ in range(1 + _EXIT_SLOTS):
+        emitter.emit("POP_TOP")
     jump(emitter, done)
     emitter.place(clean)
     _give_back(emitter)
     emitter.place(done)
 
 
+def _enter(emitter: Emitter) -> None:
+    """`manager -> __exit__, what __enter__ returned`."""
+    if "BEFORE_WITH" in NUMBERS:
+        emitter.emit("BEFORE_WITH")
+        return
+    emitter.emit("COPY", 1)
+    emitter.emit("LOAD_SPECIAL", "__exit__")
+    emitter.emit("SWAP", 2)
+    emitter.emit("SWAP", 3)
+    emitter.emit("LOAD_SPECIAL", "__enter__")
+    emitter.emit("CALL", 0)
+
+
 def _exit_normally(emitter: Emitter) -> None:
     """Call the `__exit__` on top with three Nones, as CPython's compiler does: it is in the slot of the callable."""
     if VERSION >= (3, 13):
-        emitter.emit("PUSH_NULL")
+        if _EXIT_SLOTS == 1:
+            emitter.emit("PUSH_NULL")
         for _ in range(3):
             load_constant(emitter, None)
         emitter.emit("CALL", 3)

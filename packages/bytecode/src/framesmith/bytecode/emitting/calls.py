@@ -74,7 +74,12 @@ def call(emitter: Emitter, argc: int, names: tuple[str, ...] = ()) -> None:
 
 def call_extended(emitter: Emitter, with_keywords: bool = False) -> None:
     """Call with a tuple of arguments on the stack, and a dict of keywords above it."""
-    emitter.emit("CALL_FUNCTION_EX", int(with_keywords))
+    if VERSION < (3, 14):
+        emitter.emit("CALL_FUNCTION_EX", int(with_keywords))
+        return
+    if not with_keywords:
+        emitter.emit("PUSH_NULL")
+    emitter.emit("CALL_FUNCTION_EX")
 
 
 def call_constant(emitter: Emitter, function: object, argc: int) -> None:

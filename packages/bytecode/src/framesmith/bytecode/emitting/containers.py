@@ -3,7 +3,7 @@
 from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
-from framesmith.bytecode.emitting.variables import load_constant
+from framesmith.bytecode.emitting.variables import load_constant, load_item
 from framesmith.bytecode.opcodes import NUMBERS
 
 _CONVERSIONS: Final = {"": 0, "s": 1, "r": 2, "a": 3}
@@ -31,8 +31,20 @@ def build_dict(emitter: Emitter, n: int) -> None:
 
 def build_dict_of(emitter: Emitter, keys: tuple[object, ...]) -> None:
     """A dict of the topmost values under constant keys."""
-    load_constant(emitter, keys)
-    emitter.emit("BUILD_CONST_KEY_MAP", len(keys))
+    if "BUILD_CONST_KEY_MAP" in NUMBERS:
+        load_constant(emitter, keys)
+        emitter.emit("BUILD_CONST_KEY_MAP", len(keys))
+        return
+    emitter.emit("BUILD_TUPLE", len(keys))
+    emitter.emit("BUILD_MAP", 0)
+    for index, key in enumerate(keys):
+        load_constant(emitter, key)
+        emitter.emit("COPY", 3)  # the tuple of values
+        load_constant(emitter, index)
+        load_item(emitter)
+        emitter.emit("MAP_ADD", 1)
+    emitter.emit("SWAP", 2)
+    emitter.emit("POP_TOP")
 
 
 def build_slice(emitter: Emitter, n: int) -> None:

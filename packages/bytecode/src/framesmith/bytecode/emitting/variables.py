@@ -7,7 +7,7 @@ from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.errors import AssembleError
-from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.opcodes import NUMBERS, VERSION
 
 _FLAGGED_ATTRIBUTES: Final = VERSION >= (3, 12)
 _CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
@@ -101,7 +101,10 @@ def delete_attribute(emitter: Emitter, name: str) -> None:
 
 def load_item(emitter: Emitter) -> None:
     """`container, key -> container[key]`."""
-    emitter.emit("BINARY_SUBSCR")
+    if "BINARY_SUBSCR" in NUMBERS:
+        emitter.emit("BINARY_SUBSCR")
+    else:
+        emitter.emit("BINARY_OP", "[]")
 
 
 def store_item(emitter: Emitter) -> None:
@@ -117,7 +120,7 @@ def delete_item(emitter: Emitter) -> None:
 def load_slice(emitter: Emitter) -> None:
     """`container, start, stop -> container[start:stop]`."""
     emitter.emit("BUILD_SLICE", 2)
-    emitter.emit("BINARY_SUBSCR")
+    load_item(emitter)
 
 
 def store_slice(emitter: Emitter) -> None:
