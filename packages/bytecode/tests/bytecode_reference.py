@@ -83,12 +83,13 @@ def _yield(frame: Frame, index: int) -> Generator[object, object, int]:
         except BaseException as error:
             thrown = error
         # CPython resumes a frame that is thrown into with None for the value sent, then raises.
-        if before.kind is not Kind.SEND or not hasattr(frame.stack[-1], "throw"):
+        slots = before.argument if before.kind is Kind.SEND and isinstance(before.argument, int) else 0
+        receiver = frame.stack[-max(slots, 1)] if frame.stack else None
+        if before.kind is not Kind.SEND or not hasattr(receiver, "throw"):
             if frame.handled is not None and thrown.__context__ is None and thrown is not frame.handled:
                 thrown.__context__ = frame.handled
             frame.push(None)
             raise thrown
-        receiver = frame.stack[-1]
         if isinstance(thrown, GeneratorExit):
             receiver.close()
             frame.push(None)

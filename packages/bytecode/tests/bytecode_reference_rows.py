@@ -593,11 +593,11 @@ def _jump_if_or_pop(frame: Frame, wanted: Value) -> bool:
 
 
 @_row(Kind.FOR_ITER)
-def _for_iter(frame: Frame, argument: Value) -> bool:
+def _for_iter(frame: Frame, slots: Value) -> bool:
     try:
-        frame.push(next(frame.stack[-1]))
+        frame.push(next(frame.stack[-slots]))
     except StopIteration:
-        frame.pop()
+        frame.pop_many(slots)
         return True
     return False
 
@@ -613,12 +613,12 @@ def _get_yield_from_iter(frame: Frame, argument: Value) -> None:
 
 
 @_row(Kind.SEND)
-def _send(frame: Frame, keeps_receiver: Value) -> bool:
-    value, receiver = frame.pop(), frame.stack[-1]
+def _send(frame: Frame, slots: Value) -> bool:
+    value, receiver = frame.pop(), frame.stack[-max(slots, 1)]
     try:
         frame.push(next(receiver) if value is None else receiver.send(value))
     except StopIteration as stop:
-        if not keeps_receiver:
+        if not slots:
             frame.pop()
         frame.push(stop.value)
         return True
@@ -626,16 +626,16 @@ def _send(frame: Frame, keeps_receiver: Value) -> bool:
 
 
 @_row(Kind.END_SEND)
-def _end_send(frame: Frame, argument: Value) -> None:
-    del frame.stack[-2]
+def _end_send(frame: Frame, slots: Value) -> None:
+    del frame.stack[-1 - slots : -1]
 
 
 @_row(Kind.CLEANUP_THROW)
-def _cleanup_throw(frame: Frame, argument: Value) -> None:
-    _, _, error = frame.pop_many(3)
+def _cleanup_throw(frame: Frame, slots: Value) -> None:
+    error = frame.pop_many(2 + slots)[-1]
     if not isinstance(error, StopIteration):
         raise error
-    frame.stack.extend((None, error.value))
+    frame.stack.extend((None, *[NULL] * (slots - 1), error.value))
 
 
 @_row(Kind.INTRINSIC)

@@ -62,8 +62,10 @@ def test_a_region_out_of_the_code_is_found():
 def test_a_region_deeper_than_its_code_is_found():
     broken = parts()
     first = broken.instructions[0]
-    handler = broken.regions[0].target
-    broken.regions.insert(0, ExceptionRegion(first, broken.instructions[1], handler, 1))
+    old = broken.regions[0]
+    broken.regions.insert(
+        0, ExceptionRegion(first, broken.instructions[1], old.target, old.depth, old.push_lasti)
+    )
     assert "region" in checks(broken)
 
 
@@ -94,8 +96,8 @@ def test_a_stack_that_is_too_small_is_found():
 
 def test_damaged_bytes_are_found():
     raw = bytearray(sample.__code__.co_code)
-    raw[2] = opcode.opmap["JUMP_FORWARD"]
-    raw[3] = 255
+    raw[-2] = opcode.opmap["JUMP_FORWARD"]
+    raw[-1] = 255
     assert [problem.check for problem in verify(sample.__code__.replace(co_code=bytes(raw)))] == ["readable"]
 
 

@@ -8,9 +8,9 @@ Things a reader of operations has to know:
 - A name that is both among `co_varnames` and `co_cellvars` is one slot of the frame: it holds a plain value until
   MAKE_CELL turns it into a cell, and LOAD_LOCAL_AND_CLEAR / STORE_LOCAL save and put back
   whatever it holds, which is how an inlined comprehension (3.12) hides an outer variable.
-- SEND(keeps_receiver): receiver and value on the stack; if the receiver goes on, its result replaces
+- SEND(slots): receiver, NULL where `slots` is 2, and value on the stack; if the receiver goes on, its result replaces
   the value and the next operation (a YIELD) runs; when it returns, the result replaces the value and the jump is taken,
-  the receiver being dropped first where the argument is False (3.11), by END_SEND later where it is True.
+  the receiver being dropped first where the argument is 0 (3.11), by END_SEND later where it is not.
 - FOR_ITER leads past END_FOR: those operations are never executed.
 """
 

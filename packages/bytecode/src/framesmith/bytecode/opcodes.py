@@ -7,6 +7,7 @@ Python/compile.c and Python/bytecodes.c of the versions named.
 
 import opcode
 import sys
+from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
@@ -38,12 +39,11 @@ class ArgumentKind(Enum):
 
 
 def _cache_sizes() -> dict[str, int]:
-    # A list indexed by opcode up to 3.12, a mapping by name from 3.13.
-    entries: object = vars(opcode)["_inline_cache_entries"]
-    if isinstance(entries, dict):
-        return {name: int(entries.get(name, 0)) for name in opcode.opmap}
-    assert isinstance(entries, list)
-    return {name: int(entries[number]) for name, number in opcode.opmap.items() if number < 256}
+    # A list indexed by opcode up to 3.12, a mapping by name from 3.13 (a frozendict from 3.15).
+    entries: list[int] | Mapping[str, int] = vars(opcode)["_inline_cache_entries"]
+    if isinstance(entries, list):
+        return {name: int(entries[number]) for name, number in opcode.opmap.items() if number < 256}
+    return {name: int(entries.get(name, 0)) for name in opcode.opmap}
 
 
 _INTERNAL: Final = ("INSTRUMENTED_", "CACHE", "RESERVED", "ENTER_EXECUTOR", "TRACE_RECORD")
@@ -138,6 +138,8 @@ _EXACT: Final = {
 }
 if VERSION >= (3, 14):
     _EXACT["END_ASYNC_FOR"] = ArgumentKind.ORIGIN
+if VERSION >= (3, 15):
+    _EXACT["IMPORT_NAME"] = ArgumentKind.NAME_FLAG2  # 1: lazily, 2: at once, whatever the interpreter is set to
 
 
 def _argument_kind(name: str, number: int) -> ArgumentKind:

@@ -99,16 +99,16 @@ class Kind(StrEnum):
     POP_JUMP_IF_NONE = auto()  # bool: jump when (value is None) == argument
     JUMP_IF_OR_POP = auto()  # bool: jumps and keeps the value when its truth is the argument, else pops
     GET_ITER = auto()
-    FOR_ITER = auto()  # pushes the next value; exhausted: pops the iterator and jumps
+    FOR_ITER = auto()  # slots of the iterator, 1 or (3.15, the second is NULL) 2; pushes the next value, or drops them and jumps
     END_FOR = auto()  # never reached by falling through
     # leaving
     RETURN = auto()
     RETURN_GENERATOR = auto()  # pushes what the first `send` gives (None)
     YIELD = auto()  # pops what is yielded, pushes what is sent
-    SEND = auto()  # keeps_receiver; see `meaning`
+    SEND = auto()  # slots of the receiver that stay, 0 to 2; see `meaning`
     GET_YIELD_FROM_ITER = auto()
-    END_SEND = auto()  # removes the slot below the top
-    CLEANUP_THROW = auto()
+    END_SEND = auto()  # removes so many slots below the top, 1 or 2
+    CLEANUP_THROW = auto()  # slots of the receiver, which stay with None in the first
     GET_AWAITABLE = auto()  # 0, 1 (aenter) or 2 (aexit)
     GET_AITER = auto()
     GET_ANEXT = auto()

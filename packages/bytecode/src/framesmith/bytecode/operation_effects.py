@@ -60,7 +60,6 @@ _CONSTANT: Final[dict[Kind, int]] = {
             Kind.POP_JUMP_IF_NONE,
             Kind.JUMP_IF_OR_POP,
             Kind.RETURN,
-            Kind.END_SEND,
             Kind.CLEANUP_THROW,
             Kind.POP_EXCEPTION,
             Kind.PREPARE_RERAISE_STAR,
@@ -143,14 +142,15 @@ _BY_ARGUMENT: Final[dict[Kind, Callable[[object], int]]] = {
     Kind.INTRINSIC: lambda name: -1 if name in _TWO_ARGUMENT_INTRINSICS else 0,
     Kind.MAKE_FUNCTION: lambda flags: -_count(flags).bit_count(),
     Kind.RAISE: lambda n: -_count(n),
+    Kind.END_SEND: lambda slots: -_count(slots),
 }
 
 # What differs when the jump is taken: FOR_ITER drops the iterator; JUMP_IF_OR_POP keeps the value;
-# SEND drops the receiver where its argument says so.
+# SEND drops the receiver where no slot of it stays.
 _JUMPING: Final[dict[Kind, Callable[[object], int]]] = {
-    Kind.FOR_ITER: lambda _: -1,
+    Kind.FOR_ITER: lambda slots: -_count(slots),
     Kind.JUMP_IF_OR_POP: lambda _: 0,
-    Kind.SEND: lambda keeps_receiver: 0 if keeps_receiver else -1,
+    Kind.SEND: lambda slots: 0 if slots else -1,
 }
 
 

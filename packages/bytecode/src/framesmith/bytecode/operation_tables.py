@@ -17,6 +17,9 @@ Rule = Callable[[Instruction], tuple[Step, ...]]
 NULL_FIRST: Final = VERSION < (3, 13)
 """Whether the NULL of a call is below the callable (True) or between it and the arguments."""
 
+ITERATOR_SLOTS: Final = 2 if VERSION >= (3, 15) else 1
+"""How many slots an iterator takes in a loop: 3.15 keeps an index above a list or tuple, and NULL above anything else."""
+
 _PUSH_NULL: Final[Step] = (Kind.PUSH_NULL, None)
 
 FIXED: Final[dict[str, tuple[Step, ...]]] = {
@@ -24,7 +27,11 @@ FIXED: Final[dict[str, tuple[Step, ...]]] = {
     "PRECALL": (),
     "NOP": ((Kind.NOP, None),),
     "NOT_TAKEN": ((Kind.NOP, None),),
-    "POP_ITER": ((Kind.POP, None),),
+    "POP_ITER": ((Kind.POP, None),) * ITERATOR_SLOTS,
+    "FOR_ITER": ((Kind.FOR_ITER, ITERATOR_SLOTS),),
+    "END_SEND": ((Kind.END_SEND, ITERATOR_SLOTS),),
+    "CLEANUP_THROW": ((Kind.CLEANUP_THROW, ITERATOR_SLOTS),),
+    "GET_YIELD_FROM_ITER": ((Kind.GET_YIELD_FROM_ITER, None),),
     "END_ASYNC_FOR": ((Kind.END_ASYNC_FOR, None),),
     "LOAD_ASSERTION_ERROR": ((Kind.LOAD_COMMON_CONSTANT, AssertionError),),
     "WITH_EXCEPT_START": ((Kind.WITH_EXCEPT_START, 5 if VERSION >= (3, 14) else 4),),
@@ -98,14 +105,9 @@ PASSED: Final[dict[str, Kind]] = {
     "JUMP_FORWARD": Kind.JUMP,
     "JUMP_BACKWARD": Kind.JUMP,
     "JUMP_BACKWARD_NO_INTERRUPT": Kind.JUMP,
-    "GET_ITER": Kind.GET_ITER,
-    "FOR_ITER": Kind.FOR_ITER,
     "END_FOR": Kind.END_FOR,
     "RETURN_VALUE": Kind.RETURN,
     "RETURN_GENERATOR": Kind.RETURN_GENERATOR,
-    "GET_YIELD_FROM_ITER": Kind.GET_YIELD_FROM_ITER,
-    "END_SEND": Kind.END_SEND,
-    "CLEANUP_THROW": Kind.CLEANUP_THROW,
     "GET_AWAITABLE": Kind.GET_AWAITABLE,
     "GET_AITER": Kind.GET_AITER,
     "GET_ANEXT": Kind.GET_ANEXT,
@@ -119,7 +121,6 @@ PASSED: Final[dict[str, Kind]] = {
     "RAISE_VARARGS": Kind.RAISE,
     "BEFORE_WITH": Kind.BEFORE_WITH,
     "LOAD_SPECIAL": Kind.LOAD_SPECIAL,
-    "IMPORT_NAME": Kind.IMPORT_NAME,
     "IMPORT_FROM": Kind.IMPORT_FROM,
     "IMPORT_STAR": Kind.IMPORT_STAR,
     "PRINT_EXPR": Kind.PRINT_EXPR,
@@ -133,7 +134,7 @@ PASSED: Final[dict[str, Kind]] = {
 
 # In 3.13 the number beside these carries no meaning (YIELD_VALUE: whether it is part of `yield from`).
 FIXED["YIELD_VALUE"] = ((Kind.YIELD, None),)
-FIXED["SEND"] = ((Kind.SEND, VERSION >= (3, 12)),)
+FIXED["SEND"] = ((Kind.SEND, ITERATOR_SLOTS if VERSION >= (3, 12) else 0),)
 if VERSION >= (3, 13):
     FIXED["MAKE_FUNCTION"] = ((Kind.MAKE_FUNCTION, 0),)
 else:
@@ -172,6 +173,16 @@ def _load_attr(instruction: Instruction) -> tuple[Step, ...]:
 def _load_super_attr(instruction: Instruction) -> tuple[Step, ...]:
     name, flags = _flagged(instruction.argument)
     return ((Kind.LOAD_SUPER_ATTRIBUTE, (name, bool(flags & 1), not flags & 2)),)
+
+
+def _get_iter(instruction: Instruction) -> tuple[Step, ...]:
+    kind = Kind.GET_YIELD_FROM_ITER if instruction.argument else Kind.GET_ITER
+    return ((kind, None), _PUSH_NULL) if ITERATOR_SLOTS == 2 else ((kind, None),)
+
+
+def _import_name(instruction: Instruction) -> tuple[Step, ...]:
+    argument = instruction.argument
+    return ((Kind.IMPORT_NAME, argument[0] if isinstance(argument, tuple) else argument),)
 
 
 def _compare(instruction: Instruction) -> tuple[Step, ...]:
@@ -262,6 +273,8 @@ RULES: Final[dict[str, Rule]] = {
     "LOAD_GLOBAL": _load_global,
     "LOAD_ATTR": _load_attr,
     "LOAD_SUPER_ATTR": _load_super_attr,
+    "GET_ITER": _get_iter,
+    "IMPORT_NAME": _import_name,
     "COMPARE_OP": _compare,
     "BINARY_OP": _binary,
     "IS_OP": _negatable(Kind.IS),

@@ -122,7 +122,10 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
         raise ResumeError(f"{code.co_qualname} is the body of a class or a module, it cannot be continued")
     if not 0 <= index < len(reading.operations):
         raise ResumeError(f"{code.co_qualname} has {len(reading.operations)} operations, no number {index}")
-    starts = next((n for n, one in enumerate(parts.instructions) if one.name == "RESUME"), 0)
+    # behind RETURN_GENERATOR where there is one: a generator expression of 3.15 has a RESUME before it as well
+    names = [one.name for one in parts.instructions]
+    makes = names.index("RETURN_GENERATOR") if "RETURN_GENERATOR" in names else 0
+    starts = names.index("RESUME", makes) if "RESUME" in names[makes:] else 0
     if reading.operations[index].instruction < starts:
         raise ResumeError(f"operation {index} of {code.co_qualname} stands before its start; call it anew")
     depth = stack_depths(reading)[index]

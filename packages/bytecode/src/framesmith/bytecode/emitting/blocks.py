@@ -13,7 +13,8 @@ from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.jumps import jump, jump_if
 from framesmith.bytecode.emitting.variables import delete, load_constant, store
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import NUMBERS, VERSION
+from framesmith.bytecode.opcodes import KINDS, NUMBERS, VERSION, ArgumentKind
+from framesmith.bytecode.operation_tables import ITERATOR_SLOTS
 
 _AFTER_LOOP: Final = (
     ("END_FOR", "POP_ITER")
@@ -40,7 +41,7 @@ class Loop:
 @contextmanager
 def for_loop(emitter: Emitter) -> Iterator[Loop]:
     """Loop over the iterable on top; the body begins with the next value on top and must use it up."""
-    emitter.emit("GET_ITER")
+    emitter.emit("GET_ITER", 0 if KINDS["GET_ITER"] is ArgumentKind.NUMBER else None)
     loop = Loop(emitter.label(), emitter.label())
     exhausted = (
         emitter.label() if "END_FOR" not in NUMBERS else Instruction("END_FOR", position=emitter.position)
@@ -55,6 +56,13 @@ def for_loop(emitter: Emitter) -> Iterator[Loop]:
         for name in _AFTER_LOOP[1:]:
             emitter.emit(name)
     emitter.place(loop.after)
+
+
+def leave_for_loop(emitter: Emitter, loop: Loop) -> None:
+    """`break`: drop the iterator, which is on top, and go on behind the loop."""
+    for _ in range(ITERATOR_SLOTS):
+        emitter.emit("POP_TOP")
+    jump(emitter, loop.after)
 
 
 @contextmanager

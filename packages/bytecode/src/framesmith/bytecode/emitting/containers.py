@@ -4,8 +4,9 @@ from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.variables import load_constant, load_item
-from framesmith.bytecode.opcodes import NUMBERS
+from framesmith.bytecode.opcodes import KINDS, NUMBERS, ArgumentKind
 
+_AT_ONCE: Final = 2  # the module itself, even where 3.15 is set to import lazily
 _CONVERSIONS: Final = {"": 0, "s": 1, "r": 2, "a": 3}
 
 
@@ -110,7 +111,7 @@ def import_module(
     """Push the module of `import name`, or of `from name import names` when names are given."""
     load_constant(emitter, level)
     load_constant(emitter, names)
-    emitter.emit("IMPORT_NAME", name)
+    emitter.emit("IMPORT_NAME", (name, _AT_ONCE) if KINDS["IMPORT_NAME"] is ArgumentKind.NAME_FLAG2 else name)
 
 
 def import_from(emitter: Emitter, name: str) -> None:
