@@ -172,7 +172,11 @@ def test_the_reference_knows_every_kind_that_functions_use():
 
 
 def test_a_class_body_reads():
-    code = compile("from __future__ import annotations\nclass A:\n    x: int = 1\n    def f(self): return __class__\n", "a.py", "exec")
+    code = compile(
+        "from __future__ import annotations\nclass A:\n    x: int = 1\n    def f(self): return __class__\n",
+        "a.py",
+        "exec",
+    )
     body = next(one for one in code.co_consts if isinstance(one, types.CodeType))
     found = {one.kind for one in read(body).operations}
     assert {Kind.LOAD_NAME, Kind.STORE_NAME, Kind.SETUP_ANNOTATIONS, Kind.LOAD_CLOSURE} <= found

@@ -200,7 +200,9 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
             return starts, jumps
 
 
-def _origins(instructions: Sequence[Instruction], index_of: Mapping[Instruction, int]) -> dict[int, int | None]:
+def _origins(
+    instructions: Sequence[Instruction], index_of: Mapping[Instruction, int]
+) -> dict[int, int | None]:
     """Index of each instruction that names where it comes from -> that one's index; one that was removed counts as itself."""
     return {
         index: index_of.get(one.argument, index) if isinstance(one.argument, Instruction) else index

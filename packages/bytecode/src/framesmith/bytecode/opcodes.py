@@ -48,11 +48,7 @@ def _cache_sizes() -> dict[str, int]:
 
 _INTERNAL: Final = ("INSTRUMENTED_", "CACHE", "RESERVED", "ENTER_EXECUTOR", "TRACE_RECORD")
 NUMBERS: Final = MappingProxyType(
-    {
-        name: number
-        for name, number in opcode.opmap.items()
-        if number < 256 and not name.startswith(_INTERNAL)
-    }
+    {name: number for name, number in opcode.opmap.items() if number < 256 and not name.startswith(_INTERNAL)}
 )
 """Name to number of every instruction a code object may hold (no pseudo or instrumented ones)."""
 
@@ -139,7 +135,9 @@ _EXACT: Final = {
 if VERSION >= (3, 14):
     _EXACT["END_ASYNC_FOR"] = ArgumentKind.ORIGIN
 if VERSION >= (3, 15):
-    _EXACT["IMPORT_NAME"] = ArgumentKind.NAME_FLAG2  # 1: lazily, 2: at once, whatever the interpreter is set to
+    _EXACT["IMPORT_NAME"] = (
+        ArgumentKind.NAME_FLAG2
+    )  # 1: lazily, 2: at once, whatever the interpreter is set to
 
 
 def _argument_kind(name: str, number: int) -> ArgumentKind:

@@ -159,7 +159,11 @@ def _depths(parts: CodeParts) -> list[Problem]:
             problems.append(_at(parts, "region", "an exception region ends before it begins", start))
         for index in range(start, end):
             depth = found[index]
-            if depth is not None and depth < region.depth and parts.instructions[index].name not in _NEVER_RAISES:
+            if (
+                depth is not None
+                and depth < region.depth
+                and parts.instructions[index].name not in _NEVER_RAISES
+            ):
                 message = f"depth {depth} here, but the handler cuts the stack to {region.depth}"
                 problems.append(_at(parts, "region", message, index))
                 break

@@ -74,8 +74,11 @@ class SymbolicGenerator:
     def _receiver(self) -> Tracker | None:
         """The iterator of the `yield from` at which it is suspended."""
         frame = self.frame
-        delegates = self._started and frame.reading.operations[frame.current - 1].kind is Kind.SEND
-        return frame.stack[-1].realize() if delegates else None
+        before = frame.reading.operations[frame.current - 1]
+        if not self._started or before.kind is not Kind.SEND:
+            return None
+        slots = before.argument if isinstance(before.argument, int) else 0
+        return frame.stack[-max(slots, 1)].realize()
 
     def _check_thrown(self, receiver: Tracker) -> None:
         """Raise GraphBreak if an exception would have to be thrown into what this generator delegates to as well.
@@ -139,16 +142,19 @@ class SymbolicGenerator:
         frame = self.frame
         if self._handled is not None:
             raise GraphBreak(GENERATOR, "a generator suspended inside an exception handler")
-        if not self._started:
+        if not self._started and not frame.stack:
             return self._fresh(generator, writer)
-        if frame.operation.kind is not Kind.YIELD:
+        if self._started and frame.operation.kind is not Kind.YIELD:
             raise GraphBreak(GENERATOR, "a generator that delegates to another one")
         frame.push(Constant(None))
-        layout = layout_of(frame, frame.current)
-        code = resume_function(frame.code, frame.current, layout.native)
+        at = frame.current if self._started else frame.index
+        layout = layout_of(frame, at)
+        code = resume_function(frame.code, at, layout.native)
         values = [*carrying(frame.stack), *(frame.locals[name] for name in layout.locals)]
         frame.pop()
-        return self._build(generator, writer, code, [writer.value(value) for value in values], prime=True)
+        return self._build(
+            generator, writer, code, [writer.value(value) for value in values], prime=self._started
+        )
 
     def _fresh(self, generator: Tracker, writer: Writer) -> str:
         code = self.frame.code

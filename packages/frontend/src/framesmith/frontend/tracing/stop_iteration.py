@@ -37,7 +37,8 @@ class IterationEnd:
 def end_of_iteration(role: FrameRole, operation: Operation) -> IterationEnd | None:
     """What an end does to the frame that runs `operation`; None where it is raised."""
     if role is FrameRole.LOOP:
-        return IterationEnd(operation.target, 1, False)
+        assert isinstance(operation.argument, int)
+        return IterationEnd(operation.target, operation.argument, False)
     if role is FrameRole.DELEGATE:
         return IterationEnd(operation.target, 0 if operation.argument else 1, True)
     return IterationEnd(None, 0, True) if role is FrameRole.DEFAULT else None

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import final
 
 from framesmith.graph import GraphBreak
@@ -302,6 +302,7 @@ class NestedFunction(PythonCallable):
         defaults: tuple[Tracker, ...] = (),
         keyword_defaults: Mapping[str, Tracker] | None = None,
         annotations: Tracker | None = None,
+        annotate: Tracker | None = None,
         closure: tuple[CellTracker, ...] = (),
     ) -> None:
         self.code = code
@@ -309,6 +310,7 @@ class NestedFunction(PythonCallable):
         self.defaults = defaults
         self.keyword_defaults = dict(keyword_defaults or {})
         self.annotations = annotations
+        self.annotate = annotate  # the function that evaluates them when they are asked for (PEP 649)
         self.closure = closure
         self.attributes: dict[str, Tracker] = {}
 
@@ -335,8 +337,8 @@ class NestedFunction(PythonCallable):
         if name == "__module__":
             return self.namespace.load(tx, "__name__")
         if name == "__doc__":
-            first = self.code.co_consts[0] if self.code.co_consts else None
-            return Constant(first if isinstance(first, str) else None)
+            cells = tuple(CellType() for _ in self.code.co_freevars)
+            return Constant(FunctionType(self.code, {}, closure=cells).__doc__)
         if name == "__code__":
             return Constant(self.code)
         if name == "__defaults__":
@@ -345,6 +347,8 @@ class NestedFunction(PythonCallable):
             return TupleTracker(self.closure) if self.closure else Constant(None)
         if name == "__kwdefaults__" and not self.keyword_defaults:
             return Constant(None)
+        if name == "__annotate__" and hasattr(FunctionType, name):
+            return self.annotate or Constant(None)
         if name.startswith("__") and name.endswith("__"):
             return self.unsupported(f"reading attribute {name!r}")
         return raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
@@ -365,8 +369,10 @@ class NestedFunction(PythonCallable):
         return True
 
     def children(self) -> Iterator[Tracker]:
-        """Defaults, cells and attributes."""
+        """Defaults, cells, attributes and what evaluates annotations."""
         yield from (*self.defaults, *self.keyword_defaults.values(), *self.closure, *self.attributes.values())
+        if self.annotate is not None:
+            yield self.annotate
 
     def reconstruct(self, writer: Writer) -> str:
         """A new function object over the same code, globals and cells."""
@@ -389,6 +395,8 @@ class NestedFunction(PythonCallable):
         if self.annotations is not None:
             make_annotations = writer.constant(set_annotations, "set_annotations")
             writer.statement(f"{make_annotations}({name}, {writer.value(self.annotations)})")
+        if self.annotate is not None:
+            writer.statement(f"{name}.__annotate__ = {writer.value(self.annotate)}")
         for key, value in self.attributes.items():
             setter = writer.constant(setattr, "setattr")
             writer.statement(f"{setter}({name}, {key!r}, {writer.value(value)})")

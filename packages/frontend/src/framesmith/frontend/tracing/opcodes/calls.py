@@ -14,7 +14,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core import NULL, Constant, Null, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.objects.classes import ClassTracker
 
@@ -91,8 +91,9 @@ def call_extended(machine: Machine, operation: Operation) -> None:
     """`f(*args, **kwargs)`."""
     frame = machine.frame
     kwargs: dict[str, Tracker] = {}
-    if operation.argument:
-        for key, value in mapping_items(machine, frame.pop()):
+    given = frame.pop() if operation.argument else NULL
+    if not isinstance(given, Null):
+        for key, value in mapping_items(machine, given):
             name = key.as_python_constant() if isinstance(key, Constant) else None
             if type(name) is not str:
                 raise GraphBreak(CALL_SIGNATURE, "keywords must be strings")
@@ -142,7 +143,11 @@ def _call_names_form(operation: Operation, operands: list[str | None], bind: Bin
 
 def _extended_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     callee, receiver = _callee(operands[:2])
-    arguments = [*receiver, f"*{operands[2]}", *([f"**{operands[3]}"] if operation.argument else [])]
+    arguments = [
+        *receiver,
+        f"*{operands[2]}",
+        *(f"**{mapping}" for mapping in operands[3:] if mapping is not None),
+    ]
     return NativeForm((f"__fs_r = {callee}({', '.join(arguments)})",), (Outcome(("__fs_r",)),))
 
 

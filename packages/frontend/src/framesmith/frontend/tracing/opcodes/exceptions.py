@@ -1,15 +1,17 @@
 """Raising, handlers, `with`."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import cast
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
-from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.stack import count, name_of
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import class_name, defines
-from framesmith.variables.core import Constant, ObservedException, Tracker
+from framesmith.variables.core import NULL, Constant, Null, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
 from framesmith.variables.polyfills.operators import bound_special
 
@@ -86,15 +88,25 @@ def special_method(machine: Machine, manager: Tracker, name: str) -> Tracker:
     return manager.special_attribute(machine.tx, name)
 
 
+@opcode(Kind.LOAD_SPECIAL)
+def load_special(machine: Machine, operation: Operation) -> None:
+    """Push a bound method of a context manager, looked up on its type, and NULL (3.14)."""
+    frame = machine.frame
+    frame.push(special_method(machine, frame.pop().realize(), name_of(operation)))
+    frame.push(NULL)
+
+
 @opcode(Kind.WITH_EXCEPT_START)
 def with_except_start(machine: Machine, operation: Operation) -> None:
     """Call `__exit__(type, value, traceback)` for the exception on top, push its result."""
     frame, tx = machine.frame, machine.tx
     exception = frame.stack[-1].realize()
-    exit_ = frame.stack[-4].realize()
+    place = count(operation)
+    exit_ = frame.stack[-place].realize()
+    receiver = [] if place == 4 or isinstance(frame.stack[1 - place], Null) else [frame.stack[1 - place]]
     kind = exception.attribute(tx, "__class__")
     traceback = exception.attribute(tx, "__traceback__")
-    machine.deliver(exit_.begin_call(tx, (kind, exception, traceback), {}))
+    machine.deliver(exit_.begin_call(tx, (*receiver, kind, exception, traceback), {}))
 
 
 def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -114,4 +126,21 @@ def begin_with(manager: object) -> tuple[object, object]:
     return exit_, enter()
 
 
+def _special_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    find = bind(find_special, "find_special")
+    return NativeForm(
+        (f"__fs_r = {find}({operands[0]}, {operation.argument!r})",), (Outcome(("__fs_r", "")),)
+    )
+
+
+def find_special(manager: object, name: str) -> object:
+    """A method of a context manager, bound, looked up on its type; where it is missing CPython raises its own error."""
+    found = bound_special(manager, name)
+    if found is None:
+        with cast(AbstractContextManager[object], manager):  # it raises before it calls anything
+            raise AssertionError(f"{name} appeared while it was looked up")
+    return found
+
+
 native(Kind.BEFORE_WITH, Native(lambda operation: 1, _with_form))
+native(Kind.LOAD_SPECIAL, Native(lambda operation: 1, _special_form))

@@ -17,9 +17,9 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import NestedFunction
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
-from framesmith.variables.core import Constant, ObservedException, Tracker
+from framesmith.variables.core import NULL, Constant, ObservedException, Tracker
 
-DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE = 1, 2, 4, 8
+DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE, ANNOTATE = 1, 2, 4, 8, 16
 
 
 @opcode(Kind.MAKE_FUNCTION)
@@ -49,6 +49,8 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
     """Defaults, keyword defaults, annotations or closure."""
     if flag == ANNOTATIONS:
         function.annotations = value
+    elif flag == ANNOTATE:
+        function.annotate = value
     elif flag == KEYWORD_DEFAULTS and isinstance(value, DictTracker):
         function.keyword_defaults = {
             str(key.as_python_constant()): item for key, item in value.items(machine.tx)
@@ -106,14 +108,14 @@ def send(machine: Machine, operation: Operation) -> None:
     """One step of `yield from`: the receiver's next value, or its returned value and a jump."""
     frame = machine.frame
     value = frame.pop().realize()
-    receiver = frame.stack[-1].realize()
-    keeps_receiver = bool(operation.argument)
+    slots = count(operation)
+    receiver = frame.stack[-max(slots, 1)].realize()
     if isinstance(receiver, GeneratorTracker) and (step := receiver.begin_step(value)) is not None:
         machine.deliver(step, FrameRole.DELEGATE)
         return
     outcome = delegate(machine, receiver, value)
     if isinstance(outcome, Returned):
-        if not keeps_receiver:
+        if not slots:
             frame.pop()
         frame.jump(operation.target)
     frame.push(outcome.value)
@@ -133,7 +135,7 @@ def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | R
 @opcode(Kind.END_SEND)
 def end_send(machine: Machine, operation: Operation) -> None:
     """Drop the receiver below the result (3.12+)."""
-    del machine.frame.stack[-2]
+    del machine.frame.stack[-1 - count(operation) : -1]
 
 
 @opcode(Kind.CLEANUP_THROW)
@@ -141,11 +143,11 @@ def cleanup_throw(machine: Machine, operation: Operation) -> None:
     """An exception that reached a `yield from`: StopIteration becomes its value, any other is raised again."""
     frame = machine.frame
     exception = frame.pop().realize()
-    frame.pop_many(2)
+    slots = count(operation)
+    frame.pop_many(1 + slots)
     if not issubclass(exception.python_type, StopIteration):
         raise ObservedException(exception)
-    frame.push(Constant(None))
-    frame.push(exception.attribute(machine.tx, "value"))
+    frame.stack += [Constant(None), *[NULL] * (slots - 1), exception.attribute(machine.tx, "value")]
 
 
 @opcode(Kind.INTRINSIC)

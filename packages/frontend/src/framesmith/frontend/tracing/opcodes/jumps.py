@@ -5,6 +5,7 @@ from collections.abc import Callable
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.graph import GraphBreak
@@ -64,10 +65,10 @@ def get_iter(machine: Machine, operation: Operation) -> None:
 @opcode(Kind.FOR_ITER)
 def for_iter(machine: Machine, operation: Operation) -> None:
     """Push the next value, or leave the loop."""
-    frame = machine.frame
-    value = frame.stack[-1].realize().begin_advance(machine.tx)
+    frame, slots = machine.frame, count(operation)
+    value = frame.stack[-slots].realize().begin_advance(machine.tx)
     if value is None:
-        iterator = frame.pop()
+        iterator = frame.pop_many(slots)[0]
         frame.jump(operation.target)
         drop(machine, [iterator])
     else:
@@ -94,15 +95,16 @@ END = object()
 
 def _for_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     end = bind(END, "end")
+    nulls = ("",) * (len(operands) - 1)
     return NativeForm(
         (f"__fs_r = {bind(next, 'next')}({operands[0]}, {end})",),
-        (Outcome((), operation.target, f"__fs_r is {end}"), Outcome((str(operands[0]), "__fs_r"))),
+        (Outcome((), operation.target, f"__fs_r is {end}"), Outcome((str(operands[0]), *nulls, "__fs_r"))),
     )
 
 
 native(Kind.POP_JUMP_IF, Native(lambda operation: 1, _branch_form))
 native(Kind.JUMP_IF_OR_POP, Native(lambda operation: 1, _keep_form))
-native(Kind.FOR_ITER, Native(lambda operation: 1, _for_form))
+native(Kind.FOR_ITER, Native(count, _for_form))
 
 
 def _iter_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:

@@ -123,10 +123,11 @@ def delete_global(machine: Machine, operation: Operation) -> None:
     frame.namespace.store(machine.tx, name, None)
 
 
-@opcode(Kind.LOAD_ASSERTION_ERROR)
-def load_assertion_error(machine: Machine, operation: Operation) -> None:
-    """Push AssertionError, whatever the name means now."""
-    machine.frame.push(machine.tx.wrap(AssertionError, Pinned(AssertionError, "AssertionError")))
+@opcode(Kind.LOAD_COMMON_CONSTANT)
+def load_common_constant(machine: Machine, operation: Operation) -> None:
+    """Push AssertionError, `all` and the like, whatever the name means now."""
+    value = operation.argument
+    machine.frame.push(machine.tx.wrap(value, Pinned(value, getattr(value, "__name__", repr(value)))))
 
 
 @opcode(Kind.LOAD_BUILD_CLASS)

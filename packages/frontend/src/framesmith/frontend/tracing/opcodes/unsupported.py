@@ -16,6 +16,8 @@ from framesmith.graph.break_kinds import ASYNC_FRAME, UNSUPPORTED_OPCODE
     Kind.PRINT_EXPR,
     Kind.CHECK_GROUP_MATCH,
     Kind.PREPARE_RERAISE_STAR,
+    Kind.BUILD_TEMPLATE,
+    Kind.BUILD_INTERPOLATION,
 )
 def untraced(machine: Machine, operation: Operation) -> None:
     """Break the graph, naming the operation."""
