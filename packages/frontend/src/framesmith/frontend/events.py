@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from framesmith.frontend.options import near_miss
+from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
 
 TOPICS: Final = ("graph_breaks", "recompiles", "guards", "graph", "bytecode")

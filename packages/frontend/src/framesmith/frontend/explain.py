@@ -7,10 +7,10 @@ from typing import Any, final
 import torch
 
 from framesmith.frontend import api
+from framesmith.frontend.argument_checks import check_callable, wrong_argument
 from framesmith.frontend.cache.session import Session
-from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.events import BreakRecord
-from framesmith.guards.words import a_type, counted
+from framesmith.guards.words import counted
 
 
 @final
@@ -62,8 +62,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
 
     For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
     """
-    if not callable(model):
-        raise InvalidArgument(f"explain() got {model!r}, {a_type(type(model))}; pass a function or a module")
+    check_callable("explain()", model)
     if extra_args or extra_kwargs:
         return explain(model)(*extra_args, **extra_kwargs)
 
@@ -78,8 +77,11 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         compiled = api.compile(target, backend="eager")
         own = api.session_of(compiled)
         if own is None:
-            raise InvalidArgument(
-                f"explain() cannot look into {model!r}: it has no Python code that is compiled"
+            raise wrong_argument(
+                "explain()",
+                model,
+                "a function with Python code",
+                hint=", which has no Python code to compile",
             )
         compiled(*args, **kwargs)
         return explanation_of([own])

@@ -462,10 +462,11 @@ class Recorder:
             finally:
                 after.restore()
                 let_go(used)
+        count = len(dict.fromkeys([*outputs, *kept]))
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call, module),
+            call=finishing.returns_tuple(call, module, self.options.backend_name, count),
             inputs=tuple(entry.source for entry in used),
-            outputs=len(dict.fromkeys([*outputs, *kept])),
+            outputs=count,
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,

@@ -13,7 +13,7 @@ from framesmith.guards.sources import Global, Local
 def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
     """The whole message: the value for which most entries reject the call, with its line, and the remedy."""
     head = (
-        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) has {limit} entries (config.recompile_limit): "
+        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) has {limit} {'entry' if limit == 1 else 'entries'} (config.recompile_limit): "
         "calls that fit none of them run uncompiled from now on, the entries keep serving."
     )
     failure = most_frequent([all_failures(guards, scope) for guards in entries])
