@@ -104,13 +104,14 @@ def module_call(module: fx.GraphModule, *values: object) -> object:
 
 
 def returns_tuple(
-    call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str, count: int
+    call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str
 ) -> Callable[..., tuple[object, ...]]:
     """The call with its result made a tuple: a backend's callable may return a list. The module's own forward needs nothing.
 
-    What is returned raises BackendFailed for a result that is no tuple or list of `count` values: a tensor would be
-    unpacked into its rows.
+    What is returned raises BackendFailed for a result that is no tuple or list of as many values as the graph has outputs:
+    a tensor would be unpacked into its rows.
     """
+    count = len(cast(tuple[object, ...], module.graph.output_node().args[0]))
     if getattr(call, "__self__", None) is module:
         return cast(Callable[..., tuple[object, ...]], call)
 

@@ -462,11 +462,10 @@ class Recorder:
             finally:
                 after.restore()
                 let_go(used)
-        count = len(dict.fromkeys([*outputs, *kept]))
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call, module, self.options.backend_name, count),
+            call=finishing.returns_tuple(call, module, self.options.backend_name),
             inputs=tuple(entry.source for entry in used),
-            outputs=count,
+            outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,
