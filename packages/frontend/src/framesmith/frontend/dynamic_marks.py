@@ -10,6 +10,7 @@ from framesmith.frontend.argument_checks import checked_dimensions, wrong_argume
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import in_force
 from framesmith.frontend.torch_settings import warn_once
+from framesmith.frontend.user_lines import with_source
 from framesmith.graph.shape_guards import Specialised
 from framesmith.guards.sources.tensors import TensorSize
 
@@ -81,5 +82,5 @@ def _is_promised(fixed: Specialised) -> bool:
 
 def _problem(fixed: Specialised) -> str:
     assert isinstance(fixed.source, TensorSize) and fixed.source.base is not None
-    where = "" if fixed.line is None else f"; it is fixed at {fixed.line.strip()}"
+    where = "" if fixed.user_frame is None else f"; it is fixed at {with_source(fixed.user_frame)}"
     return f"  dimension {fixed.source.dim} of {fixed.source.base.text()} is marked, and the program works for the size {fixed.value} only{where}"

@@ -9,7 +9,7 @@ import torch
 from framesmith.frontend import api
 from framesmith.frontend.argument_checks import check_callable, wrong_argument
 from framesmith.frontend.cache.session import Session
-from framesmith.frontend.events import BreakRecord
+from framesmith.frontend.events import BreakRecord, EntryRecord, collapsed
 from framesmith.guards.words import counted
 
 
@@ -25,6 +25,7 @@ class Explanation:
     recompiles: tuple[str, ...]
     notes: tuple[str, ...]
     trace_seconds: float
+    entries: tuple[EntryRecord, ...] = ()
 
     @property
     def graph_count(self) -> int:
@@ -38,7 +39,7 @@ class Explanation:
 
     def text(self) -> str:
         """The whole answer as text."""
-        captured = f"{len(self.graphs)} graphs with {self.operators} operators"
+        captured = f"{counted(len(self.graphs), 'graph')} with {counted(self.operators, 'operator')}"
         lines = [
             f"{captured}, {counted(len(self.breaks), 'graph break')}, {counted(len(self.guards), 'guard')}"
         ]
@@ -49,9 +50,11 @@ class Explanation:
             ]
             lines.append(record.user_stack.rstrip())
         if self.recompiles:
-            lines += ["recompiled because:", *(f"  {reason}" for reason in self.recompiles)]
+            lines += ["recompiled because:", *(f"  {reason}" for reason in collapsed(self.recompiles))]
         lines += [*self.notes]
-        lines += ["guards:", *(f"  {guard}" for guard in self.guards)]
+        for number, entry in enumerate(self.entries, 1):
+            lines.append(f"entry {number}, {entry.title()}, has {counted(len(entry.guards), 'guard')}:")
+            lines += [f"  {guard}" for guard in entry.guard_lines()]
         return "\n".join(line for line in lines if line)
 
     __str__ = text
@@ -102,4 +105,5 @@ def explanation_of(sessions: Sequence[Session]) -> Explanation:
         tuple(reason for history in histories for reason in history.recompiles),
         tuple(note for history in histories for note in history.notes),
         sum(entry.trace_seconds for entry in entries),
+        tuple(entries),
     )
