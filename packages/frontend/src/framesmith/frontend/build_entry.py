@@ -23,6 +23,7 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall
 from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
+from framesmith.frontend.reports import report_change
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.finalizers import has_pending_cleanup
 from framesmith.frontend.tracing.interpreter import Interpreter
@@ -31,7 +32,7 @@ from framesmith.frontend.tracing.opcodes.table import native_of
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.strict_breaks import is_strict
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively, TraceEnd
-from framesmith.frontend.tracing.user_stack import location, stack_text
+from framesmith.frontend.tracing.user_stack import frame_text, location, stack_text, user_location
 from framesmith.frontend.tracing.value_ends import write_held
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
 from framesmith.graph.break_kinds import NATIVE_CALL
@@ -89,12 +90,14 @@ class Trace:
     recorder: Recorder
     wrapper: Wrapper
     writer: EntryWriter
+    code: CodeType
 
     def release(self) -> None:
         """Let go of the user's values and unlink the parts, so that nothing waits for the collector (ADR 0014)."""
         self.machine.release()
         self.interpreter.release()
         self.wrapper.release()
+        self.tx.guards.locate = None
         self.tx.mutations.release()
         self.recorder.release()
 
@@ -193,9 +196,10 @@ def _build_from_trace(
     try:
         with trace.recorder:
             try:
+                trace.tx.guards.locate = lambda: frame_text(machine.frames)
                 raised = origin.build(trace.tx, machine, values)
                 trace.recorder.user_stack = lambda: stack_text(machine.frames)
-                trace.recorder.locate(lambda: location(machine.frames[-1]) if machine.frames else None)
+                trace.recorder.locate(lambda: user_location(machine.frames))
                 trace.recorder.asking = lambda: machine.frames[-1].code
                 observed = trace.recorder.fallible = Observed(machine)
                 end = trace.interpreter.run(raised)
@@ -246,7 +250,7 @@ def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: 
     tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, interpreter.inline, facts=facts)
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
-    return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
+    return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno), code)
 
 
 def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
@@ -269,6 +273,7 @@ def write_end(trace: Trace, ways: Ways, end: TraceEnd, backend: object) -> list[
     while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))
+            report_change(trace.code, tracker)
             tracker.replay(writer)
     for generator in machine.generators:
         if has_pending_cleanup(generator) and not exit_.carries(generator):

@@ -463,7 +463,7 @@ class Recorder:
                 after.restore()
                 let_go(used)
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call, module),
+            call=finishing.returns_tuple(call, module, self.options.backend_name),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

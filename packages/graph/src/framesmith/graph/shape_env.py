@@ -53,16 +53,30 @@ class LocatedContext(torch._guards.TracingContext):
 
     def __init__(self, mode: FakeTensorMode) -> None:
         self.place: Callable[[], Place | None] = _nowhere
+        self._asked: set[Place] = set()
         super().__init__(mode)
 
     @property
     def loc_in_frame(self) -> Place | None:
         """The attribute that torch reads: the user's current file, line and function."""
-        return self.place()
+        found = self.place()
+        if found is not None:
+            self._asked.add(found)
+        return found
 
     @loc_in_frame.setter
     def loc_in_frame(self, value: Place | None) -> None:
         self.place = lambda: value
+
+    def frame_text(self, text: str) -> str:
+        """What torch says of a place (`if n == 5:  # tmp/program.py:3 in f`), with the whole path of the file and
+        without the line of source: torch cuts off what the path has in common with its own."""
+        tail = text.rpartition("  # ")[2]
+        for file, line, function in self._asked:
+            rest = f":{line} in {function}"
+            if tail.endswith(rest) and file.endswith(tail.removesuffix(rest)):
+                return f"{file}{rest}"
+        return tail
 
 
 def _nowhere() -> None:

@@ -55,7 +55,7 @@ class _Printer(PythonPrinter):
 @final
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """A number that was requested as symbolic and that the trace fixed to `value`, at `line` of the user if known.
+    """A number that was requested as symbolic and that the trace fixed to `value`, in the user's frame `user_frame` if known.
 
     `owner` is the tensor whose size, stride or offset it is.
     """
@@ -63,7 +63,7 @@ class Specialised:
     source: Source
     value: object
     owner: object
-    line: str | None
+    user_frame: str | None
 
 
 @final
@@ -143,7 +143,7 @@ class ShapeFacts:
                     printer.doprint(expression),
                     printer,
                     expression,
-                    _reason("a decision on a symbolic number", guard.sloc),
+                    self._reason("a decision on a symbolic number", guard.sloc),
                 )
 
     def _ranges(self) -> Iterator[_Fact]:
@@ -168,16 +168,15 @@ class ShapeFacts:
 
     def _tied(self, original: Expression) -> Reason:
         place = self._env.replacements_slocs.get(original)
-        return _reason("a symbolic number was found equal to another one or fixed", place)
+        return self._reason("a symbolic number was found equal to another one or fixed", place)
+
+    def _reason(self, what: str, place: object) -> Reason:
+        user = getattr(place, "maybe_user_loc", None)
+        return Reason(what, None if user is None else self._world.context.frame_text(str(user)))
 
     def _relation(self, template: str, printer: _Printer, expression: Expression, reason: Reason) -> _Fact:
         functions = {"torch": torch} if "torch." in template else {}
         return ShapeExpression(template, tuple(printer.used), functions, expression), reason
-
-
-def _reason(what: str, place: object) -> Reason:
-    user = getattr(place, "maybe_user_loc", None)
-    return Reason(what, None if user is None else str(user))
 
 
 def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Expression]]":

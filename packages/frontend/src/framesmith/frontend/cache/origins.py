@@ -175,7 +175,7 @@ class ContinuationOrigin:
 
     def __init__(self, session: Ways, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
         self._session = weakref.ref(session)
-        self._point = point
+        self.point = point
         self._namespaces = namespaces
         self.code: CodeType = point.frames[0].code
         self.namespace: dict[str, object] = namespaces[0]
@@ -184,9 +184,9 @@ class ContinuationOrigin:
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
-        return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
+        return rebuild_frames(tx, machine, self.point, self._namespaces, list(values))
 
     def native_lines(self, writer: EntryWriter) -> list[str]:
         """The line that runs the frames natively from the resume point."""
-        values = [writer.load(Local(name)) for name in self._point.names]
-        return [f"return {alive(self._session).go_natively(writer, self._point, self._namespaces, values)}"]
+        values = [writer.load(Local(name)) for name in self.point.names]
+        return [f"return {alive(self._session).go_natively(writer, self.point, self._namespaces, values)}"]

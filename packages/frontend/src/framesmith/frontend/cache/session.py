@@ -8,7 +8,7 @@ to each other and to themselves (a loop): the session takes these cycles apart w
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Final, final
@@ -24,11 +24,12 @@ from framesmith.frontend.build_entry import (
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.origins import COPIED, ContinuationOrigin, Home, RootOrigin, alive
 from framesmith.frontend.cache.recompile_limit import limit_text
+from framesmith.frontend.cache.refusal import Refusal
 from framesmith.frontend.cache.specialization import Learned, Policy, Sizes, sizes_of
+from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import (
     BackendFailed,
     FramesmithError,
-    FullGraphError,
     RecompileError,
     RecompileLimitWarning,
     TracingBugWarning,
@@ -40,17 +41,18 @@ from framesmith.frontend.generated.tail_calls import run_tail_calls
 from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.options import CompileOptions, Config, in_force
 from framesmith.frontend.recovery import Prefix, Recovery
-from framesmith.frontend.reports import report_bug, report_entry
+from framesmith.frontend.reports import report_bug, report_dynamic, report_entry
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
-from framesmith.frontend.tracing.resume_points import ResumePoint, with_user_names
+from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
-from framesmith.guards import Scope, first_failure
+from framesmith.guards import Failure, Scope, first_failure
+from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 from framesmith.variables.objects.exception_chains import raise_unchained
 
 SESSION_ATTRIBUTE: Final = "__framesmith_session__"
@@ -83,6 +85,7 @@ class Session:
         self._continuations: dict[tuple[ResumePoint, tuple[int, ...]], tuple[CompiledUnit, FunctionType]] = {}
         self._natives: dict[tuple[ResumePoint, tuple[int, ...]], NativeContinuation] = {}
         self._others: dict[str | int, FunctionType] = {}  # by backend
+        self.refusal: Refusal | None = None  # for the entry that is being made
 
     def make_function(self, *, is_owned: bool = False) -> FunctionType:
         """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
@@ -151,7 +154,11 @@ class Session:
         values: Sequence[str],
     ) -> str:
         """The tail call of a compiled continuation, as an expression for the entry to return."""
-        function = writer.constant(self.continuation(point, namespaces), "continuation")
+        if self.refusal is None:
+            onward: Callable[..., object] = self.continuation(point, namespaces)
+        else:
+            onward = self.refusal.instead_of(self.native(point, namespaces), raises=point.raises)
+        function = writer.constant(onward, "continuation")
         return tail_call_text(writer, function, values)
 
     def go_natively(
@@ -162,6 +169,8 @@ class Session:
         values: Sequence[str],
     ) -> str:
         """The tail call of a native continuation, as an expression for the entry to return."""
+        if self.refusal is not None:
+            raise self.refusal.error()
         native = writer.constant(self.native(point, namespaces), "natively")
         return tail_call_text(writer, native, [f"[{', '.join(values)}]"])
 
@@ -201,9 +210,15 @@ class Session:
             self.history = events.History()
 
     def on_break(self, reason: GraphBreak, stack: str, strict: bool) -> None:
-        """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error."""
-        if self.options.fullgraph or strict:
-            raise FullGraphError(reason, stack)
+        """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.
+
+        An operation that raises runs first, since its error is the user's (see `refusal`).
+        """
+        if not self.options.fullgraph and not strict:
+            return
+        self.refusal = Refusal(reason, stack)
+        if reason.kind is not OPERATION_RAISES:
+            raise self.refusal.error()
 
     def record(self, built: BuiltEntry, place: "CompiledUnit") -> None:
         """Add a new entry to the history and the counters, and report it and its graph break."""
@@ -215,13 +230,14 @@ class Session:
             events.counters["stats"]["graphs"] += 1
             events.counters["stats"]["operators"] += operators
         events.counters["stats"]["entries"] += 1
-        guards = tuple(guard.text() for guard in built.entry.guards)
         self.history.entries.append(
             events.EntryRecord(
-                place.origin.code.co_qualname,
+                place.names.function,
+                place.names.begins,
                 line,
                 operators,
-                guards,
+                tuple(place.names.text(guard.text()) for guard in built.entry.guards),
+                tuple(guard.reason.user_frame for guard in built.entry.guards),
                 module,
                 built.entry.source,
                 built.seconds,
@@ -250,6 +266,7 @@ class CompiledUnit:
         self._session = weakref.ref(session)
         self._owned = session if self._is_root else None
         self.origin = origin
+        self.names = UserNames(origin, session.home)
         self.policy = session.policy(origin)
         self.dispatcher = Dispatcher(
             signature,
@@ -332,29 +349,31 @@ class CompiledUnit:
         if stance.backend is not None and self._is_root:
             return self._with_backend(stance.backend)
         entries = self.dispatcher.entries
-        reasons = []
+        failures = list[Failure]()
         for entry in entries:
             failure = first_failure(entry.guards, scope)
             if failure is None:
                 return entry
-            reasons.append(failure.text)
+            failures.append(failure)
         if stance.name == "eager_on_recompile":
             return self._natively()
-        stance.check_recompile(self.origin.code.co_qualname, reasons)
+        stance.check_recompile(self.names.function, [self.names.text(failure.text) for failure in failures])
         if stance.first_call is not None and self._is_root and not entries and self._first is None:
             self._first = sizes_of(values)
             return self._natively() if stance.first_call == "eager" else self._with_backend(stance.first_call)
         if len(entries) >= settings.recompile_limit:
             self._report_limit(scope, settings)
             return self._natively()
-        for reason in reasons:
-            self._note_recompile(reason)
+        self._note_recompile(failures)
+        before = self.policy.symbolic() if events.is_logged("dynamic") else None
         self.policy.learn([entry.guards for entry in entries], scope)
+        if before is not None:
+            new = [self.names.text(source) for source in self.policy.symbolic() if source not in before]
+            report_dynamic(self.names.function, new)
         if entries and settings.error_on_recompile:
-            recent = "\n  ".join(self.session.history.recompiles[-len(entries) :])
-            raise RecompileError(
-                f"none of {len(entries)} entries fits and config.error_on_recompile is set:\n  {recent}"
-            )
+            recent = "\n  ".join(events.collapsed(self.session.history.recompiles[-len(entries) :]))
+            count = "the entry does not fit" if len(entries) == 1 else f"none of {len(entries)} entries fits"
+            raise RecompileError(f"{count} and config.error_on_recompile is set:\n  {recent}")
         return self._made(values)
 
     def _follow_original(self, values: Sequence[object]) -> bool:
@@ -399,6 +418,7 @@ class CompiledUnit:
     def _build(self, values: Sequence[object]) -> BuiltEntry:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
         options, on_break, settings = self.session.options, self.session.on_break, in_force()
+        self.session.refusal = None
         try:
             return build_entry(self.origin, values, options, self.policy, self.session, on_break=on_break)
         except FramesmithError:
@@ -421,11 +441,13 @@ class CompiledUnit:
         place = (code.co_filename, code.co_firstlineno, code.co_name)
         return run_natively(self.origin, reason, place, "", time.perf_counter())
 
-    def _note_recompile(self, text: str) -> None:
-        name, text = self.origin.code.co_qualname, with_user_names(text)
-        self.session.history.recompiles.append(f"{name}: {text}")
-        events.counters["stats"]["recompile_reasons"] += 1
-        events.log("recompiles", "%s: %s", name, text)
+    def _note_recompile(self, failures: Sequence[Failure]) -> None:
+        name = self.names.function
+        said = [(self.names.text(failure.text), failure.user_frame) for failure in failures]
+        self.session.history.recompiles += [f"{name}: {events.read_at(text, place)}" for text, place in said]
+        events.counters["stats"]["recompile_reasons"] += len(said)
+        for text in events.collapsed(events.read_at(text, place) for text, place in said):
+            events.log("recompiles", "%s: %s", name, text)
 
     def _natively(self) -> Entry:
         """An entry, made once, that runs the function or continuation as it is."""
@@ -450,8 +472,10 @@ class CompiledUnit:
         if self._is_reported:
             return
         self._is_reported = True
-        code, guards = self.origin.code, [entry.guards for entry in self.dispatcher.entries]
-        text = with_user_names(limit_text(code, guards, scope, settings.recompile_limit))
+        guards = [entry.guards for entry in self.dispatcher.entries]
+        text = self.names.text(
+            limit_text(self.names.function, self.names.code, guards, scope, settings.recompile_limit)
+        )
         if settings.fail_on_recompile_limit_hit:
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")

@@ -87,6 +87,15 @@ class Policy:
         """Whether a number was seen to change."""
         return self.dynamic is not False and any(source in known.numbers for known in self._asked())
 
+    def symbolic(self) -> list[str]:
+        """What was seen to change, as text: sizes of tensors and numbers."""
+        sizes = [
+            f"the size of dimension {dim} of {source.text()}"
+            for source, dims in self.sizes.items()
+            for dim in sorted(dims)
+        ]
+        return sizes + [f"the number {source.text()}" for source in self.own.numbers]
+
     def is_unspecialized(self, source: Source) -> bool:
         """Whether a value, or the content of a container, was seen to change too often to be specialised on."""
         return any(source in known.unspecialized for known in self._asked())

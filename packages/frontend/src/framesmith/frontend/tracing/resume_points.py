@@ -6,7 +6,6 @@ holds (a list, an attribute, a cell) has to be a real generator, whose frame is 
 frame of the chain; the slots that refer to it say which.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, final
@@ -64,20 +63,12 @@ class ResumePoint:
         return any(reading_of(frame.code).is_in_loop(frame.index) for frame in self.frames)
 
 
-_LOCAL: Final = re.compile(r"\blocal_\d+_(\w+)")
-_ON_STACK: Final = re.compile(r"\b(?:stack|result|default)_\d+(?:_\d+)?\b")
 _NO_VARIABLES: Final = ("stack_", "cell_", "result_", "default_", "raised")
 
 
 def is_variable(name: str) -> bool:
     """Whether a parameter of a continuation carries a variable of the user's; other names depend on the resume point."""
     return not name.startswith(_NO_VARIABLES)
-
-
-def with_user_names(text: str) -> str:
-    """A message about values of a resume point, with the names that they have in the user's program."""
-    text = _LOCAL.sub(r"\1", text)
-    return _ON_STACK.sub("an intermediate value", text)
 
 
 def local_name(name: str, depth: int) -> str:

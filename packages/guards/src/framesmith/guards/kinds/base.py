@@ -91,6 +91,13 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def described(value: object) -> str:
+    """The value and its type for a message about a wrong argument: `3, an int`."""
+    kind = a_type(type(value))
+    text = shown(value)
+    return text if value is None or text == kind else f"{text}, {kind}"
+
+
 _CONTAINERS: Final = (list, tuple, set, frozenset)
 _LIBRARIES: Final = ("torch", "enum")
 

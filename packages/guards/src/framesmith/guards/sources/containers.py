@@ -13,6 +13,7 @@ from framesmith.guards.iterators import parts, peek
 from framesmith.guards.names import Names, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.roots import namespace_name
 from framesmith.guards.sources.steps import InstanceItem, subscript
 
 
@@ -40,6 +41,9 @@ class Item(Source):
             and isinstance(self.key, str)
         ):
             return f"{self.base.base.text()}.{self.key}"
+        module = namespace_name(self.base)
+        if module is not None and isinstance(self.key, str):
+            return self.key if module == "builtins" else f"{module}.{self.key}"
         return f"{self.base.text()}[{self.key!r}]"
 
 

@@ -108,3 +108,11 @@ class Pinned(Source):
 
     def is_direct(self) -> bool:
         return True
+
+
+def namespace_name(source: Source) -> str | None:
+    """The name of the module whose globals a source is, if it is such a dictionary, held as a constant."""
+    if not isinstance(source, Pinned) or type(source.value) is not dict:
+        return None
+    names: dict[object, object] = source.value
+    return source.label if names.get("__name__") == source.label else None

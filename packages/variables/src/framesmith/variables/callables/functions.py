@@ -212,7 +212,7 @@ class FunctionTracker(PythonCallable):
         if directive is not None:
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
         if value.__code__ in DISABLED_CODES or any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
-            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_reason(value)}")
+            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_mark(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
@@ -262,10 +262,13 @@ class FunctionTracker(PythonCallable):
         return f"function {self.value.__qualname__}"
 
 
-def _reason(function: FunctionType) -> str:
-    """The user's reason for `disable`, as a suffix for the message."""
+def _mark(function: FunctionType) -> str:
+    """How a function was disabled, and the user's reason for it, as a suffix for the message."""
     said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
-    return next((f": {text}" for text in said if isinstance(text, str) and text), "")
+    reason = next((f": {text}" for text in said if isinstance(text, str) and text), "")
+    if str(function.__module__).startswith("framesmith."):
+        return reason
+    return f" is marked with {'torch.compiler' if said[0] is None else 'frontend'}.disable{reason}"
 
 
 def _is_stable(source: Source) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import NoReturn, Protocol, final
+from typing import Final, NoReturn, Protocol, final
 
 import torch
 from torch import fx
@@ -374,6 +374,9 @@ class MutationLog:
         return id(tracker) in self._changed
 
 
+_READ: Final = Reason("the trace read it")
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class TraceContext:
@@ -391,7 +394,7 @@ class TraceContext:
         """Add a guard on a value; does nothing for a value created in the trace, which has no source."""
         source = tracker_or_source.source if isinstance(tracker_or_source, Tracker) else tracker_or_source
         if source is not None:
-            self.guards.add(Guard(source, claim, Reason(why or "the trace read it", None)))
+            self.guards.add(Guard(source, claim, Reason(why) if why else _READ))
 
     def note(self, what: str, source: Source | None, name: object = None) -> None:
         """Record what was read of the real world, for the check that a guard covers it (`guards.facts`)."""

@@ -6,7 +6,7 @@ else the graph breaks. What single functions do is in the rows. How a function, 
 """
 
 import inspect
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -29,6 +29,8 @@ from framesmith.guards.class_lookup import (
     resolution_order,
     type_dict,
 )
+from framesmith.guards.sources.functions import MethodSelf
+from framesmith.guards.sources.steps import Attribute
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
@@ -42,6 +44,7 @@ Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
 _binders: list[Binder] = []
 _storages: dict[type, tuple[type[Tracker], ...]] = {}
 _METHODS = MethodDescriptorType | WrapperDescriptorType
+_MOST_SHOWN = 4  # operands in a message
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
 
@@ -74,8 +77,19 @@ def begin_builtin(
     operands = (*args, *kwargs.values())
     if callable(function) and is_pure(function) and all(o.is_python_constant() for o in operands):
         return fold(tx, function, args, kwargs)
-    shown = ", ".join(operand.describe() for operand in operands)
-    raise GraphBreak(NATIVE_CALL, f"{callable_name(function)}({shown})")
+    name = _name_through(function, args)
+    shown = [operand.describe() for operand in (operands if name is None else operands[1:])]
+    more = ["..."] if len(shown) > _MOST_SHOWN else []
+    listed = ", ".join([*shown[:_MOST_SHOWN], *more])
+    raise GraphBreak(NATIVE_CALL, f"{name or callable_name(function)}({listed})")
+
+
+def _name_through(function: object, args: Sequence[Tracker]) -> str | None:
+    """How the program names a method that is bound to an object already: `random.random`, where the function is
+    `_random.Random.random` and its receiver was found as `random.random.__self__`."""
+    source = args[0].source if args and isinstance(function, _METHODS) else None
+    is_self = isinstance(source, MethodSelf) or (isinstance(source, Attribute) and source.name == "__self__")
+    return source.base.text() if source is not None and source.base is not None and is_self else None
 
 
 def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:

@@ -201,6 +201,8 @@ class Constant(Tracker):
         """The value for messages."""
         if isinstance(self.value, enum.Enum):
             return f"{type(self.value).__name__} member {vars(self.value).get('_name_', 'without a name')}"
+        if self.value is None or isinstance(self.value, bool):
+            return str(self.value)
         return f"{type(self.value).__name__} {self.value!r}"
 
 

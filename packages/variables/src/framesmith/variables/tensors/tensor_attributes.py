@@ -1,7 +1,7 @@
 """Attributes that `torch.Tensor` defines: how each is read and set. The tracker handles those of the user."""
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
+from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.sources import Gradient, Pinned
@@ -64,7 +64,7 @@ def read_device(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 @attribute_reader("volatile", "name")
 def read_history(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: in eager `volatile` warns and is False, `name` is None."""
-    raise GraphBreak(INTROSPECTION, "Tensor.volatile and Tensor.name")
+    raise GraphBreak(TENSOR_INTERNALS, "Tensor.volatile and Tensor.name")
 
 
 @attribute_reader("is_leaf")
@@ -91,7 +91,7 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """None for a leaf; else breaks the graph, as nodes of the autograd graph exist only at run time."""
     if tensor.fake.grad_fn is not None or (tensor.value is not None and tensor.value.grad_fn is not None):
-        raise GraphBreak(INTROSPECTION, "Tensor.grad_fn of a value that was computed")
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad_fn of a value that was computed")
     read_is_leaf(tx, tensor)
     return Constant(None)
 
@@ -106,18 +106,18 @@ def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return stored
     if tensor.value is not None and tensor.source is not None:
         if not tensor.value.is_leaf and not tensor.value.retains_grad:
-            raise GraphBreak(INTROSPECTION, "Tensor.grad of a tensor that is no leaf: torch warns")
+            raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")
         read_is_leaf(tx, tensor)
         return tx.wrap(tensor.value.grad, Gradient(tensor.source))
     if tensor.fake.is_leaf:
         return Constant(None)
-    raise GraphBreak(INTROSPECTION, "Tensor.grad of a tensor that is no leaf: torch warns")
+    raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")
 
 
 @attribute_reader("_backward_hooks", "_post_accumulate_grad_hooks")
 def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: hooks are not modelled."""
-    raise GraphBreak(INTROSPECTION, "hooks of a tensor")
+    raise GraphBreak(TENSOR_INTERNALS, "hooks of a tensor")
 
 
 @attribute_reader(
@@ -125,7 +125,7 @@ def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 )
 def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: these are known at run time only, or differ for a fake tensor."""
-    raise GraphBreak(INTROSPECTION, "internals of a tensor (_base, _version ...)")
+    raise GraphBreak(TENSOR_INTERNALS, "internals of a tensor (_base, _version ...)")
 
 
 @attribute_reader("__class__")

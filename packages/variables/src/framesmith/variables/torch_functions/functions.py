@@ -17,9 +17,9 @@ from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
     DATA_DEPENDENT_OUTPUT,
-    INTROSPECTION,
     NATIVE_CALL,
     RANDOM_STATE,
+    TENSOR_INTERNALS,
 )
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
@@ -62,7 +62,7 @@ _PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.funct
 _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 # Functions of those homes that cannot be a node.
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
-    INTROSPECTION: (
+    TENSOR_INTERNALS: (
         "from_numpy", "frombuffer", "from_file", "_from_blob", "asarray", "is_same_size", "_debug_has_internal_overlap",
         "_print", "_has_compatible_shallow_copy_type", "_cufft_set_plan_cache_max_size", "_cufft_clear_plan_cache",
     ),

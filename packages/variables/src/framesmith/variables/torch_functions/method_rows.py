@@ -9,9 +9,8 @@ from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
     BACKWARD_CALL,
-    INTROSPECTION,
     NATIVE_CALL,
-    TENSOR_ITEM,
+    TENSOR_INTERNALS,
     UNSUPPORTED_ARGUMENT,
 )
 from framesmith.guards.class_lookup import static_lookup
@@ -34,8 +33,8 @@ METADATA: Final = (
 # These cannot be a node, or a node would not do the same.
 BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     BACKWARD_CALL: ("backward", "retain_grad"),
-    TENSOR_ITEM: ("numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__"),
-    INTROSPECTION: (
+    TENSOR_INTERNALS: (
+        "numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__",
         "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
         "is_shared", "_use_count", "_is_view", "__reduce__", "__reduce_ex__", "_reduce_ex_internal", "__setstate__",
         "__getstate__", "__sizeof__", "__dir__", "__repr__", "__format__", "__deepcopy__", "_view_func",
@@ -96,7 +95,7 @@ def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
     """`is_inference()` of an input, whose guard holds the answer; breaks the graph for a computed tensor."""
     tensor = receiver(self, "is_inference")
     if tensor.value is None:
-        raise GraphBreak(INTROSPECTION, "Tensor.is_inference() of a value that was computed")
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.is_inference() of a value that was computed")
     return Constant(tensor.value.is_inference())
 
 
@@ -127,7 +126,7 @@ def new(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> T
 @CALLABLES.row(torch.Tensor.__hash__)
 def hash_(tx: TraceContext, self: Tracker) -> Tracker:
     """`hash(x)` breaks the graph: it is made of the address."""
-    raise GraphBreak(INTROSPECTION, "hash() of a tensor")
+    raise GraphBreak(TENSOR_INTERNALS, "hash() of a tensor")
 
 
 @CALLABLES.row(torch.Tensor.__iter__)

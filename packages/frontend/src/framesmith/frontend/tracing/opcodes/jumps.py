@@ -5,10 +5,9 @@ from collections.abc import Callable
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.opcodes.operators import unknown_truth
 from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
 from framesmith.frontend.tracing.stop_iteration import FrameRole
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
 from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.operations.truth import truth_of
 
@@ -26,7 +25,7 @@ def require_known_truth(machine: Machine, value: Tracker) -> bool:
     truth = truth_of(machine.tx, value)
     if isinstance(truth, bool):
         return truth
-    raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the condition is {truth.describe()}, known only at run time")
+    raise unknown_truth(truth)
 
 
 @opcode(Kind.POP_JUMP_IF)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import torch
+
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
@@ -45,8 +47,18 @@ def known_truth(machine: Machine, operand: Tracker) -> bool:
     """`bool(operand)` where it has to be known; GraphBreak if it depends on tensor data."""
     truth = truth_of(machine.tx, operand)
     if not isinstance(truth, bool):
-        raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the truth of {truth.describe()}, known only at run time")
+        raise unknown_truth(truth)
     return truth
+
+
+def unknown_truth(truth: Tracker) -> GraphBreak:
+    """The break for a condition that depends on data."""
+    kind = (
+        "a tensor" if issubclass(truth.python_type, torch.Tensor) else "a number that comes out of a tensor"
+    )
+    return GraphBreak(
+        DATA_DEPENDENT_BRANCH, f"the condition is {kind}, whose value is known only when the program runs"
+    )
 
 
 @opcode(Kind.COMPARE)
