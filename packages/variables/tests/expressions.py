@@ -77,7 +77,7 @@ class Evaluator:
         return self.cache[node.target.id]
 
     def Constant(self, node):
-        return from_python(node.value)
+        return from_python(self.tx, node.value)
 
     def Attribute(self, node):
         return self.visit(node.value).attribute(self.tx, node.attr)

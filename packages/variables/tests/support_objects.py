@@ -5,7 +5,6 @@
 
 import contextlib
 import functools
-import importlib
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, Reading, read
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
-from framesmith.variables import core
+from framesmith.variables import catalog, core
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.iterators import unpack
@@ -36,7 +35,6 @@ from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.truth import truth_of
 from framesmith.variables.wrapping.wrap import Wrapper
 
-importlib.import_module("framesmith.variables.catalog")
 _readings: dict[types.CodeType, Reading] = {}
 
 
@@ -110,7 +108,7 @@ class Frame:
 
     def op_load_const(self, o):
         value = o.argument
-        self.push(core.from_python(value) if type(value) in (tuple, frozenset) else Constant(value))
+        self.push(core.from_python(self.tx, value) if type(value) in (tuple, frozenset) else Constant(value))
 
     def op_load_local(self, o):
         if o.argument not in self.locals:
@@ -232,11 +230,11 @@ class Frame:
         spec = self.pop() if has_spec else Constant("")
         value = self.pop().realize()
         function = {"": str, "s": str, "r": repr, "a": ascii}[conversion]
-        self.push(core.CALLABLES.find(function).begin(self.tx, [value], {}))
+        self.push(core.row_of(self.tx.registry, function).begin(self.tx, [value], {}))
 
     def op_convert_value(self, o):
         function = {"s": str, "r": repr, "a": ascii}[o.argument]
-        self.push(core.CALLABLES.find(function).begin(self.tx, [self.pop().realize()], {}))
+        self.push(core.row_of(self.tx.registry, function).begin(self.tx, [self.pop().realize()], {}))
 
     def op_list_append(self, o):
         value = self.pop()
@@ -457,7 +455,9 @@ class Trace:
 
     def __init__(self) -> None:
         self.wrapper = Wrapper()
-        self.tx = TraceContext(NoGraph(), GuardSet(), MutationLog(), self.wrapper, self.inline)
+        self.tx = TraceContext(
+            NoGraph(), GuardSet(), MutationLog(), catalog.registry(), self.wrapper, self.inline
+        )
         self.wrapper.attach(self.tx)
 
     def inline(self, pending: PendingCall) -> Tracker:

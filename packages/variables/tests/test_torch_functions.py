@@ -64,12 +64,12 @@ def operand(trace, value):
     if isinstance(value, str) and value in trace.inputs:
         return getattr(trace, value)
     if isinstance(value, list | tuple):
-        built = from_python(type(value)())
+        built = from_python(trace.tx, type(value)())
         if isinstance(value, list):
             return ListTracker([operand(trace, item) for item in value])
         built.items = tuple(operand(trace, item) for item in value)
         return built
-    return from_python(value)
+    return from_python(trace.tx, value)
 
 
 def real(trace, value):

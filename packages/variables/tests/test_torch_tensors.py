@@ -124,7 +124,7 @@ def test_an_attribute_is_as_in_eager(name):
 )
 def test_indexing_is_as_in_eager(key):
     with Trace(x=X) as trace:
-        assert same(trace.run(trace.x.subscript(trace.tx, from_python(key)))[0], X[key])
+        assert same(trace.run(trace.x.subscript(trace.tx, from_python(trace.tx, key)))[0], X[key])
 
 
 def test_a_tensor_indexes():

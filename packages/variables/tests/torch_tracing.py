@@ -8,6 +8,7 @@ import torch
 from framesmith.graph import DynamicDims, GraphOptions, Recorder
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
+from framesmith.variables import catalog
 from framesmith.variables.core import AmbientState, Constant, MutationLog, TraceContext, Tracker, from_python
 from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.wrapping.wrap import Wrapper
@@ -40,7 +41,9 @@ class Trace:
         self.inputs = inputs
         self.recorder = Recorder(options or GraphOptions(policy=AllDynamic() if dynamic else None))
         wrapper = Wrapper()
-        self.tx = TraceContext(self.recorder, GuardSet(), MutationLog(), wrapper, no_inliner, AmbientState())
+        self.tx = TraceContext(
+            self.recorder, GuardSet(), MutationLog(), catalog.registry(), wrapper, no_inliner, AmbientState()
+        )
         wrapper.attach(self.tx)
 
     def __enter__(self) -> "Trace":
@@ -58,14 +61,14 @@ class Trace:
 
     def call(self, function: Callable[..., object], *args: object, **kwargs: object) -> Tracker:
         """Call a real function on trackers; plain values become constants."""
-        operands = [arg if isinstance(arg, Tracker) else from_python(arg) for arg in args]
-        keywords = {k: v if isinstance(v, Tracker) else from_python(v) for k, v in kwargs.items()}
+        operands = [arg if isinstance(arg, Tracker) else from_python(self.tx, arg) for arg in args]
+        keywords = {k: v if isinstance(v, Tracker) else from_python(self.tx, v) for k, v in kwargs.items()}
         return self.wrap(function).call(self.tx, operands, keywords).realize()
 
     def method(self, tracker: Tracker, name: str, *args: object, **kwargs: object) -> Tracker:
         """Call a method."""
-        operands = [arg if isinstance(arg, Tracker) else from_python(arg) for arg in args]
-        keywords = {k: v if isinstance(v, Tracker) else from_python(v) for k, v in kwargs.items()}
+        operands = [arg if isinstance(arg, Tracker) else from_python(self.tx, arg) for arg in args]
+        keywords = {k: v if isinstance(v, Tracker) else from_python(self.tx, v) for k, v in kwargs.items()}
         return tracker.attribute(self.tx, name).call(self.tx, operands, keywords).realize()
 
     def run(self, *results: Tracker, **inputs: object) -> list[object]:

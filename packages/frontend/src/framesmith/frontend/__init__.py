@@ -31,8 +31,8 @@ from framesmith.graph.backend import list_backends, register_backend
 
 __all__ = [
     "BackendFailed",
-    "Explanation",
     "DynamicSizeFixed",
+    "Explanation",
     "ForbiddenInGraph",
     "FramesmithError",
     "FullGraphError",

@@ -17,15 +17,13 @@ from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.checking import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.frontend.torch_settings import warn_once
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.options import Backend
 from framesmith.guards.kinds.base import described, shown
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
-from framesmith.variables.core import CALLABLES, TraceContext, Tracker
 
 
 def compile(
@@ -251,6 +249,7 @@ def session_of(model: object) -> Session | None:
 
 def _renew_locks() -> None:
     """In a forked child: no thread that held a lock exists there."""
+    REGISTRY.renew_lock()
     for session in list(LIVE):
         session.renew_locks()
 
@@ -262,9 +261,3 @@ def reset() -> None:
     """Forget every compiled entry of every function, and the counters."""
     LISTENER.reset()
     events.counters.clear()
-
-
-@CALLABLES.row(compile)
-def compile_while_tracing(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """Break the graph: a compiled function is made natively; a call of it is then traced as a call of its original."""
-    raise GraphBreak(NATIVE_CALL, "a function is compiled")

@@ -23,6 +23,7 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall
 from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Observed, Prefix, Recovery
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.reports import report_change
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.finalizers import has_pending_cleanup
@@ -247,7 +248,9 @@ def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: 
     interpreter = Interpreter(stop)
     recorder = Recorder(options.for_graph(policy))
     facts = new_log(interpreter) if config.verify_code else None
-    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, interpreter.inline, facts=facts)
+    tx = TraceContext(
+        recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline, facts=facts
+    )
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
     return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno), code)

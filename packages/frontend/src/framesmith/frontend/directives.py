@@ -1,7 +1,6 @@
 """What a program says to the compiler: break here, do not compile this, treat that as constant.
 
-The functions of `torch.compiler` and `torch._dynamo` with the same meaning are recognised by module and name
-while tracing (torch._dynamo is not imported for it).
+What `graph_break` and `is_compiling` do while tracing is in `known_functions`, with those of `torch._dynamo`.
 """
 
 import functools
@@ -19,14 +18,22 @@ from framesmith.frontend.argument_checks import (
     wrong_argument,
 )
 from framesmith.frontend.errors import InvalidArgument
-from framesmith.frontend.marked_functions import begin_marked
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT
+from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, MARKED_CALLS, FunctionTracker
-from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
-from framesmith.variables.core.table import DuplicateRow, Handler, callable_name
+from framesmith.variables.callables.functions import DISABLED_MARK, FunctionTracker
+from framesmith.variables.core import (
+    DuplicateRow,
+    PendingCall,
+    Rows,
+    TraceContext,
+    Tracker,
+    from_python,
+    row_of,
+)
+from framesmith.variables.core.table import Handler, callable_name
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
@@ -72,37 +79,6 @@ def _disabled(fn: F, recursive: bool, reason: str | None) -> F:
     return cast(F, native)
 
 
-def _break_row(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`graph_break()`: always a break; constants among the arguments are its message."""
-    shown = [
-        argument.as_python_constant()
-        for argument in (*args, *kwargs.values())
-        if argument.is_python_constant()
-    ]
-    raise GraphBreak(EXPLICIT, " ".join(str(value) for value in shown if value is not None))
-
-
-def _true(tx: TraceContext) -> Tracker:
-    """`is_compiling()`."""
-    return Constant(True)
-
-
-CALLABLES.row(graph_break)(_break_row)
-CALLABLES.row(is_compiling)(_true)
-
-
-def _region(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
-    """A function marked with `nested_compile_region`: inlined like any other, which is what the mark means in eager."""
-    return function.begin_call(tx, args, kwargs)
-
-
-for _name in ("graph_break", "skip_frame", "step_unsupported"):
-    DIRECTIVES["torch._dynamo.decorators", _name] = _break_row
-DIRECTIVES["torch._dynamo.external_utils", "is_compiling"] = _true
-MARKED_CALLS.append(begin_marked)
-DIRECTIVES["torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"] = _region
-
-
 def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:
     """Record calls of `fn` as one node, without tracing into it. Its arguments must be tensors and constants.
 
@@ -113,12 +89,14 @@ def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) 
         return [allow_in_graph(one) for one in fn]
     check_callable("allow_in_graph()", fn, "a function, or a list or tuple of functions")
     function = cast(Callable[..., object], fn)
-    if CALLABLES.find(function) is None:
+    if row_of(REGISTRY.current(), function) is None:
 
         def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
             return graph_call(tx, function, args, kwargs)
 
-        CALLABLES.row(function)(record)
+        rows = Rows()
+        rows.call(function)(record)
+        REGISTRY.add(rows)
     elif not _is_recorded(function):
         name = callable_name(function)
         warn_once(
@@ -131,7 +109,7 @@ def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) 
 
 def _is_recorded(function: Callable[..., object]) -> bool:
     """Whether calls of a function with a row are nodes anyway: it was allowed before, or is torch's."""
-    row = CALLABLES.find(function)
+    row = row_of(REGISTRY.current(), function)
     allowed = row is not None and getattr(row.handler, "__qualname__", "").startswith("allow_in_graph.")
     return allowed or str(getattr(function, "__module__", None)).partition(".")[0] == "torch"
 
@@ -142,7 +120,7 @@ def assume_constant_result(fn: F) -> F:
     Raises InvalidArgument for what cannot be called and for what is traced in another way already.
     """
     check_callable("assume_constant_result()", fn)
-    known = CALLABLES.find(fn)
+    known = row_of(REGISTRY.current(), fn)
     if known is not None and getattr(known.handler, "__qualname__", "").startswith("assume_constant_result."):
         return fn
 
@@ -157,7 +135,7 @@ def assume_constant_result(fn: F) -> F:
                 *[argument.as_python_constant() for argument in args],
                 **{name: value.as_python_constant() for name, value in kwargs.items()},
             )
-        return from_python(result)
+        return from_python(tx, result)
 
     _add_row("assume_constant_result()", fn, answer)
     return fn
@@ -189,7 +167,9 @@ def substitute_in_graph(original: Callable[..., object]) -> Callable[[F], F]:
 def _add_row(call: str, function: Callable[..., object], handler: Handler) -> None:
     """Add a row that the user asked for. Raises InvalidArgument if the function has one, or cannot be found in a table."""
     try:
-        CALLABLES.row(function)(handler)
+        rows = Rows()
+        rows.call(function)(handler)
+        REGISTRY.add(rows)
     except DuplicateRow:
         raise InvalidArgument(
             f"{call} got {callable_name(function)}, which framesmith traces in another way already; "

@@ -16,15 +16,16 @@ import framesmith.guards.kinds as guard_kinds
 import framesmith.guards.sources as guard_sources
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing.opcodes import catalog as opcodes
 from framesmith.frontend.tracing.opcodes.table import steps
 from framesmith.graph import break_kinds
 from framesmith.graph.breaks import BreakKind
-from framesmith.variables import catalog as trackers
-from framesmith.variables.core.table import CALLABLES, callable_name
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.callables.functions import DIRECTIVES
+from framesmith.variables.core.table import CALLS, callable_name
+from framesmith.variables.core.wrap_rules import EXACT
 
-CATALOGS = (*trackers.FAMILIES, *opcodes.FAMILIES)
+CATALOGS = opcodes.FAMILIES
 
 
 @final
@@ -44,10 +45,13 @@ class Signpost:
 
 def signposts() -> Iterator[Signpost]:
     """All of them, generated from the tables."""
-    for row in CALLABLES.rows():
+    registry = REGISTRY.current()
+    for row in registry[CALLS].values():
         yield at(
             callable_name(row.key).replace("torch._VariableFunctionsClass.", "torch."), "call", row.handler
         )
+    for named, directive in registry[DIRECTIVES].items():
+        yield at(".".join(named), "call", directive)
     for kind, step in steps().items():
         yield at(kind.name, "operation", step)
     yield from native_opcodes()
@@ -55,7 +59,7 @@ def signposts() -> Iterator[Signpost]:
         yield at(name, "guard, made and checked", getattr(guard_kinds, name))
     for name in guard_sources.__all__:
         yield at(name, "source", getattr(guard_sources, name))
-    for kind_of_value, rule in WRAP_RULES.exact_rules().items():
+    for kind_of_value, rule in registry[EXACT].items():
         yield at(kind_of_value.__name__, "wrapping of existing values", rule)
     lines = inspect.getsource(break_kinds).splitlines()
     for value in vars(break_kinds).values():

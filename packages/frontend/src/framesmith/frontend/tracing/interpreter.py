@@ -29,7 +29,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
-from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import (
@@ -42,7 +41,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker
 
-CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
+CATALOGS = catalog.FAMILIES
 
 MAXIMUM_NESTING = 24
 OurError = TypeVar("OurError", GraphBreak, ObservedException)

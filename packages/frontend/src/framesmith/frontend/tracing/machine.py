@@ -201,10 +201,10 @@ class Machine:
     def literal(self, value: object) -> Tracker:
         """A constant of the code; a tuple or a NaN is one object wherever the same one is loaded."""
         if type(value) not in _HAVE_COPIES:
-            return from_python(value)
+            return from_python(self.tx, value)
         found = self._literals.get(id(value))
         if found is None:
-            found = self._literals[id(value)] = literal(value)
+            found = self._literals[id(value)] = literal(self.tx, value)
         return found
 
     def release(self) -> None:

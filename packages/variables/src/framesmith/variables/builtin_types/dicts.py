@@ -7,7 +7,7 @@ for all keys (iteration, comparison, a key that is no constant) guards the keys 
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
@@ -24,14 +24,16 @@ from framesmith.variables.builtin_types.ordered_attributes import Attributes, ow
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant, constant_key
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
+ROWS: Final = Rows()
 _NATIVE_MODULES = ("builtins", "collections")
 
 
@@ -97,7 +99,7 @@ class DictTracker(Tracker):
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
         known, self.state.by_name = self.entries, {}
         for index, key in enumerate(keys):
-            tracker = from_python(key) if exact else from_key(tx, self, index, key)
+            tracker = from_python(tx, key) if exact else from_key(tx, self, index, key)
             name = tracker.hash_key(tx)
             entry = known.get(name)
             if entry is not None and entry.original:
@@ -449,7 +451,7 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
-@WRAP_RULES.exact(dict, OrderedDict, defaultdict)
+@ROWS.wrap(dict, OrderedDict, defaultdict)
 def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing dict, of which nothing is read yet; the globals of a module break the graph."""
     assert isinstance(value, dict)
@@ -488,13 +490,11 @@ KEY_ITERATOR: type = type(iter({}))
 ORDERED_ITERATOR: type = type(iter(OrderedDict[object, object]()))
 
 
-def build_dict(value: object) -> DictTracker:
+def build_dict(tx: TraceContext, value: object) -> DictTracker:
     """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
-    return new_dict([(from_python(k), from_python(v)) for k, v in value.items()], type(value))
+    return new_dict([(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value))
 
 
-register_builder(dict, build_dict)
-register_builder(OrderedDict, build_dict)
-for _kind in (dict, OrderedDict, defaultdict):
-    register_storage(_kind, DictTracker)
+ROWS.build(build_dict, dict, OrderedDict)
+ROWS.storage((dict, OrderedDict, defaultdict), DictTracker)

@@ -1,7 +1,7 @@
 """`zip`, `enumerate`, `map` and `filter`: iterators over other iterators, and the rows that make them."""
 
 from collections.abc import Iterator, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
@@ -11,9 +11,11 @@ from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import index_of, known_truth
+
+ROWS: Final = Rows()
 
 ONE = Constant(1)
 
@@ -198,13 +200,13 @@ def iterators(tx: TraceContext, iterables: Sequence[Tracker]) -> list[Tracker]:
     return [iterable.realize().iterate(tx).realize() for iterable in iterables]
 
 
-@CALLABLES.row(zip)
+@ROWS.call(zip)
 def call_zip(tx: TraceContext, *iterables: Tracker, strict: Tracker | None = None) -> Tracker:
     """`zip(*iterables, strict=False)`."""
     return ZipIterator(iterators(tx, iterables), strict is not None and known_truth(tx, strict))
 
 
-@CALLABLES.row(enumerate)
+@ROWS.call(enumerate)
 def call_enumerate(tx: TraceContext, iterable: Tracker, start: Tracker | None = None) -> Tracker:
     """`enumerate(iterable, start=0)`."""
     if start is not None and not isinstance(start, Constant) and start.python_type is not int:
@@ -214,13 +216,13 @@ def call_enumerate(tx: TraceContext, iterable: Tracker, start: Tracker | None = 
     return EnumerateIterator(iterable.iterate(tx).realize(), Constant(0) if start is None else start)
 
 
-@CALLABLES.row(map)
+@ROWS.call(map)
 def call_map(tx: TraceContext, function: Tracker, first: Tracker, /, *others: Tracker) -> Tracker:
     """`map(function, *iterables)`."""
     return MapIterator(function, iterators(tx, [first, *others]))
 
 
-@CALLABLES.row(filter)
+@ROWS.call(filter)
 def call_filter(tx: TraceContext, function: Tracker, iterable: Tracker, /) -> Tracker:
     """`filter(function, iterable)`."""
     return FilterIterator(function, iterable.iterate(tx).realize(), filter, True)

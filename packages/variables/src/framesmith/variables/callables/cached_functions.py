@@ -22,7 +22,9 @@ from framesmith.guards.sources import Attribute, CallResult, Pinned
 from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 _CachedFunction = functools._lru_cache_wrapper
 _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
@@ -222,7 +224,7 @@ def _hashes_natively(value: object) -> bool:
     )
 
 
-@WRAP_RULES.exact(_CachedFunction)
+@ROWS.wrap(_CachedFunction)
 def wrap_cached_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A cached function, guarded by identity."""
     assert callable(value)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE, DISABLED, NATIVE_CALL
@@ -36,18 +36,22 @@ from framesmith.variables.core.base import (
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy, looked_up
+from framesmith.variables.core.registry import Table
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.core.wrap_rules import lazy, looked_up
+
+ROWS: Final = Rows()
 
 __all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
 
 Directive = Callable[..., Tracker | PendingCall]
-DIRECTIVES: dict[tuple[str, str], Directive] = {}
+DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
 """Functions known by module and qualified name, so that their modules need not be imported to recognise them."""
 
 MarkedCall = Callable[[TraceContext, "FunctionTracker", Arguments, Keywords], Tracker | PendingCall | None]
-MARKED_CALLS: list[MarkedCall] = []
-"""Called before the frame of a function is entered: each
+MARKED_CALLS: Final = Table[str, MarkedCall]("marked functions")
+"""Called before the frame of a function is entered, each under its name:
 returns what the function's marks make of the call, or None."""
 
 NATIVE_MODULES = (
@@ -72,7 +76,7 @@ NATIVE_MODULES = (
 state or other compilers: calls into them run natively."""
 
 DISABLED_MARK = "__framesmith_disabled__"
-DISABLED_CODES: set[CodeType] = set()
+DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
 """Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
 
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
@@ -201,23 +205,25 @@ class FunctionTracker(PythonCallable):
         """In this order: its row, a directive of its name, a break if it is disabled, the original of a compiled
         function, a break in a native module, its marks; else its frame."""
         value = self.value
-        row = CALLABLES.find(value)
-        if row is None and value.__code__ in DISABLED_CODES:
-            row = CALLABLES.find(
-                value.__dict__.get("__wrapped__")
+        row = row_of(tx.registry, value)
+        if row is None and value.__code__ in tx.registry[DISABLED_CODES]:
+            row = row_of(
+                tx.registry, value.__dict__.get("__wrapped__")
             )  # torch's compiler wraps some when it is loaded
         if row is not None:
             return row.begin(tx, args, kwargs)
-        directive = DIRECTIVES.get((value.__module__, value.__qualname__))
+        directive = tx.registry[DIRECTIVES].get((value.__module__, value.__qualname__))
         if directive is not None:
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
-        if value.__code__ in DISABLED_CODES or any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
+        if value.__code__ in tx.registry[DISABLED_CODES] or any(
+            value.__dict__.get(mark) for mark in _DISABLED_MARKS
+        ):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_mark(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
-        for marked in MARKED_CALLS:
+        for marked in tx.registry[MARKED_CALLS].values():
             result = marked(tx, self, args, kwargs)
             if result is not None:
                 return result
@@ -279,7 +285,7 @@ def _is_stable(source: Source) -> bool:
     return isinstance(root, Pinned | Global)
 
 
-@WRAP_RULES.exact(FunctionType)
+@ROWS.wrap(FunctionType)
 def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A function reached from module level is guarded by identity;
     any other by its code, and its closure is read on each call."""

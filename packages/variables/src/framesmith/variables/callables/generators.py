@@ -4,7 +4,7 @@ values. ADR 0009 says what becomes of it at a graph break."""
 from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass
 from types import GeneratorType, MethodDescriptorType
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 from framesmith.variables.core.base import (
     Arguments,
@@ -19,7 +19,10 @@ from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+
+ROWS: Final = Rows()
 
 
 @final
@@ -156,7 +159,7 @@ class GeneratorTracker(Tracker):
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of generators that have a row; other attributes break the graph."""
         descriptor = GeneratorType.__dict__.get(name)
-        if descriptor is None or CALLABLES.find(descriptor) is None:
+        if descriptor is None or row_of(tx.registry, descriptor) is None:
             return self.unsupported(f"reading attribute {name!r}")
         return GeneratorMethod(self, descriptor)
 
@@ -202,7 +205,7 @@ class GeneratorMethod(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the method, or what it leaves to the interpreter."""
-        row = CALLABLES.find(self.descriptor)
+        row = row_of(tx.registry, self.descriptor)
         assert row is not None
         return row.begin(tx, (self.generator, *args), kwargs)
 
@@ -250,19 +253,19 @@ def born_here(generator: Tracker) -> GeneratorTracker:
     return generator.unsupported("running it")
 
 
-@CALLABLES.row(GeneratorType.__next__)
+@ROWS.call(GeneratorType.__next__)
 def generator_next(tx: TraceContext, self: Tracker) -> PendingStep:
     """`generator.__next__()`."""
     return _begin(born_here(self), Constant(None))
 
 
-@CALLABLES.row(GeneratorType.__iter__)
+@ROWS.call(GeneratorType.__iter__)
 def generator_iter(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.__iter__()`."""
     return self
 
 
-@CALLABLES.row(GeneratorType.send)
+@ROWS.call(GeneratorType.send)
 def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingStep:
     """`generator.send(value)`."""
     self = born_here(self)
@@ -275,7 +278,7 @@ def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingSt
     return _begin(self, value)
 
 
-@CALLABLES.row(GeneratorType.throw)
+@ROWS.call(GeneratorType.throw)
 def generator_throw(
     tx: TraceContext,
     self: Tracker,
@@ -294,7 +297,7 @@ def generator_throw(
     return outcome.value
 
 
-@CALLABLES.row(GeneratorType.close)
+@ROWS.call(GeneratorType.close)
 def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.close()`: raises GeneratorExit at the `yield`; RuntimeError if the generator yields again."""
     self = born_here(self)

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
@@ -14,8 +14,10 @@ from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tr
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 
 @final
@@ -89,7 +91,7 @@ def operands_of(value: object) -> object:
     return reduced[1]
 
 
-@WRAP_RULES.exact(operator.itemgetter, operator.attrgetter, operator.methodcaller)
+@ROWS.wrap(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing object; the arguments it was created with are
     wrapped. A `methodcaller` with keywords breaks the graph."""
@@ -103,13 +105,13 @@ def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tra
     return OperatorObject(type(value), members, None, source)
 
 
-@CALLABLES.row(operator.itemgetter)
+@ROWS.call(operator.itemgetter)
 def call_itemgetter(tx: TraceContext, item: Tracker, /, *items: Tracker) -> Tracker:
     """`itemgetter(*items)`."""
     return OperatorObject(operator.itemgetter, (item, *items))
 
 
-@CALLABLES.row(operator.attrgetter)
+@ROWS.call(operator.attrgetter)
 def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Tracker:
     """`attrgetter(*names)`."""
     for name in (attr, *attrs):
@@ -118,7 +120,7 @@ def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Trac
     return OperatorObject(operator.attrgetter, (attr, *attrs))
 
 
-@CALLABLES.row(operator.methodcaller)
+@ROWS.call(operator.methodcaller)
 def call_methodcaller(tx: TraceContext, name: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`methodcaller(name, *args, **kwargs)`."""
     if not issubclass(name.python_type, str):

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import KeysAre, TypeIs
@@ -13,8 +13,10 @@ from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 
 @final
@@ -109,7 +111,7 @@ class PartialTracker(PythonCallable):
         return name
 
 
-@CALLABLES.row(functools.partial)
+@ROWS.call(functools.partial)
 def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: Tracker) -> Tracker:
     """`functools.partial(...)`; a partial of a partial without attributes is flattened, as in CPython."""
     if isinstance(function, PartialTracker) and not function.has_attributes:
@@ -118,7 +120,7 @@ def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: 
     return PartialTracker(function, args, keywords)
 
 
-@WRAP_RULES.exact(functools.partial)
+@ROWS.wrap(functools.partial)
 def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing partial object; function, arguments and keywords are wrapped, the names of the keywords guarded."""
     assert isinstance(value, functools.partial)

@@ -16,12 +16,15 @@ from framesmith.variables.callables.type_texts import format_value, repr_of, str
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import METHODS as BINARY
 from framesmith.variables.operations.binary import unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
 from framesmith.variables.operations.hashing import hash_of
 from framesmith.variables.operations.index import index_of, require_known_truth
+
+ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
 NOT_IMPLEMENTED: Final = Constant(NotImplemented)
@@ -185,12 +188,12 @@ def _iterator_types() -> set[type]:
 
 
 def register(kind: type, *names: str) -> None:
-    """Add rows for those of the special methods that `kind` itself defines and that have no row yet."""
+    """Add rows for those of the special methods that `kind` itself defines. A row of the method's own counts before them."""
     for name in names:
         descriptor = kind.__dict__.get(name)
-        if descriptor is not None and CALLABLES.find(descriptor) is None:
+        if descriptor is not None:
             sequence = SEQUENCE_SLOTS.get(name) if kind in SEQUENCES else None
-            CALLABLES.row(descriptor)(sequence or HANDLERS[name])
+            ROWS.call(descriptor, priority=Priority.GENERAL)(sequence or HANDLERS[name])
 
 
 for _kind in CONTAINERS:

@@ -24,9 +24,11 @@ from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.operations.truth import truth_of
+
+ROWS: Final = Rows()
 
 _asked_classes: WeakKeyDictionary[MutationLog, set[tuple[type, type]]] = WeakKeyDictionary()
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
@@ -37,7 +39,7 @@ def class_tracker(tx: TraceContext, kind: type) -> Tracker:
     return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
 
 
-@CALLABLES.row(type)
+@ROWS.call(type)
 def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`type(value)`; with three arguments, which creates a class, it breaks the graph."""
     if len(args) != 1 or kwargs:
@@ -45,7 +47,7 @@ def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     return class_tracker(tx, args[0].python_type)
 
 
-@CALLABLES.row(callable)
+@ROWS.call(callable)
 def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`callable(value)`: whether the type has `__call__`, which is guarded for a Python class."""
     kind = value.python_type
@@ -72,7 +74,7 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
     return classinfo.unsupported(f"use as the second argument of {function}()")
 
 
-@CALLABLES.row(isinstance)
+@ROWS.call(isinstance)
 def isinstance_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`isinstance(value, classinfo)`."""
     # as in CPython, an exact match does not call `__instancecheck__`
@@ -152,7 +154,7 @@ def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tra
     return verdict if isinstance(verdict, bool) else bool(cls.unsupported(f"a {name} of unknown result"))
 
 
-@CALLABLES.row(issubclass)
+@ROWS.call(issubclass)
 def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`issubclass(value, classinfo)`."""
     if not issubclass(value.python_type, type):
@@ -175,7 +177,7 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
     return _asked(tx, cls, "__subclasscheck__", hook, value)
 
 
-@CALLABLES.row(MethodType)
+@ROWS.call(MethodType)
 def method_type(tx: TraceContext, function: Tracker, receiver: Tracker, /) -> Tracker:
     """`types.MethodType(function, receiver)`."""
     if isinstance(receiver, Constant) and receiver.value is None:

@@ -21,6 +21,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.facts import FactLog
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
+from framesmith.variables.core.registry import Registry
 
 Arguments = Sequence["Tracker"]
 Keywords = Mapping[str, "Tracker"]
@@ -385,6 +386,7 @@ class TraceContext:
     graph: Recorder
     guards: GuardSet
     mutations: MutationLog
+    registry: Registry
     wrap: Wrap
     inline: InlineCall
     ambient: AmbientState = field(default_factory=AmbientState)

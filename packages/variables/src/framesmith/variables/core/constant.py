@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Hashable
 from types import CodeType, FunctionType
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import torch
 
@@ -13,6 +13,7 @@ from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.registry import Registry, Table
 
 LITERAL_TYPES: frozenset[type] = frozenset(
     {type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)}
@@ -25,18 +26,13 @@ _COPIED: frozenset[type] = frozenset(
 )
 _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 
-
-_registered_types: set[type] = set()
-
-
-def register_constant_type(kind: type) -> None:
-    """Treat values of exactly this immutable type as constants; existing ones are guarded by identity."""
-    _registered_types.add(kind)
+CONSTANT_TYPES: Final = Table[type, None]("types of constants")
+"""Values of exactly these immutable types are constants; existing ones are guarded by identity."""
 
 
-def is_constant_type(kind: type) -> bool:
+def is_constant_type(registry: Registry, kind: type) -> bool:
     """Whether every value of exactly this type is treated as a constant."""
-    known = kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or kind in _registered_types
+    known = kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or kind in registry[CONSTANT_TYPES]
     return known or issubclass(kind, enum.Enum)
 
 
@@ -100,7 +96,7 @@ NULL = Null()
 
 @final
 class Constant(Tracker):
-    """A known immutable value. Invariant: `is_constant_type(type(value))`, or a tuple or frozenset of such values."""
+    """A known immutable value. Invariant: its type is a constant type (`is_constant_type`), or a tuple or frozenset of such values."""
 
     def __init__(self, value: object, source: Source | None = None) -> None:
         self.value = value

@@ -5,6 +5,7 @@ The trackers themselves register a rule for their kind of example value; this mo
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import torch
@@ -22,6 +23,7 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.registry import Table
 from framesmith.variables.graph_nodes.graph_values import graph_arguments, graph_keywords
 
 OPERATION_RAISES = register(
@@ -43,19 +45,10 @@ MODE_ACTIVE = register(
 )
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
-_rules: dict[type, ResultRule] = {}
+RESULTS: Final = Table[type, ResultRule]("trackers of results")
+"""Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
 # Both are weak: a tracker holds its fake, so an id is valid as long as its item exists.
 _memos: "WeakKeyDictionary[Recorder, WeakValueDictionary[int, Tracker]]" = WeakKeyDictionary()
-
-
-def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
-    """Decorator: `rule(tx, node, value)` makes the trackers of example values that are instances of one of `kinds`."""
-
-    def add(rule: ResultRule) -> ResultRule:
-        _rules.update(dict.fromkeys(kinds, rule))
-        return rule
-
-    return add
 
 
 def known_objects(tx: TraceContext) -> "WeakValueDictionary[int, Tracker]":
@@ -161,10 +154,10 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
     Only tensors need a node; without one, the value comes from a query of sizes or types.
     """
     kind = type(value)
-    rule = _rules.get(torch.Tensor if isinstance(value, torch.Tensor) else kind)
+    rule = tx.registry[RESULTS].get(torch.Tensor if isinstance(value, torch.Tensor) else kind)
     if rule is not None:
         return rule(tx, node, value)
-    if is_constant_type(kind):
+    if is_constant_type(tx.registry, kind):
         return Constant(value)
     if isinstance(value, tuple):
         return TupleTracker([_member(tx, node, index, item) for index, item in enumerate(value)], None, kind)

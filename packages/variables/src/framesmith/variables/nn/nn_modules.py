@@ -20,14 +20,16 @@ from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
+from framesmith.variables.core import Constant, TraceContext, Tracker, raise_observed
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall
-from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.objects.construction import register_instance_maker
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import find
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 _TABLES: Final = ("_parameters", "_buffers", "_modules")
 _COMPILED: Final = "_compiled_call_impl"
@@ -219,7 +221,7 @@ def _is_special(value: Tracker) -> bool:
     return issubclass(value.python_type, torch.nn.Module | torch.Tensor)
 
 
-@WRAP_RULES.when(50, lambda value: issubclass(type(value), torch.nn.Module))
+@ROWS.wrap_when(50, lambda _, value: issubclass(type(value), torch.nn.Module))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module: its class is guarded, and its attributes
     when they are read. TorchScript and uninitialized modules break."""
@@ -231,13 +233,13 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     return NNModuleTracker(type(value), value, source)
 
 
-@register_instance_maker(torch.nn.Module)
+@ROWS.entry(INSTANCE_MAKERS, torch.nn.Module)
 def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
     """A module created in the trace; its `__init__` is inlined, where creating a parameter breaks the graph."""
     return NNModuleTracker(kind)
 
 
-@CALLABLES.row(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
+@ROWS.call(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
 def make_parameter(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """Break the graph: a new leaf has to be a real one before anything is computed from it."""
     raise GraphBreak(NATIVE_CALL, "a parameter is created")

@@ -28,13 +28,16 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, W
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import looked_up
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, FieldDescriptor, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import SpecialMethods, observed_is, overrides_iteration
+
+ROWS: Final = Rows()
 
 _PLAIN_TYPES: Final = (
     object, list, dict, tuple, set, frozenset, str, bytes, int, float, complex, BaseException, deque, OrderedDict,
@@ -377,7 +380,7 @@ def is_python_function(found: Found | None) -> bool:
     return found is not None and found.kind is FunctionType
 
 
-@WRAP_RULES.when(90, lambda value: True)
+@ROWS.wrap_when(90, lambda _, value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
     tx.guard(source, TypeIs(type(value)))

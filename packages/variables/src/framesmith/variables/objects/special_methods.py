@@ -16,7 +16,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Holder, begin_get
@@ -355,7 +355,7 @@ class SpecialMethods(Holder):
             if isinstance(self.payload, Constant) and isinstance(right, Constant):
                 return _fold_method(tx, COMPARE_METHODS[symbol], self.payload, right)
             return self.payload.compare(tx, symbol, right)
-        if CALLABLES.find(found.value) is None:
+        if row_of(tx.registry, found.value) is None:
             return self.unsupported(f"comparison {symbol}")
         return self._operate(tx, found, other)
 

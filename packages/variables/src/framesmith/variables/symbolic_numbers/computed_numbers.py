@@ -20,10 +20,10 @@ from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
 from framesmith.variables.core.unspecialized import cannot_specialize
 from framesmith.variables.graph_nodes.graph_values import (
+    CONVERSIONS,
     GraphValue,
     NodeOrNumber,
     graph_argument,
-    is_converted,
 )
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
@@ -174,7 +174,7 @@ class ComputedNumber(GraphValue):
         if not isinstance(other, Constant):
             return None
         is_value = isinstance(other.value, str | bytes | int | float | complex)
-        return fold(tx, function, pair) if is_value or is_converted(type(other.value)) else None
+        return fold(tx, function, pair) if is_value or type(other.value) in tx.registry[CONVERSIONS] else None
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """A number with a formula."""

@@ -1,17 +1,21 @@
 """Wrapping immutable constants and numbers: guarded by value, or symbolic or unspecialized where the policy says so."""
 
+from typing import Final
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue, may_stay_unspecialized
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
 
+ROWS: Final = Rows()
 
-@WRAP_RULES.when(5, lambda value: is_constant_type(type(value)))
+
+@ROWS.wrap_when(5, lambda registry, value: is_constant_type(registry, type(value)))
 def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A constant, guarded by value and type; a dynamic number becomes a symbolic
     one and an unspecialized value stays unread, both guarded by type."""

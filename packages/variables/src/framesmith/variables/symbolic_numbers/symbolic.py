@@ -19,7 +19,6 @@ from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core import (
-    CALLABLES,
     Arguments,
     Constant,
     Keywords,
@@ -28,12 +27,15 @@ from framesmith.variables.core import (
     Writer,
     fold,
 )
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize
-from framesmith.variables.graph_nodes.graph_values import GraphValue, NodeOrNumber, is_converted
-from framesmith.variables.graph_nodes.results import evaluate, register_result
+from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue, NodeOrNumber
+from framesmith.variables.graph_nodes.results import RESULTS, evaluate
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber, computed, declines_order
+
+ROWS: Final = Rows()
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
 _PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -174,7 +176,7 @@ class SymbolicNumber(GraphValue):
             return computed(
                 tx, functions[symbol], *((other, self) if swap else (self, other))
             ) or self._folded(tx, functions[symbol], other, swap)
-        if isinstance(other, Constant) and is_converted(type(other.value)):
+        if isinstance(other, Constant) and type(other.value) in tx.registry[CONVERSIONS]:
             return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
             isinstance(other, Constant) and type(other.value) in (int, float, bool)
@@ -294,7 +296,7 @@ class Conversion(Tracker):
         return compute(tx, self.function, self.number)
 
 
-@register_result(torch.SymInt, torch.SymFloat, torch.SymBool)
+@ROWS.entry(RESULTS, torch.SymInt, torch.SymFloat, torch.SymBool)
 def _symbolic_result(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     return number(tx, value)
 
@@ -334,7 +336,7 @@ def _row(function: Callable[..., object]) -> None:
     def handler(tx: TraceContext, *args: Tracker) -> Tracker:
         return compute(tx, function, *args)
 
-    CALLABLES.row(function)(handler)
+    ROWS.call(function)(handler)
 
 
 for _function in (

@@ -1,7 +1,7 @@
 """Wrapping real tensors and random generators met while tracing, with the guards they need."""
 
 from collections.abc import Hashable, Iterable
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import fx
@@ -15,10 +15,12 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import TensorIs, WeaklyIdentical
 from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.graph_nodes.results import check_modes, known_objects
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 
 def _problem(value: torch.Tensor) -> str | None:
@@ -35,7 +37,7 @@ def _symbolic(numbers: Iterable[int]) -> list[int]:
     return [dim for dim, number in enumerate(numbers) if not is_fixed(number)]
 
 
-@WRAP_RULES.exact(torch.Tensor, torch.nn.Parameter)
+@ROWS.wrap(torch.Tensor, torch.nn.Parameter)
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A tensor as an input of the graph. One claim guards everything that its fake tensor shows."""
     assert isinstance(value, torch.Tensor)
@@ -58,7 +60,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     return tracker
 
 
-@WRAP_RULES.when(20, lambda value: issubclass(type(value), torch.Tensor))
+@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Break the graph: a subclass may override any operation."""
     lazy = issubclass(type(value), UninitializedParameter | UninitializedBuffer)
@@ -102,7 +104,7 @@ class TorchGeneratorTracker(GraphValue):
         return True
 
 
-@WRAP_RULES.exact(torch.Generator)
+@ROWS.wrap(torch.Generator)
 def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing generator, guarded by identity: an operation on fakes may read the generator's device."""
     assert isinstance(value, torch.Generator)

@@ -1,6 +1,6 @@
 """`wrap(value, source)`: one tracker for each object, with guards on aliasing.
 
-The rules themselves are next to the trackers (`core.wrap_rules` holds the table).
+The rules themselves are next to the trackers (`core.wrap_rules` declares their tables).
 """
 
 from typing import final
@@ -15,7 +15,7 @@ from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.structure import guard_structure
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.wrap_rules import wrap_rule
 
 
 def _compares_classes(metaclass: type) -> bool:
@@ -69,7 +69,7 @@ class Wrapper:
             raise GraphBreak(
                 UNSUPPORTED_VALUE, f"the metaclass of {source.text()} compares or hashes classes"
             )
-        rule = WRAP_RULES.find(value)
+        rule = wrap_rule(self._context.registry, value)
         if rule is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps {a_type(type(value))} ({source.text()})")
         tracker = rule(self._context, value, source)

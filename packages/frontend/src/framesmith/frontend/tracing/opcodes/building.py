@@ -19,7 +19,8 @@ from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
 from framesmith.variables.callables.functions import complete
-from framesmith.variables.core import CALLABLES, Constant, Tracker, fold, raise_observed
+from framesmith.variables.core import Constant, Tracker, fold, raise_observed
+from framesmith.variables.core.table import row_of
 
 Bind = Callable[[object, str], str]
 T = TypeVar("T", bound=Tracker)
@@ -109,7 +110,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
 def set_update(machine: Machine, operation: Operation) -> None:
     """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
-    if given.python_type is dict or as_set(given) is not None:
+    if given.python_type is dict or as_set(machine.tx, given) is not None:
         call_method(machine, set.update, below(machine, operation, SetTracker), given)
         return
     for value in unpack(machine.tx, given):
@@ -160,7 +161,7 @@ def below(machine: Machine, operation: Operation, kind: type[T]) -> T:
 
 def call_method(machine: Machine, descriptor: object, *operands: Tracker) -> Tracker:
     """Call the row of a builtin method."""
-    row = CALLABLES.find(descriptor)
+    row = row_of(machine.tx.registry, descriptor)
     assert row is not None, descriptor
     return complete(machine.tx, row.begin(machine.tx, operands, {}))
 
@@ -196,7 +197,7 @@ def format_value(machine: Machine, operation: Operation) -> None:
 
 def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     """`format(value, spec)`."""
-    row = CALLABLES.find(format)
+    row = row_of(machine.tx.registry, format)
     assert row is not None
     text = spec.as_python_constant() if isinstance(spec, Constant) else None
     begin = functools.partial(row.begin, machine.tx, (value, spec), {})
@@ -218,7 +219,7 @@ CONVERSIONS: Mapping[str, Callable[[object], str]] = {"s": str, "r": repr, "a": 
 def converted(machine: Machine, value: Tracker, conversion: str) -> Tracker:
     """`str`, `repr` or `ascii` of a value."""
     function = CONVERSIONS[conversion]
-    row = CALLABLES.find(function)
+    row = row_of(machine.tx.registry, function)
     assert row is not None
     begin = functools.partial(row.begin, machine.tx, (value,), {})
     return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))

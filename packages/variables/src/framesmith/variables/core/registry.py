@@ -1,0 +1,111 @@
+"""The registry: all rows and rules of a process, by table. It is built once, explicitly, and never changes (ADR 0018).
+
+A *table* is declared beside the code that looks into it, and holds nothing. What a module adds to tables are its *rows*
+(`core.rows`), which stand beside their code; `variables.catalog` lists the rows of all modules. Where two rows have
+one key, the higher priority counts; two of one priority are refused. So import order decides nothing.
+"""
+
+import enum
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Generic, TypeVar, cast, final
+
+K = TypeVar("K")
+V = TypeVar("V")
+_NOTHING: Final[Mapping[object, object]] = MappingProxyType({})
+
+
+class Priority(enum.IntEnum):
+    """Which of two rows for one key counts: the more a row is made for its key, the higher it is."""
+
+    GENERAL = 0
+    """By a rule over everything of a kind: a node for each function of torch."""
+    LISTED = 1
+    """By a list of names: functions of torch that break the graph."""
+    OWN = 2
+    """Written for this key."""
+
+
+class DuplicateRow(Exception):
+    """Two rows of one priority for one key. Cause: the same key registered twice. Cure: keep one."""
+
+
+@final
+class Table(Generic[K, V]):
+    """The declaration of a table, by which the registry is asked. `in_order`: its rows are read in the order of their keys."""
+
+    def __init__(self, name: str, *, in_order: bool = False) -> None:
+        self.name = name
+        self.in_order = in_order
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}>"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row on its way into a registry. `Rows.add` and `Rows.entry` keep its key and value to the types of its table."""
+
+    table: "Table[object, object]"
+    key: Hashable
+    value: object
+    priority: Priority
+
+
+@final
+class Registry:
+    """All rows, by table and key. Invariant: it does not change, so that a trace may rely on what it read."""
+
+    __slots__ = ("_tables",)
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._tables: Mapping[object, Mapping[object, object]] = MappingProxyType(_grouped(entries))
+
+    def __getitem__(self, table: Table[K, V]) -> Mapping[K, V]:
+        """The rows of a table; none, where the families that fill it were left out."""
+        return cast("Mapping[K, V]", self._tables.get(table, _NOTHING))
+
+    def with_rows(self, entries: Iterable[Entry]) -> "Registry":
+        """A registry that has these rows too. Refuses keys that have a row, whatever its priority."""
+        added = list(entries)
+        for entry in added:
+            known = self[entry.table]
+            if entry.key in known:
+                raise _duplicate(entry.table, entry.key, known[entry.key], entry.value)
+        more = _grouped(added)
+        merged = {
+            table: MappingProxyType({**self._tables.get(table, {}), **more.get(table, {})})
+            for table in {**self._tables, **more}
+        }
+        result = object.__new__(Registry)
+        result._tables = MappingProxyType(merged)
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Registry) and self._tables == other._tables
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _grouped(entries: Iterable[Entry]) -> dict[object, Mapping[object, object]]:
+    """The rows that count, by table and key, whatever the order of the entries."""
+    ranked: dict[Table[object, object], dict[Hashable, dict[Priority, object]]] = {}
+    for entry in entries:
+        rivals = ranked.setdefault(entry.table, {}).setdefault(entry.key, {})
+        if entry.priority in rivals:
+            raise _duplicate(entry.table, entry.key, rivals[entry.priority], entry.value)
+        rivals[entry.priority] = entry.value
+    found: dict[object, Mapping[object, object]] = {}
+    for table, rows in ranked.items():
+        keys = sorted(cast("dict[int, object]", rows)) if table.in_order else list(rows)
+        found[table] = MappingProxyType({key: rows[key][max(rows[key])] for key in keys})
+    return found
+
+
+def _duplicate(table: Table[object, object], key: object, known: object, added: object) -> DuplicateRow:
+    return DuplicateRow(
+        f"{table.name}: {key!r} has a row already, {known!r}, and gets another, {added!r}; keep one"
+    )
