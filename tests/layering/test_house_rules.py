@@ -50,6 +50,10 @@ def test_every_module_keeps_the_rule(rule: Rule) -> None:
     none_of(apply(rule))
 
 
+def test_a_class_name_is_used_once_in_all_packages() -> None:
+    none_of(classes.repeated_names(everything()))
+
+
 def test_a_crowded_class_has_a_reason() -> None:
     none_of(apply(lambda source: sizes.crowded_classes(source, CROWDED)))
 

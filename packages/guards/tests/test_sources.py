@@ -74,7 +74,7 @@ CASES: list[tuple[Source, list[object], list[object]]] = [
     (s.Global("len"), [1], []),
     (s.Global("x"), [1], []),
     (s.Global("no_such_name"), [], [1]),
-    (s.Builtin("len"), [1], []),
+    (s.BuiltinName("len"), [1], []),
     (s.GlobalsDict(), [1], []),
     (s.Attribute(x, "a"), [THING], [1]),
     (s.Attribute(x, "odd name"), [THING], [1]),

@@ -34,7 +34,7 @@ from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
 from framesmith.guards.sources.functions import FunctionClosure, FunctionDefault
-from framesmith.guards.sources.roots import Builtin, Pinned
+from framesmith.guards.sources.roots import BuiltinName, Pinned
 from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem
 from framesmith.guards.torch_adapter import dict_version
 
@@ -113,7 +113,7 @@ def _lasting(claim: Claim) -> bool:
 
 def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
     """The dependencies that decide which object the source gives; None if anything else can."""
-    if isinstance(source, Builtin):
+    if isinstance(source, BuiltinName):
         return ((NAMESPACE, vars(builtins)),)
     if isinstance(source, Item):
         return _container(source.base) if type(source.key) is str else None

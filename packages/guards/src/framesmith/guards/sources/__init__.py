@@ -21,7 +21,7 @@ from framesmith.guards.sources.functions import (
     MethodSelf,
 )
 from framesmith.guards.sources.modules import buffer, parameter, submodule
-from framesmith.guards.sources.roots import Builtin, Global, GlobalsDict, Local, Pinned
+from framesmith.guards.sources.roots import BuiltinName, Global, GlobalsDict, Local, Pinned
 from framesmith.guards.sources.steps import (
     Attribute,
     CallResult,
@@ -38,7 +38,7 @@ ListItem = Item
 
 __all__ = [
     "Attribute",
-    "Builtin",
+    "BuiltinName",
     "CallResult",
     "CellContents",
     "ClassDict",

@@ -52,7 +52,7 @@ class Global(Source):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Builtin(Source):
+class BuiltinName(Source):
     """A name of the module `builtins`, whatever the globals hold."""
 
     name: str
