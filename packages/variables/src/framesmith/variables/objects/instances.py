@@ -7,7 +7,7 @@ special methods are in `special_methods`, the code written after the graph in `i
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
+from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Final
 
 from framesmith.guards import Source
@@ -372,11 +372,6 @@ def _probe(descriptor: MemberDescriptorType) -> Callable[[object], bool]:
 def load_attribute(tx: TraceContext, instance: InstanceTracker, name: str) -> Tracker:
     """`object.__getattribute__(instance, name)`, run to its end."""
     return complete(tx, instance.begin_generic(tx, name))
-
-
-def is_python_function(found: Found | None) -> bool:
-    """Whether a class entry is a function written in Python."""
-    return found is not None and found.kind is FunctionType
 
 
 @ROWS.wrap_when(90, lambda _, value: True)
