@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from tools.layering import budget, classes, docs, imports, packages, sizes, words
+from tools.layering import budget, callers, classes, docs, imports, packages, sizes, words
 from tools.layering.sources import MAY_IMPORT, ROOT, Problem, Rule, apply, everything
 
 PACKAGES = [ROOT / "packages" / layer for layer in MAY_IMPORT]
@@ -23,6 +23,13 @@ CROWDED = {
     f"{VARIABLES}/tensors/tensors.py::TensorTracker": SLOTS,
 }
 """`<path>::<class>` -> why it has more than twenty public methods."""
+
+UNCALLED = {
+    "program_text": "the text of a guard program, for golden tests (rule 7)",
+    "configure_logs": "called when frontend is imported",
+    "forget_warnings": "for tests, so that a warning that is given once can be asked for again",
+}
+"""Functions that the product does not call -> why they are here; the public names of the packages need no row."""
 
 RULES: tuple[Rule, ...] = (
     imports.inside_functions,
@@ -48,6 +55,14 @@ def none_of(problems: Sequence[Problem]) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_every_module_keeps_the_rule(rule: Rule) -> None:
     none_of(apply(rule))
+
+
+def test_a_class_name_is_used_once_in_all_packages() -> None:
+    none_of(classes.repeated_names(everything()))
+
+
+def test_every_function_and_class_has_a_caller_or_is_public() -> None:
+    none_of(callers.without_callers(everything(), callers.public_names() | set(UNCALLED)))
 
 
 def test_a_crowded_class_has_a_reason() -> None:

@@ -1,6 +1,7 @@
-"""Rules on classes: who reads them, how deep they derive."""
+"""Rules on classes: who reads them, what they are called."""
 
 import ast
+from collections.abc import Sequence
 
 from tools.layering.sources import Problem, Source
 
@@ -21,3 +22,18 @@ def own_walks(source: Source) -> list[Problem]:
             or (node.attr == "__dict__" and isinstance(node.value, ast.Name) and node.value.id == "type")
         )
     ]
+
+
+def repeated_names(sources: Sequence[Source]) -> list[Problem]:
+    """A class name stands for one class in all packages; nested classes are named through their outer one."""
+    first: dict[str, str] = {}
+    problems = []
+    for source in sources:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef):
+                known = first.setdefault(node.name, source.path)
+                if known != source.path:
+                    problems.append(
+                        source.problem(node, f"class {node.name} is also one of {known}; name one anew")
+                    )
+    return problems

@@ -223,15 +223,6 @@ def test_a_fake_of_the_recording_is_no_input():
             recorder.tensor_input(Local("y"), example(x))
 
 
-def test_constants_of_the_graph_are_attributes():
-    constant = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    with Recorder() as recorder:
-        x = recorder.tensor_input(X, VALUE)
-        node = recorder.get_attribute(constant, "table")
-        compiled = finish(recorder, recorder.call("call_function", torch.mul, (x, node)))
-    assert torch.equal(compiled.call(VALUE)[0], VALUE * constant)
-
-
 def test_opaque_objects_are_inputs():
     generator = torch.Generator().manual_seed(0)
     with Recorder() as recorder:

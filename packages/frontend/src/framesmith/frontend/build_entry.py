@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Protocol, TypeAlias, assert_never, final
 
+from framesmith.bytecode.operation_effects import slots_taken
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.exits.emit import Exit, Ways
-from framesmith.frontend.generated.dispatcher import Body, Entry
-from framesmith.frontend.generated.functions import PREFIX, Identity, generated_function
+from framesmith.frontend.generated.dispatcher import Entry, EntryBody
+from framesmith.frontend.generated.functions import Identity, generated_function
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall
 from framesmith.frontend.options import CompileOptions, TracePolicy, config
@@ -40,6 +41,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
+from framesmith.guards.names import PREFIX
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -315,7 +317,7 @@ def escaping_values(machine: Machine, end: TraceEnd) -> list[Tracker]:
             return [] if raised is None else [raised]
         case BreakBefore():
             row = native_of(machine.frame.operation.kind)
-            count = 0 if row is None else row.pops(machine.frame.operation)
+            count = 0 if row is None else slots_taken(machine.frame.operation)
             return machine.frame.stack[-count:] if count else []
         case _:
             assert_never(end)
@@ -359,7 +361,7 @@ def assemble_entry(
     leaves = any(value is TailCall for value in writer.constant.values.values())
     body = None
     if not leaves and len(lines) <= _SHORT:
-        body = Body(tuple(parameters), tuple(lines), writer.constant.values)
+        body = EntryBody(tuple(parameters), tuple(lines), writer.constant.values)
     return Entry(guards, loads, function, text, leaves, body, is_forwarding=graph is None)
 
 

@@ -1,6 +1,6 @@
 """Which dimensions of an input may differ from call to call, as data. The caller decides (`DynamicPolicy`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, final
@@ -59,14 +59,6 @@ class DynamicDims:
     def is_static(self, rank: int) -> bool:
         """Whether no dimension of a tensor of this rank is symbolic."""
         return all(treatment is Dim.STATIC for treatment in self.treatments(rank))
-
-    def restricted_to(self, dims: Iterable[int]) -> "DynamicDims":
-        """The same treatment for these dimensions only."""
-        kept = set(dims)
-        return DynamicDims(
-            dims={dim: self.treatment(dim) for dim in kept},
-            bounds={dim: bound for dim, bound in self.bounds.items() if dim in kept},
-        )
 
 
 class DynamicPolicy(Protocol):

@@ -1,7 +1,7 @@
 """The inputs of the graph being recorded, one per source."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -71,15 +71,6 @@ class Inputs:
     def remembered(self, source: Source) -> object:
         """The example a source had before, or None."""
         return self._fakes.get(source)
-
-    def remembered_constant(
-        self, value: torch.Tensor, make: Callable[[torch.Tensor], torch.Tensor]
-    ) -> torch.Tensor:
-        """The fake of a tensor of the graph itself, made once."""
-        known = self._constants.get(id(value))
-        if known is None:
-            known = self._constants[id(value)] = (value, make(value))
-        return known[1]
 
     def drop_nodes(self, nodes: set[fx.Node]) -> None:
         """Forget the entries of these placeholders."""

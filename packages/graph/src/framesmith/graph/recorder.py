@@ -383,20 +383,6 @@ class Recorder:
         known = self._inputs.find(source)
         return known.node if known is not None else self._add_input(source, None, example, None)
 
-    def get_attribute(self, value: object, hint: str = "constant") -> fx.Node:
-        """The node of an object that belongs to the graph: a constant tensor, a GraphModule."""
-        name = self._attributes.name_of(value, hint)
-        fake: object = value
-        if isinstance(value, torch.Tensor):
-            fake = self._inputs.remembered_constant(value, self._fake_constant)
-        node = self._body.append("get_attr", name, (), {})
-        node.meta[EXAMPLE] = fake
-        return node
-
-    def _fake_constant(self, value: torch.Tensor) -> torch.Tensor:
-        with self.paused():
-            return self._world.fake_constant(value)
-
     # nested graphs
 
     @contextmanager

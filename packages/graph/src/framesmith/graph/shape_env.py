@@ -5,7 +5,6 @@ changes in few places.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Final, TypeAlias, final
 
 import torch
@@ -221,9 +220,3 @@ class ShapeWorld:
     def drop_pending(self) -> None:
         """Forget the symbols just invented, so that the next operation does not bind them."""
         self.env.pending_fresh_unbacked_symbols.clear()
-
-    @contextmanager
-    def no_guards(self) -> Iterator[None]:
-        """A block in which questions about symbolic numbers add no guard: for inspecting values, never for deciding."""
-        with self.env.suppress_guards():
-            yield

@@ -34,7 +34,7 @@ _LARGEST = torch.iinfo(torch.int64).max - 1
 
 
 @final
-class _Printer(PythonPrinter):
+class _GuardPrinter(PythonPrinter):
     """Prints symbols as `{0}`, `{1}` ... and collects their sources in this order (`used`)."""
 
     def __init__(self, sources: "dict[Symbol, Source]") -> None:
@@ -110,7 +110,7 @@ class ShapeFacts:
                 continue
             if not expression.free_symbols <= self._sources.keys():
                 continue  # a number without hint: the assertion is in the graph
-            printer = _Printer(self._sources)
+            printer = _GuardPrinter(self._sources)
             left = printer.place(source)
             yield self._relation(
                 f"{left} == {printer.doprint(expression)}", printer, expression, self._tied(original)
@@ -125,7 +125,7 @@ class ShapeFacts:
             return
         for source in self._world.sources_of(symbol):
             if self._sources.get(current) != source:
-                printer = _Printer(self._sources)
+                printer = _GuardPrinter(self._sources)
                 left = printer.place(source)
                 yield self._relation(f"{left} == {printer.doprint(current)}", printer, current, _SAME_SIZE)
 
@@ -138,7 +138,7 @@ class ShapeFacts:
                 continue  # the replacements and ranges imply it, and they become relations of their own
             expression = self._env.simplify(guard.expr)
             if expression.free_symbols <= self._sources.keys():
-                printer = _Printer(self._sources)
+                printer = _GuardPrinter(self._sources)
                 yield self._relation(
                     printer.doprint(expression),
                     printer,
@@ -151,7 +151,7 @@ class ShapeFacts:
             bounds = self._env.var_to_range.get(symbol)
             if bounds is None or not bounds.is_int:
                 continue
-            printer = _Printer(self._sources)
+            printer = _GuardPrinter(self._sources)
             place = printer.place(self._sources[symbol])
             parts = []
             if bounds.lower not in (-int_oo, -sympy.oo) and bounds.lower > -_LARGEST:
@@ -174,7 +174,9 @@ class ShapeFacts:
         user = getattr(place, "maybe_user_loc", None)
         return Reason(what, None if user is None else self._world.context.frame_text(str(user)))
 
-    def _relation(self, template: str, printer: _Printer, expression: Expression, reason: Reason) -> _Fact:
+    def _relation(
+        self, template: str, printer: _GuardPrinter, expression: Expression, reason: Reason
+    ) -> _Fact:
         functions = {"torch": torch} if "torch." in template else {}
         return ShapeExpression(template, tuple(printer.used), functions, expression), reason
 

@@ -15,17 +15,17 @@ from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import HasKey, IteratorHasAtLeast, KeysAre, LengthIs
 from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.identity import Identical, IsNone, WeaklyIdentical
+from framesmith.guards.kinds.identity import Identical, WeaklyIdentical
 from framesmith.guards.kinds.tensor import TensorIs
-from framesmith.guards.kinds.types import SequenceTypes, TypeIs
+from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item, IteratorPeek
 from framesmith.guards.sources.roots import Pinned
 from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
 
-_TELLS_TYPE: Final = (TypeIs, Identical, IsNone, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
-_TELLS_CONTENT: Final = (LengthIs, KeysAre, SequenceTypes, EqualTo, Identical, WeaklyIdentical)
+_TELLS_TYPE: Final = (TypeIs, Identical, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
+_TELLS_CONTENT: Final = (LengthIs, KeysAre, EqualTo, Identical, WeaklyIdentical)
 
 
 @final
@@ -121,7 +121,7 @@ def _type(covered: _Covered, fact: Fact) -> bool:
     source, base = fact.source, fact.source.base
     if isinstance(source, Pinned) or covered.has(source, *_TELLS_TYPE) or source in covered.related:
         return True
-    return base is not None and (covered.has(base, SequenceTypes) or covered.fixes_content(base))
+    return base is not None and covered.fixes_content(base)
 
 
 def _structure(covered: _Covered, fact: Fact) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType
 from typing import Final, Protocol, final
 
+from framesmith.bytecode.operation_effects import slots_taken
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
 from framesmith.frontend.exits.weakly_held import WeaklyHeld
@@ -161,7 +162,7 @@ class Exit:
         if row is None:  # only its whole frame can run natively
             return self.to_the_end()
         writer = self._writer
-        taken = row.pops(frame.operation)
+        taken = slots_taken(frame.operation)
         operands = frame.pop_many(taken)
         looks = any(looks_at_frame(value) for value in operands[:2])
         if looks and len(self._machine.frames) > 1:  # the whole function runs natively then (ADR 0016)
@@ -182,7 +183,7 @@ class Exit:
             if not isinstance(value, Null) and names_its_caller(value):  # ADR 0016
                 stands = writer.constant(stand_in_for(inlined), "stands_for")
                 texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
-        form = row.write(frame.operation, texts, writer.constant)
+        form = row(frame.operation, texts, writer.constant)
         statements = list(form.statements)
         if self._replay is not None and statements:
             # an operation that may have done a part in the graph raises what it raised there instead (ADR 0015)

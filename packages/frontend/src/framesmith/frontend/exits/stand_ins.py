@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated.functions import PREFIX, Identity, generated_function
+from framesmith.frontend.generated.functions import Identity, generated_function
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.guards.names import PREFIX
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod

@@ -14,24 +14,23 @@ from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
 from framesmith.frontend.generated.functions import (
-    PREFIX,
     Identity,
     Line,
     generated_code,
     generated_function,
     spelling,
 )
-from framesmith.frontend.generated.source_writer import Constants
 from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
 from framesmith.frontend.generated.verification import check_guards
 from framesmith.frontend.stances import PROBE
 from framesmith.graph.failures import GraphFailed
 from framesmith.guards import MISSES, GuardSet, Source, compile_guards
+from framesmith.guards.names import PREFIX, Constants
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class EntryBody:
     """The text of an entry's function, to be put behind its guards: a parameter for each load, lines, constants."""
 
     parameters: tuple[str, ...]
@@ -71,7 +70,7 @@ class Entry:
     function: Callable[..., object]
     source: str
     leaves: bool = False
-    body: Body | None = None
+    body: EntryBody | None = None
     is_forwarding: bool = False
 
 
@@ -280,7 +279,7 @@ class Dispatcher:
         identity = Identity.of(self.signature.code)
         if entry.body is None or entry.is_forwarding:
             identity = identity.hidden()  # another frame represents the user's function (ADR 0016)
-        constants = Constants("d")
+        constants = Constants(kind="d")
         absent = constants(ABSENT, "absent")
         lines = [
             "try:",

@@ -6,7 +6,6 @@ from itertools import pairwise
 from types import CodeType
 from typing import Final, TypeAlias, final
 
-from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
 from framesmith.frontend.tracing.finalizers import is_kept
 from framesmith.frontend.tracing.machine import Frame, SavedException
@@ -97,8 +96,3 @@ def live_names(frame: Frame, index: int) -> frozenset[str]:
     if "__class__" in code.co_freevars and code.co_varnames:  # `super()` reads its first argument
         live = live | {code.co_varnames[0]}
     return live
-
-
-def in_region(reading: Reading, index: int) -> bool:
-    """Whether an exception raised at an operation has a handler in the same frame."""
-    return reading.handlers[index] is not None

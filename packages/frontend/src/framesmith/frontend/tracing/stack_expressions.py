@@ -12,7 +12,7 @@ from types import CodeType
 from framesmith.bytecode.instruction import Position
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.operation import Kind, Operation
-from framesmith.bytecode.operation_effects import effect
+from framesmith.bytecode.operation_effects import effect, slots_taken
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.opcodes.table import native_of
 from framesmith.frontend.user_lines import source_of
@@ -33,8 +33,8 @@ def _writer_of(code: CodeType, index: int, slot: int) -> Operation | None:
         if before is None:
             continue
         operation = operations[number]
-        row, change = native_of(operation.kind), effect(operation)
-        taken = max(0, -change) if row is None else row.pops(operation)
+        change = effect(operation)
+        taken = max(0, -change) if native_of(operation.kind) is None else slots_taken(operation)
         if operation.kind is Kind.FOR_ITER:
             taken = 0  # the iterator stays where it is
         if before - taken <= slot < before + change:

@@ -103,24 +103,6 @@ class SetItemAt(Source):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Length(Source):
-    """`len(base)`."""
-
-    base: Source
-
-    def read(self, scope: Scope) -> object:
-        value = scope.value_of(self.base)
-        return len(cast(Sized, value))
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(len, 'len')}({names.source(self.base)})"
-
-    def text(self) -> str:
-        return f"len({self.base.text()})"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class IteratorPeek(Source):
     """What the builtin iterator will give after `ahead` other items; the iterator does not move."""
 

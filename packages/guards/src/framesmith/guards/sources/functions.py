@@ -97,23 +97,6 @@ class FunctionClosure(Source):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class FunctionGlobals(Source):
-    """`function.__globals__`: the dictionary."""
-
-    base: Source
-
-    def read(self, scope: Scope) -> object:
-        return scope.value_of(Attribute(self.base, "__globals__"))
-
-    def expression(self, names: Names) -> str:
-        return names.source(Attribute(self.base, "__globals__"))
-
-    def text(self) -> str:
-        return f"{self.base.text()}.__globals__"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class MethodSelf(Source):
     """`method.__self__`."""
 

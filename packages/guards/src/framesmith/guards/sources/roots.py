@@ -1,6 +1,5 @@
 """Sources that start a path: local variables, globals, and objects held as constants."""
 
-import builtins
 from dataclasses import dataclass, field
 from typing import final
 
@@ -48,41 +47,6 @@ class Global(Source):
 
     def text(self) -> str:
         return self.name
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Builtin(Source):
-    """A name of the module `builtins`, whatever the globals hold."""
-
-    name: str
-    base: None = field(default=None, init=False, repr=False)
-
-    def read(self, scope: Scope) -> object:
-        return vars(builtins)[self.name]
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(vars(builtins), 'builtins')}[{self.name!a}]"
-
-    def text(self) -> str:
-        return self.name
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class GlobalsDict(Source):
-    """The globals dictionary of the compiled function itself."""
-
-    base: None = field(default=None, init=False, repr=False)
-
-    def read(self, scope: Scope) -> object:
-        return scope.globals
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(globals, 'globals')}()"
-
-    def text(self) -> str:
-        return "globals()"
 
 
 @final

@@ -12,7 +12,7 @@ from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 

@@ -6,14 +6,14 @@ from typing import Final, final
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import index_of, known_truth
+from framesmith.variables.operations.index import index_of
+from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 

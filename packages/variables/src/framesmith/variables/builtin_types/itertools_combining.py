@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.itertools_types import listed
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.operations.truth import known_truth
 
 
 @final

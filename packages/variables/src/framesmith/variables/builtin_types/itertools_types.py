@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.operations.truth import known_truth
 
 
 def listed(writer: Writer, items: Sequence[Tracker]) -> str:

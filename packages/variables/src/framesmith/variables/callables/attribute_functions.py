@@ -6,8 +6,7 @@ The methods of `object` that do the same are in `objects.object_methods`.
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed

@@ -20,7 +20,6 @@ from framesmith.variables.core.builtin_methods import (
     Builtin,
     begin_builtin,
     builtin_attribute,
-    complete,
     register_binder,
 )
 from framesmith.variables.core.registry import Registry
@@ -34,7 +33,6 @@ __all__ = [
     "Builtin",
     "begin_builtin",
     "builtin_attribute",
-    "complete",
     "register_binder",
 ]
 

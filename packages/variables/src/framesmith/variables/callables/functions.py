@@ -32,6 +32,7 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
+    complete,
     tell_apart,
 )
 from framesmith.variables.core.constant import Constant
@@ -83,11 +84,6 @@ _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
 _VARKEYWORDS = inspect.CO_VARKEYWORDS
 _ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-
-
-def complete(tx: TraceContext, result: Tracker | PendingCall) -> Tracker:
-    """The result of a call: a pending one is run to its end."""
-    return tx.inline(result) if isinstance(result, PendingCall) else result
 
 
 class PythonCallable(Tracker):

@@ -14,8 +14,8 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
+    complete,
 )
-from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed

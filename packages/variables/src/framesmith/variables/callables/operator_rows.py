@@ -13,7 +13,8 @@ from framesmith.variables.operations.binary import FUNCTIONS as BINARY
 from framesmith.variables.operations.binary import INPLACE_FUNCTIONS, binary, inplace
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import compare
-from framesmith.variables.operations.index import index_of, known_equal, known_truth
+from framesmith.variables.operations.index import index_of, known_equal
+from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 

@@ -21,7 +21,8 @@ from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import known_compare, known_truth
+from framesmith.variables.operations.index import known_compare
+from framesmith.variables.operations.truth import known_truth
 from framesmith.variables.polyfills import reductions as polyfills
 
 ROWS: Final = Rows()

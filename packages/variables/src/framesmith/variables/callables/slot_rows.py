@@ -22,7 +22,8 @@ from framesmith.variables.operations.binary import METHODS as BINARY
 from framesmith.variables.operations.binary import unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
 from framesmith.variables.operations.hashing import hash_of
-from framesmith.variables.operations.index import index_of, require_known_truth
+from framesmith.variables.operations.index import index_of
+from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
@@ -75,7 +76,7 @@ def slot_delete_subscript(tx: TraceContext, self: Tracker, key: Tracker, /) -> T
 
 def slot_bool(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`__bool__`."""
-    return Constant(require_known_truth(self.truth(tx), self))
+    return Constant(known_truth(tx, self))
 
 
 def slot_hash(tx: TraceContext, self: Tracker, /) -> Tracker:

@@ -26,7 +26,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.operations.truth import truth_of
+from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
@@ -150,8 +150,7 @@ def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tra
     breaks for one in C or without a known truth."""
     if not isinstance(hook, FunctionType):
         return bool(cls.unsupported(f"a {name} written in C"))
-    verdict = truth_of(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))
-    return verdict if isinstance(verdict, bool) else bool(cls.unsupported(f"a {name} of unknown result"))
+    return known_truth(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))
 
 
 @ROWS.call(issubclass)

@@ -404,6 +404,11 @@ class TraceContext:
             self.facts.note(what, source, name)
 
 
+def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
+    """The result of a call or an attribute that was begun: a pending call is run to its end."""
+    return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
+
+
 def tell_apart(tx: TraceContext, one: Tracker, other: Tracker) -> None:
     """Guard that two trackers of one type are two objects: a later call may pass one object twice.
 

@@ -31,7 +31,15 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.sources.functions import MethodSelf
 from framesmith.guards.sources.steps import Attribute
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.pure import is_pure
@@ -56,11 +64,6 @@ def register_binder(binder: Binder) -> Binder:
     binds a class attribute that is read through an instance."""
     _binders[:] = [binder]
     return binder
-
-
-def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
-    """The result of a call: a pending one is run to its end."""
-    return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
 
 
 def begin_builtin(

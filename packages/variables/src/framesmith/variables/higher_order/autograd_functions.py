@@ -18,9 +18,9 @@ from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.base import complete
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.rows import Rows

@@ -13,8 +13,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import list_storage
 from framesmith.variables.builtin_types.sets import SetTracker, set_storage
 from framesmith.variables.builtin_types.tuples import TupleTracker, plain_tuple, tuple_storage
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of

@@ -19,9 +19,16 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold

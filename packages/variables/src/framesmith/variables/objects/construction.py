@@ -16,7 +16,6 @@ from framesmith.guards.class_lookup import (
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -24,6 +23,7 @@ from framesmith.variables.core.base import (
     PendingFrame,
     TraceContext,
     Tracker,
+    complete,
 )
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table

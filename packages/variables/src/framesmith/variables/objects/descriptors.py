@@ -28,9 +28,9 @@ from framesmith.guards.class_lookup import (
     static_lookup,
 )
 from framesmith.guards.sources import Attribute
-from framesmith.variables.callables.functions import PythonCallable, complete
+from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed

@@ -9,8 +9,7 @@ from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker, complete
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.enum_tables import guard_table

@@ -22,8 +22,7 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed, register_exception_maker
 from framesmith.variables.core.rows import Rows

@@ -7,7 +7,7 @@ special methods are in `special_methods`, the code written after the graph in `i
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
+from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Final
 
 from framesmith.guards import Source
@@ -23,8 +23,7 @@ from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
@@ -373,11 +372,6 @@ def _probe(descriptor: MemberDescriptorType) -> Callable[[object], bool]:
 def load_attribute(tx: TraceContext, instance: InstanceTracker, name: str) -> Tracker:
     """`object.__getattribute__(instance, name)`, run to its end."""
     return complete(tx, instance.begin_generic(tx, name))
-
-
-def is_python_function(found: Found | None) -> bool:
-    """Whether a class entry is a function written in Python."""
-    return found is not None and found.kind is FunctionType
 
 
 @ROWS.wrap_when(90, lambda _, value: True)

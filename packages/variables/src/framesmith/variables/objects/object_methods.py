@@ -4,8 +4,7 @@ from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.attribute_functions import attribute_name
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows

@@ -10,8 +10,15 @@ from types import FunctionType
 from typing import final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.observed import ObservedException
@@ -25,7 +32,7 @@ from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.compare import equal
-from framesmith.variables.operations.truth import truth_of
+from framesmith.variables.operations.truth import known_truth, truth_of
 
 
 def is_native(found: Found) -> bool:
@@ -345,8 +352,7 @@ class SpecialMethods(Holder):
         result = self.compare(tx, "==", other)
         if result is None:
             return None
-        verdict = truth_of(tx, result)
-        return Constant(not verdict) if isinstance(verdict, bool) else result.unsupported("its negation")
+        return Constant(not known_truth(tx, result))
 
     def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison by an inherited C method: that of the builtin part, or the row of the method."""

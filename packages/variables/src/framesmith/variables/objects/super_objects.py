@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name, resolution_order
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker

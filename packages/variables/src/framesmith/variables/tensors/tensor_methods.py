@@ -15,6 +15,7 @@ from framesmith.variables.core import (
     Tracker,
     Writer,
 )
+from framesmith.variables.core.base import complete
 from framesmith.variables.core.table import row_of
 
 
@@ -42,8 +43,7 @@ class TensorMethod(Tracker):
 
     def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """As `begin_call`, run to its end."""
-        result = self.begin_call(tx, args, kwargs)
-        return tx.inline(result) if isinstance(result, PendingCall) else result
+        return complete(tx, self.begin_call(tx, args, kwargs))
 
     def attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__` and `__name__`; others break the graph."""

@@ -85,10 +85,6 @@ class Wrapper:
             self._by_identity[id(value)] = (value, tracker)
         return tracker
 
-    def adopt(self, value: object, tracker: Tracker) -> None:
-        """Use this tracker for an object, created while tracing, that is met later."""
-        self._by_identity[id(value)] = (value, tracker)
-
     def wrapped(self) -> tuple[tuple[object, Tracker], ...]:
         """All wrapped objects with an identity, each with its tracker."""
         return tuple(self._by_identity.values())

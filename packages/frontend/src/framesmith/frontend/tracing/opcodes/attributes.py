@@ -1,17 +1,13 @@
 """Attribute access: load, store, delete, methods and `super()`."""
 
-from collections.abc import Callable
-
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.operators import expression, statement
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.super_objects import make_super
 from framesmith.variables.tensors.tensor_methods import TensorMethod
-
-Bind = Callable[[object, str], str]
 
 
 @opcode(Kind.LOAD_ATTRIBUTE)
@@ -70,8 +66,8 @@ def _super_form(operation: Operation, operands: list[str | None], bind: Bind) ->
     return NativeForm((text,), (Outcome(pushes),))
 
 
-native(Kind.LOAD_ATTRIBUTE, expression(1, lambda operation: f"{{0}}.{operation.argument}"))
-native(Kind.LOAD_METHOD, Native(lambda operation: 1, _method_form))
-native(Kind.STORE_ATTRIBUTE, statement(2, lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
-native(Kind.DELETE_ATTRIBUTE, statement(1, lambda operation: f"del {{0}}.{operation.argument}"))
-native(Kind.LOAD_SUPER_ATTRIBUTE, Native(lambda operation: 3, _super_form))
+native(Kind.LOAD_ATTRIBUTE, expression(lambda operation: f"{{0}}.{operation.argument}"))
+native(Kind.LOAD_METHOD, _method_form)
+native(Kind.STORE_ATTRIBUTE, statement(lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
+native(Kind.DELETE_ATTRIBUTE, statement(lambda operation: f"del {{0}}.{operation.argument}"))
+native(Kind.LOAD_SUPER_ATTRIBUTE, _super_form)

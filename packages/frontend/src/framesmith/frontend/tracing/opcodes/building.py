@@ -7,7 +7,7 @@ from typing import TypeVar
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines
@@ -18,11 +18,10 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
+from framesmith.variables.core.base import complete
 from framesmith.variables.core.table import row_of
 
-Bind = Callable[[object, str], str]
 T = TypeVar("T", bound=Tracker)
 
 
@@ -310,11 +309,6 @@ def _joined(operation: Operation, operands: list[str | None], bind: Bind) -> Nat
     return NativeForm((f"__fs_r = ''.join(({parts},))",), (Outcome(("__fs_r",)),))
 
 
-def _has_spec(operation: Operation) -> int:
-    assert isinstance(operation.argument, tuple)
-    return 2 if operation.argument[1] else 1
-
-
 def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, str)
     function = bind(CONVERSIONS[operation.argument], "convert")
@@ -361,19 +355,15 @@ def _add_form(template: str, taken: int) -> Callable[[Operation, list[str | None
     return write
 
 
-def _down_to_display(operation: Operation) -> int:
-    return count(operation) + 1
-
-
-native(Kind.LIST_EXTEND, Native(_down_to_display, _extend_form("[*", "]")))
-native(Kind.SET_UPDATE, Native(_down_to_display, _extend_form("{*", "}")))
-native(Kind.DICT_UPDATE, Native(_down_to_display, _extend_form("{**", "}")))
-native(Kind.SET_ADD, Native(_down_to_display, _add_form("{}.add({})", 1)))
-native(Kind.MAP_ADD, Native(lambda operation: count(operation) + 2, _add_form("{}[{}] = {}", 2)))
-native(Kind.UNPACK_SEQUENCE, Native(lambda operation: 1, _unpack_form))
-native(Kind.UNPACK_EX, Native(lambda operation: 1, _unpack_ex_form))
-native(Kind.FORMAT_VALUE, Native(_has_spec, _format_form))
-native(Kind.CONVERT_VALUE, Native(lambda operation: 1, _convert_form))
-native(Kind.BUILD_STRING, Native(count, _joined))
-native(Kind.BUILD_SET, Native(count, _container_form("{", "}")))
-native(Kind.BUILD_MAP, Native(lambda operation: 2 * count(operation), _map_form))
+native(Kind.LIST_EXTEND, _extend_form("[*", "]"))
+native(Kind.SET_UPDATE, _extend_form("{*", "}"))
+native(Kind.DICT_UPDATE, _extend_form("{**", "}"))
+native(Kind.SET_ADD, _add_form("{}.add({})", 1))
+native(Kind.MAP_ADD, _add_form("{}[{}] = {}", 2))
+native(Kind.UNPACK_SEQUENCE, _unpack_form)
+native(Kind.UNPACK_EX, _unpack_ex_form)
+native(Kind.FORMAT_VALUE, _format_form)
+native(Kind.CONVERT_VALUE, _convert_form)
+native(Kind.BUILD_STRING, _joined)
+native(Kind.BUILD_SET, _container_form("{", "}"))
+native(Kind.BUILD_MAP, _map_form)

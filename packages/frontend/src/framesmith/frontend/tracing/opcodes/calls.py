@@ -9,7 +9,7 @@ from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
@@ -17,8 +17,6 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.objects.classes import ClassTracker
-
-Bind = Callable[[object, str], str]
 
 
 @opcode(Kind.CALL)
@@ -146,6 +144,6 @@ def _extended_form(operation: Operation, operands: list[str | None], bind: Bind)
     return NativeForm((f"__fs_r = {callee}({', '.join(arguments)})",), (Outcome(("__fs_r",)),))
 
 
-native(Kind.CALL, Native(lambda operation: call_shape(operation)[0] + 2, _call_form))
-native(Kind.CALL_NAMES_ON_STACK, Native(lambda operation: count(operation) + 3, _call_names_form))
-native(Kind.CALL_EXTENDED, Native(lambda operation: 4 if operation.argument else 3, _extended_form))
+native(Kind.CALL, _call_form)
+native(Kind.CALL_NAMES_ON_STACK, _call_names_form)
+native(Kind.CALL_EXTENDED, _extended_form)

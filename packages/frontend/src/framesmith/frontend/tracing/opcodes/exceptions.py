@@ -1,19 +1,15 @@
 """Raising, handlers, `with`."""
 
-from collections.abc import Callable
-
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.core import Constant, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
 from framesmith.variables.polyfills.operators import bound_special
-
-Bind = Callable[[object, str], str]
 
 
 @opcode(Kind.PUSH_EXCEPTION)
@@ -114,4 +110,4 @@ def begin_with(manager: object) -> tuple[object, object]:
     return exit_, enter()
 
 
-native(Kind.BEFORE_WITH, Native(lambda operation: 1, _with_form))
+native(Kind.BEFORE_WITH, _with_form)

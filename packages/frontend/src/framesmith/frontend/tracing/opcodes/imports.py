@@ -2,24 +2,22 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import ModuleType
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import flags_of
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, Tracker
-
-Bind = Callable[[object, str], str]
+from framesmith.variables.core.base import complete
 
 
 @opcode(Kind.IMPORT_NAME)
@@ -159,4 +157,4 @@ def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -
     return NativeForm((text,), (Outcome(("__fs_r",)),))
 
 
-native(Kind.IMPORT_NAME, Native(lambda operation: 2, _import_form))
+native(Kind.IMPORT_NAME, _import_form)
