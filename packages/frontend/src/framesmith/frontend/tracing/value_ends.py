@@ -90,9 +90,10 @@ def before_change(machine: Machine, tracker: Tracker) -> None:
     if real is None or not is_known_container(tracker):
         return
     parts = parts_of(real)
-    kinds = {kind for kind in set(map(type, parts)) if may_be_seen(machine, kind)}
-    for part in parts if kinds else ():
-        if type(part) in kinds and id(part) not in machine.ends.held and is_seen(machine, part):
+    kinds = {id(kind): kind for kind in map(type, parts)}  # by identity: a metaclass may define `__hash__`
+    seen = {key for key, kind in kinds.items() if may_be_seen(machine, kind)}
+    for part in parts if seen else ():
+        if id(type(part)) in seen and id(part) not in machine.ends.held and is_seen(machine, part):
             machine.ends.held[id(part)] = Ending(part, tracker, is_inside=True)
 
 

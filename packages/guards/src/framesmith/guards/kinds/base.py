@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final, cast
 
-from framesmith.guards.class_lookup import is_heap_type, owner_of, type_dict
+from framesmith.guards.class_lookup import is_heap_type, is_one_of, owner_of, type_dict
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -105,7 +105,7 @@ _LIBRARIES: Final = ("torch", "enum")
 def _prints_natively(value: object, depth: int) -> bool:
     """Whether `repr` runs only code of CPython and the libraries. False for `object.__repr__`, which says nothing."""
     kind = type(value)
-    if kind in _CONTAINERS or kind is dict:
+    if is_one_of(kind, _CONTAINERS) or kind is dict:
         if depth > 3:
             return False
         items = (
