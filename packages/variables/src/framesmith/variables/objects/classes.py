@@ -93,9 +93,6 @@ class ClassTracker(SpecialMethods):
         return super().hash_key(tx)
 
     # -- attributes --------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`cls.name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`cls.name`, by `type.__getattribute__` or the metaclass's

@@ -28,7 +28,6 @@ from framesmith.guards.class_lookup import (
     static_lookup,
 )
 from framesmith.guards.sources import Attribute
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
@@ -46,7 +45,7 @@ STORING: Final = (list, dict, tuple, set, frozenset, str, bytes, int, float, com
 FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
 
 
-class Holder(PythonCallable):
+class Holder(Tracker):
     """A tracker whose attributes are looked up on its class, and which reads and stores its own C-level fields."""
 
     @abstractmethod
@@ -70,7 +69,7 @@ class Holder(PythonCallable):
 
 
 @final
-class InplaceMethod(PythonCallable):
+class InplaceMethod(Tracker):
     """A bound in-place method of a builtin base, as in `super().__iadd__(x)`:
     where it returns the builtin part, the result is the receiver."""
 

@@ -97,9 +97,6 @@ class InstanceTracker(SpecialMethods):
         return self.kind
 
     # -- reading -----------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`self.name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`self.name`: `__getattribute__`, then `__getattr__` if that raised AttributeError."""

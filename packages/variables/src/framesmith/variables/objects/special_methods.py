@@ -152,25 +152,13 @@ class SpecialMethods(Holder):
         found = find(tx, self.python_type, name)
         return found is not None and found.value is None
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """`__next__`; None when it raises StopIteration."""
+    def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
+        """`__next__`, left to the symbolic interpreter if it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None:
             return self.mistake("'{}' object is not an iterator")
         if is_native(found):
-            return self.builtin_part("calling next() on it").advance(tx)
-        try:
-            return self.ask(tx, found)
-        except ObservedException as error:
-            if observed_is(error, StopIteration):
-                return None
-            raise
-
-    def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
-        """`__next__`, left to the symbolic interpreter if it is a Python function."""
-        found = self.special(tx, "__next__")
-        if found is None or is_native(found):
-            return self.advance(tx)
+            return self.builtin_part("calling next() on it").begin_advance(tx)
         try:
             return self.begin_ask(tx, found, ())
         except ObservedException as error:
@@ -405,7 +393,7 @@ class ItemIterator(Tracker):
         """An iterator is its own iterator."""
         return self
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the next index; None once IndexError or StopIteration was raised."""
         if self.finished:
             return None
