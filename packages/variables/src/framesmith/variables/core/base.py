@@ -8,7 +8,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from types import (
+    CodeType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
 from typing import Final, NoReturn, Protocol, final
 
 import torch
@@ -23,6 +29,8 @@ from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
 from framesmith.variables.core.registry import Registry
 
+FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
+NativeMethod = MethodDescriptorType | WrapperDescriptorType
 Arguments = Sequence["Tracker"]
 Keywords = Mapping[str, "Tracker"]
 
@@ -82,6 +90,22 @@ class Tracker:
         return self.unsupported("a constant")
 
     # -- slots -------------------------------------------------------------------------------------
+    def read_field(self, tx: "TraceContext", descriptor: FieldDescriptor) -> "Tracker":
+        """The value of a slot or C-level field of this object."""
+        return self.unsupported(f"reading attribute {descriptor.__name__!r}")
+
+    def store_field(self, tx: "TraceContext", descriptor: FieldDescriptor, value: "Tracker | None") -> None:
+        """Set (None: delete) a slot or C-level field of this object."""
+        self.unsupported(f"storing attribute {descriptor.__name__!r}")
+
+    def store_own(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
+        """Store into the object's own dictionary, as a cached property does."""
+        self.unsupported(f"storing attribute {name!r}")
+
+    def bind_native(self, tx: "TraceContext", descriptor: NativeMethod) -> "Tracker | None":
+        """The bound method for a method in C of the class, where it is another than usual; else None."""
+        return None
+
     # Where Python code may run, a tracker overrides the `begin_` form, which may leave a frame to the symbolic
     # interpreter, so that a graph break inside it can be continued; the other form is derived from it (ADR 0019).
     def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
