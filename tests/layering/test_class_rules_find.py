@@ -35,3 +35,20 @@ def test_what_a_decorator_registers_has_its_caller_there() -> None:
 
 def test_the_public_names_of_the_packages_are_known() -> None:
     assert {"compile", "mark_static", "read_text", "for_loop"} <= callers.public_names()
+
+
+def test_a_fourth_level_is_found() -> None:
+    tree = source("class A: ...\nclass B(A): ...\nclass C(B): ...\nclass D(C): ...\n", path="tree.py")
+    assert [str(problem) for problem in classes.deep_classes([tree], ())] == [
+        "tree.py:4: D < C < B < A: more than 3 classes deep"
+    ]
+    assert not classes.deep_classes([tree], {"D"})
+
+
+def test_a_private_member_of_a_base_is_found() -> None:
+    reading = source(
+        "class B(A):\n    def f(self): return self._held + self._own()\n    def _own(self): return 1\n"
+    )
+    assert [problem.text for problem in classes.foreign_privates(reading)] == [
+        "B reads self._held, which a base keeps to itself"
+    ]

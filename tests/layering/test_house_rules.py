@@ -31,6 +31,11 @@ UNCALLED = {
 }
 """Functions that the product does not call -> why they are here; the public names of the packages need no row."""
 
+DEEP = {
+    "ExceptionTracker": "an instance with C-level fields, arguments and a context that CPython itself changes",
+}
+"""Classes of more than three levels of our own -> why."""
+
 RULES: tuple[Rule, ...] = (
     imports.inside_functions,
     imports.relative,
@@ -39,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     imports.version_questions,
     imports.third_party,
     classes.own_walks,
+    classes.foreign_privates,
     sizes.long_files,
     sizes.long_functions,
     sizes.long_chains,
@@ -59,6 +65,10 @@ def test_every_module_keeps_the_rule(rule: Rule) -> None:
 
 def test_a_class_name_is_used_once_in_all_packages() -> None:
     none_of(classes.repeated_names(everything()))
+
+
+def test_classes_derive_from_a_family_and_a_root_at_most() -> None:
+    none_of(classes.deep_classes(everything(), DEEP))
 
 
 def test_every_function_and_class_has_a_caller_or_is_public() -> None:

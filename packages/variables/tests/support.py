@@ -104,6 +104,8 @@ class Trace:
         try:
             return from_python(self.tx, function(*values))
         except Exception as error:
+            if pending.otherwise is not None and isinstance(error, StopIteration):
+                return pending.otherwise
             kind, args = from_python(self.tx, type(error)), [from_python(self.tx, a) for a in error.args]
             raise ObservedException(kind.call(self.tx, args, {}))
 

@@ -461,7 +461,12 @@ class Trace:
         self.wrapper.attach(self.tx)
 
     def inline(self, pending: PendingCall) -> Tracker:
-        return Frame(self.tx, pending).run()
+        try:
+            return Frame(self.tx, pending).run()
+        except ObservedException as error:
+            if pending.otherwise is None or not issubclass(error.exception.python_type, StopIteration):
+                raise
+            return pending.otherwise
 
     def start(self, function, values: Mapping[str, object]):
         self.scope = Scope(dict(values), function.__globals__)

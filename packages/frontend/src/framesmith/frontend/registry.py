@@ -17,7 +17,7 @@ OWN: Final = (known_functions.ROWS, marked_functions.ROWS, stand_ins.ROWS, stric
 
 
 @final
-class Holder:
+class RegistryHolder:
     """Holds the registry of the process, which is built when the first trace asks for it."""
 
     def __init__(self) -> None:
@@ -44,4 +44,4 @@ class Holder:
             self._registry = current.with_rows(rows)
 
 
-REGISTRY: Final = Holder()
+REGISTRY: Final = RegistryHolder()

@@ -16,7 +16,6 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.core import Constant, Tracker
-from framesmith.variables.nn.nn_modules import NNModuleTracker
 from framesmith.variables.objects.exceptions import ExceptionTracker
 from framesmith.variables.objects.instances import InstanceTracker
 
@@ -65,7 +64,6 @@ _REMAINS: Final[Mapping[type, Callable[..., Iterable[object]]]] = {
     SetTracker: _of_set,
     InstanceTracker: _of_instance,
     ExceptionTracker: _of_instance,
-    NNModuleTracker: _of_instance,
     NamespaceTracker: _of_namespace,
 }
 _BUILTIN: Final = (list, tuple, dict, set, frozenset, deque)

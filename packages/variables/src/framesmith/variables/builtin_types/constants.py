@@ -38,7 +38,7 @@ CONSTANT_ATTRIBUTES: Final = Table[type, AttributeReader]("attributes of constan
 class _Slots:
     """The implementation of `ConstantSlots`."""
 
-    def attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
         """A method, bound, or the value of a data attribute, computed at once."""
         value = constant.value
         for kind, reader in tx.registry[CONSTANT_ATTRIBUTES].items():
@@ -50,7 +50,7 @@ class _Slots:
             return fold(tx, lambda member: getattr(member, name), [constant])
         return builtin_attribute(tx, constant, name)
 
-    def call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
             raise_observed(TypeError, f"'{type_name(constant)}' object is not callable")
@@ -144,7 +144,7 @@ class TextIterator(IteratorTracker):
         """`str_ascii_iterator`, `str_iterator` or `bytes_iterator`."""
         return type(iter(self.value))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next character or byte."""
         tx.mutations.note(self)
         if self.index >= len(self.value):

@@ -92,7 +92,7 @@ class DequeTracker(Tracker):
         self.state += 1
         (self._items if self.maxlen is None else self.items).append(item)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods and `maxlen`."""
         return builtin_attribute(tx, self, name)
 
@@ -221,7 +221,7 @@ class DequeIterator(IteratorTracker):
         """`deque_iterator` or `deque_reverse_iterator`."""
         return type(reversed(deque[object]())) if self.backwards else type(iter(deque[object]()))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None at the end; RuntimeError from then on when the deque changed."""
         tx.mutations.note(self)
         if self.owner.state != self.state:

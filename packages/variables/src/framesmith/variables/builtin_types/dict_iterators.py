@@ -45,7 +45,7 @@ class DictIterator(IteratorTracker):
         """The type of CPython: `dict_keyiterator`, `odict_iterator` ..."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next key, value or pair, or None at the end; RuntimeError when the dict changed its size."""
         tx.mutations.note(self)
         if self.owner is None:

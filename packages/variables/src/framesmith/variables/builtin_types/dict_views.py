@@ -53,7 +53,7 @@ class ViewTracker(Tracker):
         """The type of CPython: `dict_keys`, `odict_values` ..."""
         return VIEW_TYPES[issubclass(self.owner.kind, OrderedDict), self.name]
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of the view type, and `mapping`: a read-only proxy of the dict."""
         if name == "mapping":
             return ProxyTracker(self.owner)
@@ -181,7 +181,7 @@ class ProxyTracker(Tracker):
         """`mappingproxy`."""
         return MappingProxyType
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `mappingproxy`."""
         return builtin_attribute(tx, self, name)
 

@@ -240,7 +240,7 @@ class DictTracker(Tracker):
         pairs = [(k.as_python_constant(), v.as_python_constant()) for k, v in self.items()]
         return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods, `default_factory`, and the entries of an OrderedDict's `__dict__`."""
         if self.kind is OrderedDict:
             own = own_attribute(tx, self.value, self.source, self.attributes, name)

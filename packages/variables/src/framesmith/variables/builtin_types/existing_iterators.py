@@ -52,7 +52,7 @@ class ExistingIterator(IteratorTracker):
         """The type of the iterator."""
         return type(self.value)
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, read ahead, or None; guards that it exists, or that the iterator is exhausted."""
         if self.exhausted:
             return None

@@ -6,7 +6,7 @@ from typing import Final, final
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer, complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
@@ -48,7 +48,7 @@ class ZipIterator(IteratorTracker):
         """`zip`."""
         return zip
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A tuple of one item of each, or None as soon as one ends;
         with `strict` ValueError unless all end together."""
         items: list[Tracker] = []
@@ -95,7 +95,7 @@ class EnumerateIterator(IteratorTracker):
         """`enumerate`."""
         return enumerate
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The pair of count and item."""
         item = self.part.advance(tx)
         if item is None:
@@ -125,15 +125,6 @@ class MapIterator(IteratorTracker):
     def python_type(self) -> type:
         """`map`."""
         return map
-
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """The result of calling the function on one item of each, or None at the end."""
-        begun = self.begin_advance(tx)
-        try:
-            return None if begun is None else complete(tx, begun)
-        except ObservedException as error:
-            check_end(error)
-            return None
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
         """Take one item of each; the symbolic interpreter runs the call, so that it may break inside."""
@@ -174,7 +165,7 @@ class FilterIterator(IteratorTracker):
         """`filter` or `filterfalse`."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item that passes, or None; a test whose truth is known at run time only breaks the graph."""
         by_itself = is_none(self.function) or (
             self.function.is_python_constant() and self.function.as_python_constant() is bool

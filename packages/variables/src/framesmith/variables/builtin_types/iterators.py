@@ -25,7 +25,7 @@ class IteratorTracker(Tracker):
         """An iterator is its own iterator."""
         return self
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of the iterator type."""
         return builtin_attribute(tx, self, name)
 
@@ -78,7 +78,7 @@ class SequenceIterator(IteratorTracker):
         """`list_iterator`, `tuple_iterator` ..."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None at the end; items that a list gained meanwhile are given too."""
         tx.mutations.note(self)
         if self.sequence is None:
@@ -118,7 +118,7 @@ class ReversedIterator(IteratorTracker):
         """`list_reverseiterator` or `reversed`."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None; a list that shrank below the index ends the iteration."""
         tx.mutations.note(self)
         if self.sequence is None:

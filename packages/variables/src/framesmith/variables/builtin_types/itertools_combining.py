@@ -30,7 +30,7 @@ class StarMapIterator(IteratorTracker):
         """`itertools.starmap`."""
         return itertools.starmap
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The result of calling the function with the members of the next item, or None at the end."""
         item = self.part.advance(tx)
         if item is None:
@@ -60,7 +60,7 @@ class CompressIterator(IteratorTracker):
         """`itertools.compress`."""
         return itertools.compress
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item whose selector is true, or None; a selector
         whose truth is known at run time only breaks the graph."""
         while (item := self.data.advance(tx)) is not None:
@@ -94,7 +94,7 @@ class PairwiseIterator(IteratorTracker):
         """`itertools.pairwise`."""
         return itertools.pairwise
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next pair, or None at the end."""
         tx.mutations.note(self)
         if self.part is None:
@@ -139,7 +139,7 @@ class AccumulateIterator(IteratorTracker):
         """`itertools.accumulate`."""
         return itertools.accumulate
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next total, or None at the end."""
         tx.mutations.note(self)
         if self.pending is not None:
@@ -188,7 +188,7 @@ class LongestIterator(IteratorTracker):
         """`itertools.zip_longest`."""
         return itertools.zip_longest
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A tuple of one item of each, with the fill value for those that have ended; None when all have."""
         tx.mutations.note(self)
         if not any(part is not None for part in self.parts):
@@ -235,7 +235,7 @@ class PoolIterator(IteratorTracker):
         """`itertools.product` ..."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next tuple of items, or None at the end."""
         tx.mutations.note(self)
         row = next(self.rows, None)

@@ -39,7 +39,7 @@ class GroupByIterator(IteratorTracker):
         self.item = item
         return True
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """Skip to the next key, and return it with its group; the items left in the group before are lost."""
         self.group = None
         while self.key is None or (self.target is not None and known_equal(tx, self.target, self.key)):
@@ -74,7 +74,7 @@ class GroupIterator(IteratorTracker):
         """`itertools._grouper`."""
         return type(next(itertools.groupby([0]))[1])
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item while its key equals the key of the group; None afterwards, or once `groupby` went on."""
         owner = self.owner
         if owner.group is not self:
@@ -133,7 +133,7 @@ class TeeIterator(IteratorTracker):
         """`itertools._tee`."""
         return type(itertools.tee(())[0])
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A shared item, or a new one, which is kept for the other iterators of the `tee`."""
         tx.mutations.note(self)
         if self.place == len(self.shared.taken):

@@ -35,7 +35,7 @@ class ChainIterator(IteratorTracker):
         """`itertools.chain`."""
         return itertools.chain
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item of the present iterator, or of the first of the following ones that has any."""
         tx.mutations.note(self)
         while self.outer is not None:
@@ -81,7 +81,7 @@ class SliceIterator(IteratorTracker):
         """`itertools.islice`."""
         return itertools.islice
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None; skips items as CPython's `islice_next` does."""
         tx.mutations.note(self)
         if self.part is None:
@@ -130,7 +130,7 @@ class CountIterator(IteratorTracker):
         """`itertools.count`."""
         return itertools.count
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next number."""
         tx.mutations.note(self)
         number, self.number = self.number, binary(tx, "+", self.number, self.step)
@@ -159,7 +159,7 @@ class RepeatIterator(IteratorTracker):
         """`itertools.repeat`."""
         return itertools.repeat
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The same item, or None when no repetition is left."""
         tx.mutations.note(self)
         if self.times is None:
@@ -193,7 +193,7 @@ class CycleIterator(IteratorTracker):
         """`itertools.cycle`."""
         return itertools.cycle
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item; after the first pass those that were saved, again and again."""
         tx.mutations.note(self)
         if self.part is not None:
@@ -241,7 +241,7 @@ class WhileIterator(IteratorTracker):
         """`itertools.takewhile` or `itertools.dropwhile`."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """`takewhile`: the items up to the first failing one; `dropwhile`: those from it on. None at the end."""
         tx.mutations.note(self)
         takes = self.kind is itertools.takewhile

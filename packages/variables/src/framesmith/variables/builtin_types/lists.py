@@ -100,7 +100,7 @@ class ListTracker(Tracker):
         tx.mutations.note(self)
         self._items.append(item)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `list`."""
         return builtin_attribute(tx, self, name)
 

@@ -44,7 +44,7 @@ class RangeTracker(Tracker):
         """The range itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`start`, `stop`, `step` and methods."""
         return builtin_attribute(tx, self, name)
 
@@ -104,7 +104,7 @@ class RangeIterator(IteratorTracker):
         """`range_iterator`, or `longrange_iterator` for large numbers."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The first of the remaining numbers, or None."""
         tx.mutations.note(self)
         if not self.value:

@@ -301,7 +301,7 @@ class SetTracker(Tracker):
             return frozenset([self.members[name].as_python_constant() for name in self.content])
         return set(self.content) if self.kind is set else self.unsupported("a constant")
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `set` or `frozenset`."""
         return builtin_attribute(tx, self, name)
 

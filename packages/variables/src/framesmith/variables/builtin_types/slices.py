@@ -53,7 +53,7 @@ class SliceTracker(Tracker):
         """A real slice of the values."""
         return slice(*[member.as_python_constant() for member in self.members()])
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`start`, `stop`, `step` and methods."""
         return builtin_attribute(tx, self, name)
 

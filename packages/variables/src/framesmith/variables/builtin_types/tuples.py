@@ -83,7 +83,7 @@ class TupleTracker(Tracker):
         """A real tuple of the values, of the same type."""
         return make(self.kind, [item.as_python_constant() for item in self.items])
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
         if self.kind not in PLAIN:
             guard_class_attribute(tx, self.kind, name)
@@ -107,7 +107,7 @@ class TupleTracker(Tracker):
         """Whether the class, or a base other than tuple, defines the slot in Python."""
         return self.kind not in PLAIN and isinstance(static_lookup(self.kind, name), FunctionType)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
         if not defines(self.kind, "__call__"):
             raise_observed(TypeError, f"'{type_name(self)}' object is not callable")

@@ -19,7 +19,6 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -44,7 +43,7 @@ _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
 @final
-class CachedFunctionTracker(PythonCallable):
+class CachedFunctionTracker(Tracker):
     """A cached function. The arguments must be constants or existing objects, and the cache must keep the result.
 
     A call whose result is stored runs no code. For any other the real call is made while tracing. That is right only
@@ -119,7 +118,7 @@ class CachedFunctionTracker(PythonCallable):
             return self.unsupported(f"calling it with {argument.describe()}")
         return value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes that `update_wrapper` stored: `__wrapped__`, `__name__` ..."""
         assert self.source is not None
         if name in vars(self.value):

@@ -24,7 +24,7 @@ class CallIterator(IteratorTracker):
         """`callable_iterator`."""
         return type(iter(list, ()))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next result, or None when it equals the sentinel."""
         tx.mutations.note(self)
         if self.function is None:
@@ -61,7 +61,7 @@ class SubscriptReversed(IteratorTracker):
         """`reversed`."""
         return reversed
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """`sequence[index]`; IndexError and StopIteration end it."""
         if self.index < 0:
             return None

@@ -44,7 +44,7 @@ from framesmith.variables.core.wrap_rules import lazy, looked_up
 
 ROWS: Final = Rows()
 
-__all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
+__all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments", "complete"]
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
@@ -84,14 +84,6 @@ _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
 _VARKEYWORDS = inspect.CO_VARKEYWORDS
 _ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-
-
-class PythonCallable(Tracker):
-    """A callable whose `begin_call` may return the frame of a Python function; `call` runs it to its end."""
-
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """`self(*args, **kwargs)`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
 
 
 def mismatch(name: str, problem: str) -> GraphBreak:
@@ -145,7 +137,7 @@ def bind_arguments(
 
 
 @final
-class FunctionTracker(PythonCallable):
+class FunctionTracker(Tracker):
     """An existing Python function. Invariant: guarded by identity or, when reached from an argument, by its code."""
 
     def __init__(self, value: FunctionType, source: Source, anchor: Source | None = None) -> None:
@@ -233,7 +225,7 @@ class FunctionTracker(PythonCallable):
             found.compiled_as = self.value
         return found
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object; its `__dict__` comes
         first, as the type has no data descriptor of those names."""
         if name in self.value.__dict__:
@@ -296,7 +288,7 @@ def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 @final
-class NestedFunction(PythonCallable):
+class NestedFunction(Tracker):
     """A function created in the trace by `def` or `lambda`."""
 
     def __init__(
@@ -330,7 +322,7 @@ class NestedFunction(PythonCallable):
         bound = bind_arguments(code, args, kwargs, {**defaults, **self.keyword_defaults})
         return PendingFrame(code, self.namespace, bound, self.closure, self)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes that were set, and those that the code object
         determines; others raise AttributeError or break the graph."""
         if name in self.attributes:

@@ -14,7 +14,6 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
@@ -103,11 +102,6 @@ class GeneratorTracker(Tracker):
         """A generator is its own iterator."""
         return self
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """`next(self)`, run to the next `yield`; None when the generator ends."""
-        outcome = self.step(tx, Constant(None), None)
-        return outcome.value if isinstance(outcome, Yielded) else None
-
     def step(
         self, tx: TraceContext, value: Tracker, exception: Tracker | None, *, closing: bool = False
     ) -> Yielded | Returned:
@@ -156,7 +150,7 @@ class GeneratorTracker(Tracker):
         self.running, self.finished = False, ended
         self.frame.left()
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of generators that have a row; other attributes break the graph."""
         descriptor = GeneratorType.__dict__.get(name)
         if descriptor is None or row_of(tx.registry, descriptor) is None:
@@ -208,10 +202,6 @@ class GeneratorMethod(Tracker):
         row = row_of(tx.registry, self.descriptor)
         assert row is not None
         return row.begin(tx, (self.generator, *args), kwargs)
-
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """`self(*args)`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
 
     def children(self) -> Iterator[Tracker]:
         """The generator."""

@@ -7,7 +7,6 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import MethodFunction, MethodSelf
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
@@ -16,7 +15,7 @@ ROWS: Final = Rows()
 
 
 @final
-class BoundMethod(PythonCallable):
+class BoundMethod(Tracker):
     """`receiver.function`: a call puts the receiver before the arguments."""
 
     def __init__(self, function: Tracker, receiver: Tracker, source: Source | None = None) -> None:
@@ -33,7 +32,7 @@ class BoundMethod(PythonCallable):
         """Call the function with the receiver as first argument."""
         return self.function.begin_call(tx, (self.receiver, *args), kwargs)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__`, `__func__`, else an attribute of the function."""
         if name == "__self__":
             return self.receiver

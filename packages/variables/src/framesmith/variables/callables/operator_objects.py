@@ -41,7 +41,7 @@ class OperatorObject(Tracker):
         """`itemgetter`, `attrgetter` or `methodcaller`."""
         return self.kind
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Items or attributes of the argument, or a call of its method; other numbers of arguments break the graph."""
         if len(args) != 1 or kwargs:
             return self.unsupported("a call with these arguments")
@@ -59,7 +59,7 @@ class OperatorObject(Tracker):
             target = target.attribute(tx, name).realize()
         return target
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the class."""
         return builtin_attribute(tx, self, name)
 

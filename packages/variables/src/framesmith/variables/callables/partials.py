@@ -9,7 +9,6 @@ from framesmith.guards.kinds import KeysAre, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -20,7 +19,7 @@ ROWS: Final = Rows()
 
 
 @final
-class PartialTracker(PythonCallable):
+class PartialTracker(Tracker):
     """`partial(function, *args, **keywords)`. `attributes` holds the attributes that the trace set on the object."""
 
     def __init__(
@@ -52,7 +51,7 @@ class PartialTracker(PythonCallable):
         """Call the function with the stored arguments before the given ones; given keywords replace stored ones."""
         return self.function.realize().begin_call(tx, (*self.args, *args), {**self.keywords, **kwargs})
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`func`, `args`, `keywords`, and attributes that were set on the object; others raise or break the graph."""
         if name == "func":
             return self.function.realize()

@@ -7,8 +7,14 @@ together. No concrete tracker lives here.
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import CodeType
+from dataclasses import dataclass, field, replace
+from types import (
+    CodeType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
 from typing import Final, NoReturn, Protocol, final
 
 import torch
@@ -23,6 +29,8 @@ from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
 from framesmith.variables.core.registry import Registry
 
+FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
+NativeMethod = MethodDescriptorType | WrapperDescriptorType
 Arguments = Sequence["Tracker"]
 Keywords = Mapping[str, "Tracker"]
 
@@ -82,16 +90,38 @@ class Tracker:
         return self.unsupported("a constant")
 
     # -- slots -------------------------------------------------------------------------------------
-    def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
-        """`self.name`; raises `ObservedException(AttributeError)` where eager raises AttributeError."""
+    def read_field(self, tx: "TraceContext", descriptor: FieldDescriptor) -> "Tracker":
+        """The value of a slot or C-level field of this object."""
+        return self.unsupported(f"reading attribute {descriptor.__name__!r}")
+
+    def store_field(self, tx: "TraceContext", descriptor: FieldDescriptor, value: "Tracker | None") -> None:
+        """Set (None: delete) a slot or C-level field of this object."""
+        self.unsupported(f"storing attribute {descriptor.__name__!r}")
+
+    def store_own(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
+        """Store into the object's own dictionary, as a cached property does."""
+        self.unsupported(f"storing attribute {name!r}")
+
+    def bind_native(self, tx: "TraceContext", descriptor: NativeMethod) -> "Tracker | None":
+        """The bound method for a method in C of the class, where it is another than usual; else None."""
+        return None
+
+    # Where Python code may run, a tracker overrides the `begin_` form, which may leave a frame to the symbolic
+    # interpreter, so that a graph break inside it can be continued; the other form is derived from it (ADR 0019).
+    def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
+        """`self.name`; raises `ObservedException(AttributeError)` where eager raises AttributeError.
+
+        A Python call in tail position (a property) may be left pending.
+        """
         return self.unsupported(f"reading attribute {name!r}")
+
+    @final
+    def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
+        """`self.name`, run to its end."""
+        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def special_attribute(self, tx: "TraceContext", name: str) -> "Tracker":
         """The bound special method, looked up on the type as `with` and operators do."""
-        return self.attribute(tx, name)
-
-    def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
-        """`self.name`; a Python call in tail position (a property) may be left to the symbolic interpreter."""
         return self.attribute(tx, name)
 
     def set_attribute(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
@@ -102,30 +132,31 @@ class Tracker:
         """`del self.name`."""
         self.unsupported(f"deleting attribute {name!r}")
 
-    def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
-        """`self(*args, **kwargs)`, run to its end."""
+    def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
+        """`self(*args, **kwargs)`; a Python call in tail position may be left pending."""
         return self.unsupported("calling it")
 
-    def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
-        """`self(*args, **kwargs)`, where a Python call in tail position is left to the symbolic interpreter.
-
-        A tracker that only forwards to a Python function overrides this one and inherits `call` from
-        `PythonCallable`, so that a graph break inside the callee can be continued frame by frame.
-        """
-        return self.call(tx, args, kwargs)
+    @final
+    def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
+        """`self(*args, **kwargs)`, run to its end."""
+        return complete(tx, self.begin_call(tx, args, kwargs))
 
     def iterate(self, tx: "TraceContext") -> "Tracker":
         """`iter(self)`."""
         return self.unsupported("iterating over it")
 
-    def advance(self, tx: "TraceContext") -> "Tracker | None":
-        """`next(self)`; None when exhausted."""
+    def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
+        """`next(self)`; None when exhausted. The StopIteration of a frame that is left pending means exhausted too."""
         return self.unsupported("calling next() on it")
 
-    def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
-        """`next(self)`, where a Python frame may be left to the
-        symbolic interpreter; its StopIteration means exhausted."""
-        return self.advance(tx)
+    @final
+    def advance(self, tx: "TraceContext") -> "Tracker | None":
+        """`next(self)`, run to its end; None when exhausted."""
+        begun = self.begin_advance(tx)
+        if not isinstance(begun, PendingCall):
+            return begun
+        found = tx.inline(replace(begun, otherwise=_EXHAUSTED))
+        return None if found is _EXHAUSTED else found
 
     def length(self, tx: "TraceContext") -> "Tracker":
         """`len(self)`."""
@@ -258,6 +289,17 @@ class PendingStep:
     otherwise: Tracker | None = None
 
 
+@final
+class _Exhausted(Tracker):
+    """Stands for the end of an iteration that is run to its end; no value of the program."""
+
+    @property
+    def python_type(self) -> type:
+        """That of a marker."""
+        return type(self)
+
+
+_EXHAUSTED: Final = _Exhausted()
 PendingCall = PendingFrame | PendingStep
 """Python code that the symbolic interpreter runs in a frame of its own, so that the graph can break in there."""
 
@@ -266,7 +308,8 @@ class InlineCall(Protocol):
     """Runs a Python frame symbolically to its end. Implemented by the symbolic interpreter."""
 
     def __call__(self, pending: PendingCall) -> Tracker:
-        """The returned value. Raises `ObservedException` for a user-level exception."""
+        """The returned value; `pending.otherwise`, if given, when a StopIteration leaves the frame. Raises
+        `ObservedException` for any other user-level exception."""
         ...
 
 

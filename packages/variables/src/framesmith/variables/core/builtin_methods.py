@@ -194,11 +194,7 @@ class Builtin(Tracker):
         """The result of its row or of folding; a Python frame is left to the symbolic interpreter."""
         return begin_builtin(tx, self.value, args, kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The result of its row or of folding, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Names and documentation, `__self__`, and methods of the callable's own type; others break the graph."""
         if name in _NAMES and is_constant_type(tx.registry, type(getattr(self.value, name, ...))):
             return fold(tx, lambda value: getattr(value, name), [self])
@@ -262,11 +258,7 @@ class BoundBuiltin(Tracker):
         """The result of the row of the descriptor, called with the receiver first."""
         return begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """As `begin_call`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__`, names and documentation."""
         if name == "__self__":
             return self.receiver

@@ -40,7 +40,7 @@ class ConstantSlots(Protocol):
     """The slots of constants. They need iterators, methods and errors of
     higher modules, so the implementation is in `builtin_types.constants`."""
 
-    def attribute(self, tx: TraceContext, constant: "Constant", name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, constant: "Constant", name: str) -> Tracker:
         """`constant.name`."""
         ...
 
@@ -48,7 +48,9 @@ class ConstantSlots(Protocol):
         """`iter(constant)`."""
         ...
 
-    def call(self, tx: TraceContext, constant: "Constant", args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(
+        self, tx: TraceContext, constant: "Constant", args: Arguments, kwargs: Keywords
+    ) -> Tracker:
         """`constant(*args, **kwargs)`."""
         ...
 
@@ -115,13 +117,13 @@ class Constant(Tracker):
         """The value itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name`."""
-        return _slots[0].attribute(tx, self, name)
+        return _slots[0].begin_attribute(tx, self, name)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for most constants."""
-        return _slots[0].call(tx, self, args, kwargs)
+        return _slots[0].begin_call(tx, self, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""

@@ -45,7 +45,7 @@ class Table(Generic[K, V]):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RegistryEntry:
     """One row on its way into a registry. `Rows.add` and `Rows.entry` keep its key and value to the types of its table."""
 
     table: "Table[object, object]"
@@ -60,14 +60,14 @@ class Registry:
 
     __slots__ = ("_tables",)
 
-    def __init__(self, entries: Iterable[Entry]) -> None:
+    def __init__(self, entries: Iterable[RegistryEntry]) -> None:
         self._tables: Mapping[object, Mapping[object, object]] = MappingProxyType(_grouped(entries))
 
     def __getitem__(self, table: Table[K, V]) -> Mapping[K, V]:
         """The rows of a table; none, where the families that fill it were left out."""
         return cast("Mapping[K, V]", self._tables.get(table, _NOTHING))
 
-    def with_rows(self, entries: Iterable[Entry]) -> "Registry":
+    def with_rows(self, entries: Iterable[RegistryEntry]) -> "Registry":
         """A registry that has these rows too. Refuses keys that have a row, whatever its priority."""
         added = list(entries)
         for entry in added:
@@ -90,7 +90,7 @@ class Registry:
         return id(self)
 
 
-def _grouped(entries: Iterable[Entry]) -> dict[object, Mapping[object, object]]:
+def _grouped(entries: Iterable[RegistryEntry]) -> dict[object, Mapping[object, object]]:
     """The rows that count, by table and key, whatever the order of the entries."""
     ranked: dict[Table[object, object], dict[Hashable, dict[Priority, object]]] = {}
     for entry in entries:

@@ -9,7 +9,7 @@ from framesmith.variables.core.builtin_methods import STORAGES
 from framesmith.variables.core.constant import CONSTANT_TYPES
 from framesmith.variables.core.folding import BUILDERS, Builder
 from framesmith.variables.core.pure import PURE, PURE_TYPES
-from framesmith.variables.core.registry import Entry, Priority, Table
+from framesmith.variables.core.registry import Priority, RegistryEntry, Table
 from framesmith.variables.core.table import CALLS, Handler, Row
 from framesmith.variables.core.wrap_rules import EXACT, TESTS, WrapRule, WrapTest
 
@@ -22,14 +22,14 @@ class Rows:
     """The rows of one module, in order. Adding one changes nothing else: `catalog.build` reads them."""
 
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[RegistryEntry] = []
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RegistryEntry]:
         return iter(self._entries)
 
     def add(self, table: Table[K, V], key: K, value: V, priority: Priority = Priority.OWN) -> None:
         """Add a row to a table."""
-        self._entries.append(Entry(cast("Table[object, object]", table), key, value, priority))
+        self._entries.append(RegistryEntry(cast("Table[object, object]", table), key, value, priority))
 
     def entry(self, table: Table[K, V], *keys: K) -> Callable[[V], V]:
         """Decorator: the decorated function is the row of these keys."""

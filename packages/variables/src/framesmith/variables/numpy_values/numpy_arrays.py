@@ -31,7 +31,7 @@ class ArrayTracker(Tracker):
         """`numpy.ndarray`."""
         return type(self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`shape`, `ndim` or `size`; others break the graph."""
         if name not in ("shape", "ndim", "size"):
             return self.unsupported(f"reading attribute {name!r}")

@@ -22,6 +22,7 @@ from framesmith.guards.sources import Attribute, Pinned
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import (
     Arguments,
+    FieldDescriptor,
     Keywords,
     PendingCall,
     TraceContext,
@@ -38,7 +39,6 @@ from framesmith.variables.core.table import row_of
 from framesmith.variables.objects.construction import begin_construct
 from framesmith.variables.objects.descriptors import (
     NATIVE_METHODS,
-    FieldDescriptor,
     begin_get,
     bind_class_method,
     getter_of,
@@ -93,9 +93,6 @@ class ClassTracker(SpecialMethods):
         return super().hash_key(tx)
 
     # -- attributes --------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`cls.name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`cls.name`, by `type.__getattribute__` or the metaclass's

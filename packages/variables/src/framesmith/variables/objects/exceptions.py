@@ -22,14 +22,13 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker, Writer, complete
+from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed, register_exception_maker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.objects.construction import INSTANCE_MAKERS, check_class
-from framesmith.variables.objects.descriptors import FieldDescriptor
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker

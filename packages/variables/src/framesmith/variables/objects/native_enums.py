@@ -47,7 +47,7 @@ class NativeEnum(Tracker):
         """The class itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A member; other attributes break the graph."""
         members: dict[str, object] = self.value.__members__  # type: ignore[attr-defined]  # the rule checks it
         return Constant(members[name]) if name in members else self.unsupported(f"reading attribute {name!r}")

@@ -52,7 +52,7 @@ class ModuleTracker(Tracker):
         """The tracker of the module's globals."""
         return namespace_of(tx, module_dict(self.value))
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A global of the module; AttributeError, or a graph break for a module or class with `__getattr__`."""
         kind = self._guarded_class(tx)
         if name == "__class__":

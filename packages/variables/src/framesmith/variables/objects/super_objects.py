@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name, resolution_order
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer, complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
@@ -33,10 +33,6 @@ class SuperTracker(Tracker):
     def is_class_bound(self) -> bool:
         """Whether the second argument is a class, as in a class method or `__new__`."""
         return isinstance(self.receiver, ClassTracker) and self.receiver.value is self.kind
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`super().name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`super().name`: looked up on the classes after `start`, bound to the receiver (CPython: `super_getattro`)."""

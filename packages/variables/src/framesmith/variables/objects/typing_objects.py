@@ -8,7 +8,6 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, from_python
@@ -31,7 +30,7 @@ _KINDS: Final[tuple[type, ...]] = tuple(
 
 
 @final
-class TypingTracker(PythonCallable):
+class TypingTracker(Tracker):
     """A typing object. Invariant: guarded by identity when it has a source."""
 
     def __init__(self, value: object, source: Source | None = None) -> None:
@@ -51,13 +50,13 @@ class TypingTracker(PythonCallable):
         """The object itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__origin__`, `__args__` and `__name__`; others break the graph."""
         if name not in ("__origin__", "__args__", "__name__") or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
         return from_python(tx, getattr(self.value, name))
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`List[int]()`: an instance of the origin; `__orig_class__` is set if it has a `__dict__`."""
         origin = typing.get_origin(self.value)
         if not isinstance(origin, type):

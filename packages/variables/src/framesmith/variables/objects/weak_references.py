@@ -31,7 +31,7 @@ class WeakReferenceTracker(Tracker):
         """`weakref.ref`."""
         return weakref.ref
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The target, or None when it is dead."""
         if args or kwargs:
             return self.unsupported("calling it with arguments")

@@ -180,7 +180,7 @@ class ComputedNumber(GraphValue):
         """A number with a formula."""
         return computed(tx, _UNARY[symbol], self) or fold(tx, _UNARY[symbol], (self,))
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A conversion with a formula, or another attribute of the value in this call, which is then guarded."""
         function = _CONVERSIONS.get(name)
         if function is None:
@@ -317,7 +317,7 @@ class ComputedConversion(Tracker):
         """`method-wrapper`."""
         return type((1).__int__)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The converted number, with a formula."""
         given = [argument.realize() for argument in args]
         if kwargs or (given and self.function is not round):

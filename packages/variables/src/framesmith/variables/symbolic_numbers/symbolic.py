@@ -214,7 +214,7 @@ class SymbolicNumber(GraphValue):
             return fold(tx, _UNARY[symbol], (specialize(tx, self),))
         return compute(tx, _UNARY[symbol], self)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A conversion that stays symbolic, or another attribute of the value in this call, which is then guarded."""
         function = _CONVERSIONS.get((self.python_type, name))
         return specialize(tx, self).attribute(tx, name) if function is None else Conversion(self, function)
@@ -285,7 +285,7 @@ class Conversion(Tracker):
         """`method-wrapper`."""
         return type((1).__int__)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The converted number; symbolic."""
         if args or kwargs:
             return self.unsupported("a call with arguments")

@@ -91,7 +91,7 @@ class TorchGeneratorTracker(GraphValue):
         assert self.source is not None
         return self._graph.object_input(self.source, self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Break the graph: all attributes read or write the state."""
         raise GraphBreak(RANDOM_STATE, f"{self.describe()}.{name}")
 

@@ -15,7 +15,6 @@ from framesmith.variables.core import (
     Tracker,
     Writer,
 )
-from framesmith.variables.core.base import complete
 from framesmith.variables.core.table import row_of
 
 
@@ -41,11 +40,7 @@ class TensorMethod(Tracker):
             raise GraphBreak(NATIVE_CALL, f"Tensor.{self.name}")
         return row.begin(tx, (self.tensor, *args), kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """As `begin_call`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__` and `__name__`; others break the graph."""
         if name == "__self__":
             return self.tensor

@@ -107,7 +107,7 @@ class TensorTracker(GraphValue):
         return self.node
 
     # -- attributes --------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name` in CPython's order: data descriptors of the class, the instance, other entries of the class."""
         guard_class_attribute(tx, self.kind, name)
         stored = static_lookup(self.kind, name)

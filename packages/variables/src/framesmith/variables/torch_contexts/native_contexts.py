@@ -31,7 +31,7 @@ class SwitchedOff(Tracker):
         """The class of the context manager."""
         return self.kind
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The bound `__enter__` and `__exit__`; others break the graph."""
         if name not in ("__enter__", "__exit__"):
             return self.unsupported(f"reading attribute {name!r}")
@@ -62,7 +62,7 @@ class Switch(Tracker):
         """A builtin method."""
         return type([].append)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Record whether the block is entered; `__enter__` returns the context manager."""
         tx.mutations.note(self.owner)
         self.owner.entered = self.entering
@@ -109,7 +109,7 @@ class NativeContext(Tracker):
         """The class of the context manager."""
         return type(self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The bound `__enter__` and `__exit__`; others break the graph."""
         if name not in ("__enter__", "__exit__"):
             return self.unsupported(f"reading attribute {name!r}")
@@ -133,7 +133,7 @@ class NativeContextMethod(Tracker):
         """A bound method."""
         return type(getattr(self.owner.value, self.name))
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Break the graph: entering and leaving run natively."""
         raise GraphBreak(CONTEXT_MANAGER, f"{class_name(self.owner.python_type)}.{self.name}()")
 

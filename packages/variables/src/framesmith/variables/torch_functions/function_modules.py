@@ -26,7 +26,7 @@ class FunctionModule(Tracker):
         """torch's subclass of `types.ModuleType`."""
         return type(self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A function of the module, which usually has a row; anything that is not callable breaks the graph."""
         found = getattr(self.value, name, None)
         if not callable(found):

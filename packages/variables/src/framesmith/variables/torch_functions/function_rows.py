@@ -138,13 +138,7 @@ class OperatorTracker(Tracker):
         row = row_of(tx.registry, self.value)
         return self.call(tx, args, kwargs) if row is None else row.begin(tx, args, kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Record the call as one node."""
-        operator = self.value._opoverload if isinstance(self.value, CustomOpDef) else self.value
-        assert callable(operator)
-        return graph_call(tx, operator, args, kwargs)
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """An overload of the operator; other attributes break the graph."""
         found = getattr(self.value, name, None)
         if not is_operator(found):

@@ -166,7 +166,7 @@ class TypeInfo(Tracker):
         """The object itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A number or a name; attributes other than the documented ones break the graph."""
         if name not in _INFO_FIELDS or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
