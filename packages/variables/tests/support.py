@@ -12,7 +12,6 @@ from framesmith.guards.sources import Local
 from framesmith.variables import catalog
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import (
-    AmbientState,
     Constant,
     Lazy,
     MutationLog,
@@ -92,7 +91,6 @@ class Trace:
             catalog.registry(),
             wrapper,
             self.run_natively,
-            AmbientState(),
         )
         wrapper.attach(self.tx)
 
@@ -138,7 +136,7 @@ class Trace:
         """Write and run what was traced: mutations of the inputs, then the result."""
         writer = SimpleWriter()
         text = writer.value(result)
-        for tracker in self.tx.mutations.changed():
+        for tracker in self.tx.changes.changed():
             tracker.replay(writer)
         return writer.run(text, Scope({**self.inputs, **inputs}, globals()))
 

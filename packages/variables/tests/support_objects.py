@@ -440,12 +440,6 @@ class NoGraph:
 
     takes_floats = False
 
-    def is_dynamic_number(self, source):
-        return False
-
-    def is_unspecialized(self, source):
-        return False
-
     def paused(self):
         return contextlib.nullcontext()
 
@@ -481,7 +475,7 @@ class Trace:
 
     def finish(self, outcome):
         writer = Writer(self.scope)
-        for tracker in self.tx.mutations.changed():
+        for tracker in self.tx.changes.changed():
             tracker.replay(writer)
         result = writer.value(outcome) if outcome is not None else "None"
         self.text = "\n".join([*writer.lines, f"result = {result}"])

@@ -147,7 +147,7 @@ def test_the_grad_mode_is_turned_in_the_graph():
 def test_a_switch_that_stays_turned_is_a_change():
     with Trace() as trace:
         trace.call(torch._C._set_grad_enabled, False)
-        assert [(setting.name, value) for setting, value in trace.tx.ambient.changes()] == [
+        assert [(setting.name, value) for setting, value in trace.tx.changes.ambient.changes()] == [
             ("is_grad_enabled", False)
         ]
     assert torch.is_grad_enabled()

@@ -9,7 +9,7 @@ from framesmith.graph import DynamicDims, GraphOptions, Recorder
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
 from framesmith.variables import catalog
-from framesmith.variables.core import AmbientState, Constant, MutationLog, TraceContext, Tracker, from_python
+from framesmith.variables.core import Constant, MutationLog, TraceContext, Tracker, from_python
 from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -39,10 +39,10 @@ class Trace:
 
     def __init__(self, options: GraphOptions | None = None, dynamic: bool = False, **inputs: object) -> None:
         self.inputs = inputs
-        self.recorder = Recorder(options or GraphOptions(policy=AllDynamic() if dynamic else None))
-        wrapper = Wrapper()
+        self.recorder = Recorder(options)
+        wrapper = Wrapper(AllDynamic() if dynamic else None)
         self.tx = TraceContext(
-            self.recorder, GuardSet(), MutationLog(), catalog.registry(), wrapper, no_inliner, AmbientState()
+            self.recorder, GuardSet(), MutationLog(), catalog.registry(), wrapper, no_inliner
         )
         wrapper.attach(self.tx)
 
@@ -91,7 +91,7 @@ class Trace:
 
     def close(self) -> None:
         """No fakes from here on."""
-        self.tx.ambient.restore()
+        self.tx.changes.ambient.restore()
         self.recorder.__exit__(None, None, None)
 
     @property

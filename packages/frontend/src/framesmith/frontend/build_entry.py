@@ -100,8 +100,8 @@ class Trace:
         self.machine.release()
         self.interpreter.release()
         self.wrapper.release()
-        self.tx.guards.locate = None
-        self.tx.mutations.release()
+        self.tx.guards.locate = self.tx.guards.facts = None
+        self.tx.changes.release()
         self.recorder.release()
 
 
@@ -214,7 +214,7 @@ def _build_from_trace(
                 outputs = list(trace.writer.outputs)
                 graph = trace.recorder.finish(outputs, observed.kept(outputs))
             finally:
-                trace.tx.ambient.restore()
+                trace.tx.changes.ambient.restore()
         shape_guards = trace.recorder.explained_shape_guards()
     except GraphBreak as unwritable:
         place, stack = where(machine, origin.code)
@@ -222,7 +222,7 @@ def _build_from_trace(
         return run_natively(origin, unwritable, place, stack, began)
     guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
     guards.update(trace.tx.guards)
-    guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))
+    guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
     guards.update(distinct_storages(graph, trace.wrapper, options.backend))
     guards.update(leaf_states(graph, trace.wrapper))
     guards.update(shape_guards)
@@ -233,7 +233,7 @@ def _build_from_trace(
     if graph.failures is not None and not isinstance(options.backend, Replay):
         recovery = Recovery(graph.failures, policy.frozen(), graph.inputs)
     entry = assemble_entry(origin, trace.writer, graph, lines, guards, recovery)
-    check_facts(trace.tx.facts, entry)
+    check_facts(trace.tx.guards.facts, entry)
     return BuiltEntry(entry, graph, reason, place, stack, time.perf_counter() - began)
 
 
@@ -246,13 +246,11 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
 
 def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: PlannedStop | None) -> Trace:
     """Put the parts of one trace together."""
-    wrapper = Wrapper()
+    wrapper = Wrapper(policy)
     interpreter = Interpreter(stop)
-    recorder = Recorder(options.for_graph(policy))
-    facts = new_log(interpreter) if config.verify_code else None
-    tx = TraceContext(
-        recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline, facts=facts
-    )
+    recorder = Recorder(options.for_graph())
+    tx = TraceContext(recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline)
+    tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
     return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno), code)
@@ -275,7 +273,7 @@ def write_end(trace: Trace, ways: Ways, end: TraceEnd, backend: object) -> list[
     exit_ = Exit(writer, machine, ways, escaping_values(machine, end), replay)
     write_held(machine, writer)
     done: set[int] = set()  # replaying a change may lead to further ones
-    while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
+    while pending := [tracker for tracker in tx.changes.changed() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))
             report_change(trace.code, tracker)
@@ -283,7 +281,7 @@ def write_end(trace: Trace, ways: Ways, end: TraceEnd, backend: object) -> list[
     for generator in machine.generators:
         if has_pending_cleanup(generator) and not exit_.carries(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
-    for setting, value in tx.ambient.changes():
+    for setting, value in tx.changes.ambient.changes():
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
     lines = write_exit(exit_, end)

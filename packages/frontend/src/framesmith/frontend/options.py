@@ -167,7 +167,7 @@ class CompileOptions:
     mode: str | None = None
     backend_options: Mapping[str, object] = field(default_factory=dict)
 
-    def for_graph(self, policy: DynamicPolicy | None = None) -> GraphOptions:
+    def for_graph(self) -> GraphOptions:
         """The part that the graph layer takes."""
         settings = in_force()
         return GraphOptions(
@@ -177,5 +177,4 @@ class CompileOptions:
             capture_scalar_outputs=settings.capture_scalar_outputs,
             capture_dynamic_output_shape_ops=settings.capture_dynamic_output_shape_ops,
             verify_correctness=settings.verify_correctness,
-            policy=policy,
         )

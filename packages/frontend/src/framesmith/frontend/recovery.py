@@ -95,9 +95,9 @@ class Observed:
     def _look(self) -> None:
         machine = self._machine
         roots = list[Tracker]()
-        if machine.tx.mutations.version != self._version:
-            self._version = machine.tx.mutations.version
-            roots += machine.tx.mutations.changed()
+        if machine.tx.changes.version != self._version:
+            self._version = machine.tx.changes.version
+            roots += machine.tx.changes.changed()
         for frame in machine.frames:
             # Live values are handed over with the frame, if only for their shape: after a change of what they are
             # computed from they cannot be computed again.

@@ -62,7 +62,7 @@ class DynamicDims:
 
 
 class DynamicPolicy(Protocol):
-    """Decides what is symbolic. The frontend implements it; without a policy everything is static."""
+    """Decides what is symbolic and what is not specialised on. The frontend implements it."""
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """The treatment of the dimensions of an input tensor."""
@@ -76,3 +76,20 @@ class DynamicPolicy(Protocol):
         """Whether the value or content at this source differs so often that the trace must not read it: an
         operation that needs it runs natively (ADR 0010)."""
         ...
+
+
+@final
+class StaticPolicy:
+    """Nothing is symbolic, and everything is specialised on."""
+
+    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
+        """No dimension is dynamic."""
+        return DynamicDims.none()
+
+    def is_dynamic_number(self, source: Source) -> bool:
+        """No number is symbolic."""
+        return False
+
+    def is_unspecialized(self, source: Source) -> bool:
+        """All values may be read."""
+        return False

@@ -53,7 +53,6 @@ class Inputs:
     def __init__(self) -> None:
         self._entries: dict[Source, Input] = {}
         self._fakes: dict[Source, object] = {}
-        self._constants: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def find(self, source: Source) -> Input | None:
         """The entry of a source, if there is one."""

@@ -165,10 +165,6 @@ class ShapeWorld:
             unbacked_bounds=dict(dynamic.bounds) or None,
         )
 
-    def fake_constant(self, value: torch.Tensor) -> torch.Tensor:
-        """The fake of a tensor that belongs to the graph; all static."""
-        return self.mode.from_tensor(value, static_shapes=True)
-
     def symbolic(self, source: Source, value: int | float) -> torch.SymInt | torch.SymFloat | int | float:
         """A symbol for a number of the program."""
         if isinstance(value, float):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import final
 
+from framesmith.guards.fact_log import FactLog
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.tensor import TensorIs
@@ -75,6 +76,7 @@ class GuardSet:
         self.locate: Callable[[], str | None] | None = (
             None  # gives the user's frame for the reasons of new guards
         )
+        self.facts: FactLog | None = None  # what the trace read, in tests
         self._guards: dict[tuple[Source | None, Claim | Relation], Guard] = {}
         self._classes: set[int] = set()
         for guard in guards:

@@ -5,7 +5,8 @@ from typing import final
 from framesmith.frontend.generated.dispatcher import Entry
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.user_stack import location
-from framesmith.guards.facts import FactLog, uncovered
+from framesmith.guards.fact_log import FactLog
+from framesmith.guards.facts import uncovered
 
 
 @final

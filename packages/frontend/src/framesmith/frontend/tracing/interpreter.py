@@ -366,7 +366,7 @@ class Interpreter:
     def _state(self) -> tuple[int, int, int]:
         """Versions of the changes made so far: equal before and after an operation that changed nothing."""
         tx = self.machine.tx
-        return tx.mutations.version, tx.ambient.version, tx.graph.operations
+        return tx.changes.version, tx.changes.ambient.version, tx.graph.operations
 
     def _stopped_as_planned(self, frame: Frame) -> NativeEnd:
         stop = self._stop

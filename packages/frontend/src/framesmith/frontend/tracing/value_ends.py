@@ -35,7 +35,7 @@ from framesmith.variables.core.reach import reachable
 
 def observe(machine: Machine) -> None:
     """Have the mutation log report what changes and what is weakly referenced to the machine."""
-    log = machine.tx.mutations
+    log = machine.tx.changes
     log.on_change = partial(before_change, machine)
     log.on_reference = partial(referenced, machine)
 
@@ -83,7 +83,7 @@ def before_change(machine: Machine, tracker: Tracker) -> None:
 
     The change may let go of them.
     """
-    if tracker.source is None or machine.tx.mutations.is_changed(tracker):
+    if tracker.source is None or machine.tx.changes.is_changed(tracker):
         return
     machine.ends.changed.add(tracker.source)
     real = real_object(tracker)
@@ -116,7 +116,7 @@ def is_led_to(machine: Machine, ending: Ending) -> bool:
     ):
         return True
     # not held directly: search what the frames lead to
-    changed = {id(real_object(one)): one for one in machine.tx.mutations.changed()}
+    changed = {id(real_object(one)): one for one in machine.tx.changes.changed()}
     found = reachable(roots(machine)).values()
     return any(holds(tracker, ending.real, changed) for tracker in found)
 
@@ -139,7 +139,7 @@ def roots(machine: Machine) -> Iterator[Tracker]:
     A changed object that was handed over to the frames is theirs: it counts only where a frame holds it.
     """
     owning = machine.ends.owning
-    for changed in machine.tx.mutations.changed():
+    for changed in machine.tx.changes.changed():
         if not (owning and isinstance(changed.source, Local)):
             yield changed
     yield from present((machine.handled,))

@@ -41,7 +41,7 @@ class CellTracker(Tracker):
 
     def store(self, tx: TraceContext, value: Tracker | None) -> None:
         """Bind or (None) unbind the variable."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.contents = value
         self.is_stored = True
 

@@ -12,7 +12,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, at_ind
 from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.constant import Constant, install_constant_slots
+from framesmith.variables.core.constant import CONSTANT_SLOTS, Constant
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
@@ -124,7 +124,7 @@ class _Slots:
         return fold(tx, UNARY[symbol], [constant])
 
 
-install_constant_slots(_Slots())
+ROWS.add(CONSTANT_SLOTS, None, _Slots())
 ROWS.pure_types(
     str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, range, slice
 )
@@ -146,7 +146,7 @@ class TextIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next character or byte."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.index >= len(self.value):
             return None
         self.index += 1

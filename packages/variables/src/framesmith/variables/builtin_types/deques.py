@@ -82,13 +82,13 @@ class DequeTracker(Tracker):
     def change(self, tx: TraceContext) -> "deque[Tracker]":
         """The items, for a caller that is about to change them: noted for replay and for the iterators."""
         items = self.items
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state += 1
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
         """Append an item. Without `maxlen` the existing items are not read; with it the oldest may go, so they are."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state += 1
         (self._items if self.maxlen is None else self.items).append(item)
 
@@ -125,7 +125,7 @@ class DequeTracker(Tracker):
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`self[key] = value`."""
         place = self._place(tx, key)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         with user_errors(tx):
             self.items[place] = value
 
@@ -223,7 +223,7 @@ class DequeIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None at the end; RuntimeError from then on when the deque changed."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.owner.state != self.state:
             raise_observed(RuntimeError, "deque mutated during iteration")
         if self.index >= len(self.items):
@@ -355,7 +355,7 @@ def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
 @ROWS.call(deque.reverse)
 def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.reverse()`; not a structural change, so iterators go on."""
-    tx.mutations.note(self)
+    tx.changes.note(self)
     self.items.reverse()
     return NONE
 

@@ -47,7 +47,7 @@ class DictIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next key, value or pair, or None at the end; RuntimeError when the dict changed its size."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.owner is None:
             return None
         self._check_unchanged()

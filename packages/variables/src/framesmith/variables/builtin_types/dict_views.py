@@ -154,7 +154,7 @@ class ViewTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self) if self.name == "values" else unhashable(self)
 
     def children(self) -> Iterator[Tracker]:

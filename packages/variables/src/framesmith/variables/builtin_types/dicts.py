@@ -174,7 +174,7 @@ class DictTracker(Tracker):
             self._store_blindly(tx, key.realize(), value)
             return
         entry = self.find(tx, key)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if entry is None:
             self.state.add(key.realize().hash_key(tx), key.realize(), value)
         else:
@@ -183,7 +183,7 @@ class DictTracker(Tracker):
     def _store_blindly(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         native = self.kind in (dict, OrderedDict, defaultdict) and not self.is_complete
         check_storable(key, dict.keys(self.value or {}) if native else None)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state.structure += 1
         self.deferred_stores.append((key, value))
 
@@ -194,7 +194,7 @@ class DictTracker(Tracker):
         entry = self.find(tx, key)
         if entry is None:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state.structure += 1
         name = key.realize().hash_key(tx)
         del self.entries[name]
@@ -206,7 +206,7 @@ class DictTracker(Tracker):
         """Delete all items."""
         for entry in list(self.complete(tx).values()):
             self.remove(tx, entry.key)
-        tx.mutations.note(self)
+        tx.changes.note(self)
 
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
         """Move a key to the end or to the front; False when it is missing."""
@@ -214,7 +214,7 @@ class DictTracker(Tracker):
         name = key.realize().hash_key(tx)
         if name not in entries:
             return False
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state.moves += 1
         entry = entries.pop(name)
         rest = {} if last else dict(entries)
@@ -253,7 +253,7 @@ class DictTracker(Tracker):
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """An OrderedDict takes names that its class lacks; AttributeError for a dict, else a graph break."""
         if self.kind is OrderedDict and not hasattr(OrderedDict, name):
-            tx.mutations.note(self)
+            tx.changes.note(self)
             self.attributes[name] = value
             return
         if self.kind is not dict:

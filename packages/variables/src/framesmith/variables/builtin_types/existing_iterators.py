@@ -62,13 +62,13 @@ class ExistingIterator(IteratorTracker):
         self._check_untouched(tx)
         if not has_at_least(self.value, self.taken + 1):
             tx.guard(self, IteratorExhaustedAfter(self.taken))
-            tx.mutations.note(self)
+            tx.changes.note(self)
             self.exhausted = True
             return None
         # not the position: the same entry serves each iteration of a loop
         tx.guard(self, IteratorHasAtLeast(self.taken + 1))
         item = lazy(tx, peek(self.value, self.taken), IteratorPeek(self.source, self.taken))
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.taken += 1
         return item
 
@@ -76,7 +76,7 @@ class ExistingIterator(IteratorTracker):
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
         behind = containers_behind(self.value)
-        for changed in tx.mutations.changed():
+        for changed in tx.changes.changed():
             if changed is self or changed.source is None:
                 continue
             if isinstance(changed, ExistingIterator):

@@ -100,7 +100,7 @@ class EnumerateIterator(IteratorTracker):
         item = self.part.advance(tx)
         if item is None:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         count, self.count = self.count, binary(tx, "+", self.count, ONE)
         return TupleTracker([count, item])
 

@@ -39,7 +39,7 @@ class IteratorTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Iterators hash by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
 
@@ -80,7 +80,7 @@ class SequenceIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None at the end; items that a list gained meanwhile are given too."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.sequence is None:
             return None
         if self.index >= len(self.items):
@@ -120,7 +120,7 @@ class ReversedIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None; a list that shrank below the index ends the iteration."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.sequence is None:
             return None
         if not 0 <= self.index < len(self.items):

@@ -96,7 +96,7 @@ class PairwiseIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next pair, or None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.part is None:
             return None
         if self.before is None:
@@ -141,7 +141,7 @@ class AccumulateIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next total, or None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.pending is not None:
             self.total, self.pending = self.pending, None
             return self.total
@@ -190,7 +190,7 @@ class LongestIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A tuple of one item of each, with the fill value for those that have ended; None when all have."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if not any(part is not None for part in self.parts):
             return None
         items: list[Tracker] = []
@@ -237,7 +237,7 @@ class PoolIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next tuple of items, or None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         row = next(self.rows, None)
         self.taken += 1
         if row is None:

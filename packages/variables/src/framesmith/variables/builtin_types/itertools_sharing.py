@@ -34,7 +34,7 @@ class GroupByIterator(IteratorTracker):
         item = self.part.advance(tx)
         if item is None:
             return False
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.key = item if self.function is None else self.function.call(tx, [item], {})
         self.item = item
         return True
@@ -84,7 +84,7 @@ class GroupIterator(IteratorTracker):
         assert owner.key is not None
         if not known_equal(tx, self.target, owner.key):
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         item, owner.item = owner.item, None
         return item
 
@@ -135,7 +135,7 @@ class TeeIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A shared item, or a new one, which is kept for the other iterators of the `tee`."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.place == len(self.shared.taken):
             item = self.shared.part.advance(tx)
             if item is None:

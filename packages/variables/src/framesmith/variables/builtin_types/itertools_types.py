@@ -37,7 +37,7 @@ class ChainIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item of the present iterator, or of the first of the following ones that has any."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         while self.outer is not None:
             if self.inner is None:
                 iterable = self.outer.advance(tx)
@@ -83,7 +83,7 @@ class SliceIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None; skips items as CPython's `islice_next` does."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.part is None:
             return None
         skip = self.start if self.stop is None else min(self.start, self.stop)
@@ -132,7 +132,7 @@ class CountIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next number."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         number, self.number = self.number, binary(tx, "+", self.number, self.step)
         return number
 
@@ -161,7 +161,7 @@ class RepeatIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The same item, or None when no repetition is left."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.times is None:
             return self.item
         if self.times <= 0:
@@ -195,7 +195,7 @@ class CycleIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item; after the first pass those that were saved, again and again."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.part is not None:
             item = self.part.advance(tx)
             if item is not None:
@@ -243,7 +243,7 @@ class WhileIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """`takewhile`: the items up to the first failing one; `dropwhile`: those from it on. None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         takes = self.kind is itertools.takewhile
         if takes and self.switched:
             return None

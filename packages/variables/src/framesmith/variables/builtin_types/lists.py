@@ -92,12 +92,12 @@ class ListTracker(Tracker):
     def change(self, tx: TraceContext) -> list[Tracker]:
         """The items, for a caller that is about to change them: noted for replay."""
         items = self.items
-        tx.mutations.note(self)
+        tx.changes.note(self)
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
         """Append an item, without reading the existing ones."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self._items.append(item)
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -132,7 +132,7 @@ class ListTracker(Tracker):
         """`self[key] = value`; a slice takes any iterable."""
         place = position(tx, key, "list")
         if not isinstance(place, slice):
-            tx.mutations.note(self)
+            tx.changes.note(self)
             with user_errors(tx):
                 self.items[place] = value
             return
@@ -141,14 +141,14 @@ class ListTracker(Tracker):
             with user_errors(tx):  # the real list words it, differently in each Python version
                 STORE(list(self.items), place, 0)
         values = unpack(tx, value)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         with user_errors(tx):
             self.items[place] = values
 
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`del self[key]`."""
         place = position(tx, key, "list")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         with user_errors(tx):
             del self.items[place]
 
@@ -173,7 +173,7 @@ class ListTracker(Tracker):
             return None
         with user_errors(tx):
             repeated = self.items * times
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.items[:] = repeated
         return self
 
@@ -182,12 +182,12 @@ class ListTracker(Tracker):
         iterable = iterable.realize()
         if isinstance(iterable, ListTracker):
             given = tuple(iterable.items)
-            tx.mutations.note(self)
+            tx.changes.note(self)
             # the own items stay unread: a loop that collects results needs no guard on their number (ADR 0010)
             self._items.extend(given)
             return
         iterator = iterable.iterate(tx)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         limit = len(self._items) + MOST_ITEMS
         while (item := iterator.advance(tx)) is not None:
             self.append(tx, item)

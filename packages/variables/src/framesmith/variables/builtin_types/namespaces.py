@@ -60,7 +60,7 @@ class NamespaceTracker(Tracker):
 
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if value is None and name not in self.value:
             self.pending.pop(name, None)  # stored and deleted within the trace
         else:

@@ -106,7 +106,7 @@ class RangeIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The first of the remaining numbers, or None."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if not self.value:
             return None
         first = self.value[0]

@@ -167,7 +167,7 @@ class SetTracker(Tracker):
     def change(self, tx: TraceContext) -> set[Hashable]:
         """The content, for a caller that is about to change it; what `value` or a frozenset holds is copied first."""
         content = self.complete(tx)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.source is not None:
             self.order_known = False
         if content is self.value or not isinstance(content, set):
@@ -189,7 +189,7 @@ class SetTracker(Tracker):
     def _add_blindly(self, tx: TraceContext, item: Tracker) -> None:
         native = self.kind is set and not self.is_complete
         check_storable(item, _iterate(self.value or set()) if native else None)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.is_blind = True
         self._note("add", item)
 

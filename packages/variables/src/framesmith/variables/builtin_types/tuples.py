@@ -316,7 +316,7 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     when they are needed. An unspecialized one stays unread (ADR 0010)."""
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(type(value)))
-    if tx.graph.is_unspecialized(source):
+    if tx.wrap.policy.is_unspecialized(source):
         return UnspecializedValue(value, source)
     return tuple_storage(tx, value, source, type(value))
 

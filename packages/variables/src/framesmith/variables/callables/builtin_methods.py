@@ -20,7 +20,6 @@ from framesmith.variables.core.builtin_methods import (
     Builtin,
     begin_builtin,
     builtin_attribute,
-    register_binder,
 )
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
@@ -33,7 +32,6 @@ __all__ = [
     "Builtin",
     "begin_builtin",
     "builtin_attribute",
-    "register_binder",
 ]
 
 _METHODS = MethodDescriptorType | WrapperDescriptorType

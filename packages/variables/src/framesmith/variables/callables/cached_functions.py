@@ -73,7 +73,7 @@ class CachedFunctionTracker(Tracker):
         if not is_made:
             self._make(tx, stored, here)
         self._calls.append(stored)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
     def _check_room(self, stored: "Stored") -> None:
@@ -86,7 +86,7 @@ class CachedFunctionTracker(Tracker):
     def _make(self, tx: TraceContext, stored: "Stored", here: Pinned) -> None:
         """Make the real call; breaks the graph if it raises, is not
         stored, or could see changes that wait for replay."""
-        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.mutations.changed())
+        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed())
         if waiting and not stored.is_stored(self.value):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
@@ -109,7 +109,7 @@ class CachedFunctionTracker(Tracker):
             value is None
             or isinstance(value, _OF_THE_GRAPH)
             or argument.source is None
-            or tx.mutations.is_changed(argument)
+            or tx.changes.is_changed(argument)
         ):
             return self.unsupported(f"calling it with {argument.describe()}")
         else:

@@ -26,7 +26,7 @@ class CallIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next result, or None when it equals the sentinel."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.function is None:
             return None
         result = self.function.call(tx, [], {})
@@ -65,7 +65,7 @@ class SubscriptReversed(IteratorTracker):
         """`sequence[index]`; IndexError and StopIteration end it."""
         if self.index < 0:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         try:
             item = self.sequence.subscript(tx, Constant(self.index))
         except ObservedException as error:

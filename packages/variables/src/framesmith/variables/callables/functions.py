@@ -230,7 +230,7 @@ class FunctionTracker(Tracker):
         first, as the type has no data descriptor of those names."""
         if name in self.value.__dict__:
             return looked_up(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
-        if tx.facts is not None:
+        if tx.guards.facts is not None:
             tx.note("is not there", InstanceDict(self.anchor), name)
         tx.guard(self.anchor, HasInstanceAttribute(name, False))
         if not hasattr(self.value, name):
@@ -350,7 +350,7 @@ class NestedFunction(Tracker):
         """Set any attribute; those that change how the function runs break the graph."""
         if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
             self.unsupported(f"storing attribute {name!r}")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.attributes[name] = value
 
     def hash_key(self, tx: TraceContext) -> Hashable:

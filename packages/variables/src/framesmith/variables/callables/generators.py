@@ -108,7 +108,7 @@ class GeneratorTracker(Tracker):
         """Resume the frame up to its next `yield`; an exception that leaves it ends the generator."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.finished:
             if exception is not None:
                 raise ObservedException(exception)
@@ -140,13 +140,13 @@ class GeneratorTracker(Tracker):
 
     def enter(self, tx: TraceContext, value: Tracker) -> None:
         """Push the frame onto those of the symbolic interpreter."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.running = True
         self.frame.enter(value)
 
     def left(self, tx: TraceContext, *, ended: bool) -> None:
         """The symbolic interpreter has popped the frame; `ended` tells a return from a `yield`."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.running, self.finished = False, ended
         self.frame.left()
 
@@ -159,7 +159,7 @@ class GeneratorTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A generator hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def truth(self, tx: TraceContext) -> bool:

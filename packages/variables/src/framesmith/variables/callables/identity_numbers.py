@@ -41,7 +41,7 @@ class IdentityNumber(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A key of the target: equal for the same object."""
-        tx.mutations.note_key(self.target)
+        tx.changes.note_key(self.target)
         return ("id", self.target)
 
     def children(self) -> Iterator[Tracker]:

@@ -69,7 +69,7 @@ class OperatorObject(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """It hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def children(self) -> Iterator[Tracker]:

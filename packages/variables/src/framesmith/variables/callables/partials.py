@@ -81,12 +81,12 @@ class PartialTracker(Tracker):
         object created in the trace; others break the graph."""
         if self.source is not None or name in ("func", "args", "keywords") or name.startswith("__set"):
             self.unsupported(f"storing attribute {name!r}")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.attributes[name] = value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """It hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def truth(self, tx: TraceContext) -> bool:

@@ -8,7 +8,6 @@ import typing
 from abc import ABCMeta
 from types import FunctionType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
-from weakref import WeakKeyDictionary
 
 from framesmith.guards.class_lookup import (
     class_name,
@@ -21,7 +20,7 @@ from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -30,7 +29,6 @@ from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
-_asked_classes: WeakKeyDictionary[MutationLog, set[tuple[type, type]]] = WeakKeyDictionary()
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
@@ -132,7 +130,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
 
 def _guard_answer(tx: TraceContext, kind: type, expected: type, answer: bool) -> None:
     """Guard the answer of an abstract class, which registration or new methods can change; once per pair and trace."""
-    known = _asked_classes.setdefault(tx.mutations, set())
+    known = tx.changes.asked_classes
     if (kind, expected) not in known:
         known.add((kind, expected))
         pair = Pinned((kind, expected), f"({class_name(kind)}, {class_name(expected)})")

@@ -7,7 +7,7 @@ together. No concrete tracker lives here.
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import (
     CodeType,
     GetSetDescriptorType,
@@ -16,15 +16,16 @@ from types import (
     WrapperDescriptorType,
 )
 from typing import Final, NoReturn, Protocol, final
+from weakref import WeakValueDictionary
 
 import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.guards import Guard, GuardSet, Reason, Source
 from framesmith.guards.class_lookup import class_name
-from framesmith.guards.facts import FactLog
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
 from framesmith.variables.core.registry import Registry
@@ -314,7 +315,15 @@ class InlineCall(Protocol):
 
 
 class Wrap(Protocol):
-    """Returns the tracker of a real value read from a source, with the guards that it needs."""
+    """Returns the tracker of a real value read from a source, with the guards that it needs.
+
+    `policy` says which sizes and numbers become symbolic, and which values a trace must not read.
+    """
+
+    @property
+    def policy(self) -> DynamicPolicy:
+        """The specialization policy of the trace."""
+        ...
 
     def __call__(self, value: object, source: Source) -> Tracker:
         """One tracker per object; a second source for the same object adds an aliasing guard."""
@@ -353,8 +362,18 @@ class Writer(Protocol):
 OnTracker = Callable[[Tracker], None]
 
 
+class ChangedClass(Protocol):
+    """A class with attributes that the trace stored (None: deleted)."""
+
+    changes: dict[str, Tracker | None]
+
+
 class MutationLog:
-    """The existing objects that the trace changed, in order of their first change.
+    """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`).
+
+    `results` are the trackers of fake tensors by the `id` of the fake, one each, as long as it is referenced: a tracker
+    holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
+    `issubclass` is guarded.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
     changed in between.
@@ -362,6 +381,10 @@ class MutationLog:
 
     def __init__(self) -> None:
         self.version = 0
+        self.ambient = AmbientState()
+        self.classes: dict[type, ChangedClass] = {}
+        self.asked_classes: set[tuple[type, type]] = set()
+        self.results: WeakValueDictionary[int, Tracker] = WeakValueDictionary()
         self._changed: dict[int, Tracker] = {}
         self._keys: dict[int, Tracker] = {}
         self._watching: list[list[Tracker]] = []
@@ -410,6 +433,8 @@ class MutationLog:
     def release(self) -> None:
         """Drop all references: the trace has ended."""
         self._changed.clear()
+        self.classes.clear()
+        self.asked_classes.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
 
@@ -428,12 +453,10 @@ class TraceContext:
 
     graph: Recorder
     guards: GuardSet
-    mutations: MutationLog
+    changes: MutationLog
     registry: Registry
     wrap: Wrap
     inline: InlineCall
-    ambient: AmbientState = field(default_factory=AmbientState)
-    facts: FactLog | None = None
 
     def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
         """Add a guard on a value; does nothing for a value created in the trace, which has no source."""
@@ -443,8 +466,8 @@ class TraceContext:
 
     def note(self, what: str, source: Source | None, name: object = None) -> None:
         """Record what was read of the real world, for the check that a guard covers it (`guards.facts`)."""
-        if self.facts is not None:
-            self.facts.note(what, source, name)
+        if self.guards.facts is not None:
+            self.guards.facts.note(what, source, name)
 
 
 def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:

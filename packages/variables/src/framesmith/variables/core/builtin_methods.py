@@ -2,7 +2,7 @@
 
 A call uses the row of the real callable; without a row it runs while tracing if it is pure and its operands are known;
 else the graph breaks. What single functions do is in the rows. How a function, property ... found on a
-*Python* class is bound is registered from above (`register_binder`), since this module knows no such tracker.
+*Python* class is bound is a row of `BINDER`, since this module knows no such tracker.
 """
 
 import inspect
@@ -50,20 +50,14 @@ from framesmith.variables.core.table import callable_name, row_of
 from framesmith.variables.core.type_names import type_name
 
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
-_binders: list[Binder] = []
+BINDER: Final = Table[None, Binder]("binding of class attributes")
+"""`binder(tx, receiver, descriptor, name)` binds a class attribute that is read through an instance."""
 STORAGES: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods")
 """Which trackers the methods of a builtin type accept as receiver; any other receiver breaks the graph."""
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _MOST_SHOWN = 4  # operands in a message
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
-
-
-def register_binder(binder: Binder) -> Binder:
-    """Install `binder(tx, receiver, descriptor, name)`, which
-    binds a class attribute that is read through an instance."""
-    _binders[:] = [binder]
-    return binder
 
 
 def begin_builtin(
@@ -164,9 +158,7 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
         return Builtin(value) if callable(value) else tracker.unsupported(f"reading attribute {name!r}")
     if is_constant_type(tx.registry, type(descriptor)):
         return Constant(descriptor)
-    if not _binders:
-        tracker.unsupported(f"reading attribute {name!r}")
-    return _binders[0](tx, tracker, descriptor, name)
+    return tx.registry.one(BINDER)(tx, tracker, descriptor, name)
 
 
 @final

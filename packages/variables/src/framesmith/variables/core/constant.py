@@ -75,12 +75,8 @@ class ConstantSlots(Protocol):
         ...
 
 
-_slots: list[ConstantSlots] = []
-
-
-def install_constant_slots(slots: ConstantSlots) -> None:
-    """Install the slots of constants (once, on import of `builtin_types.constants`)."""
-    _slots[:] = [slots]
+CONSTANT_SLOTS: Final = Table[None, ConstantSlots]("slots of constants")
+"""The one implementation of `ConstantSlots`."""
 
 
 @final
@@ -119,35 +115,35 @@ class Constant(Tracker):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name`."""
-        return _slots[0].begin_attribute(tx, self, name)
+        return tx.registry.one(CONSTANT_SLOTS).begin_attribute(tx, self, name)
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for most constants."""
-        return _slots[0].begin_call(tx, self, args, kwargs)
+        return tx.registry.one(CONSTANT_SLOTS).begin_call(tx, self, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        return _slots[0].iterate(tx, self)
+        return tx.registry.one(CONSTANT_SLOTS).iterate(tx, self)
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        return _slots[0].length(tx, self)
+        return tx.registry.one(CONSTANT_SLOTS).length(tx, self)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`."""
-        return _slots[0].contains(tx, self, item)
+        return tx.registry.one(CONSTANT_SLOTS).contains(tx, self, item)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`self[key]`."""
-        return _slots[0].subscript(tx, self, key)
+        return tx.registry.one(CONSTANT_SLOTS).subscript(tx, self, key)
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self <symbol> other` where the other operand is no constant."""
-        return _slots[0].binary(tx, symbol, self, other)
+        return tx.registry.one(CONSTANT_SLOTS).binary(tx, symbol, self, other)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """`-self`."""
-        return _slots[0].unary(tx, self, symbol)
+        return tx.registry.one(CONSTANT_SLOTS).unary(tx, self, symbol)
 
     def truth(self, tx: TraceContext) -> bool:
         """The truth of the value."""

@@ -67,6 +67,10 @@ class Registry:
         """The rows of a table; none, where the families that fill it were left out."""
         return cast("Mapping[K, V]", self._tables.get(table, _NOTHING))
 
+    def one(self, table: Table[None, V]) -> V:
+        """The row of a table that has just one: what a lower module needs of a higher one."""
+        return self[table][None]
+
     def with_rows(self, entries: Iterable[RegistryEntry]) -> "Registry":
         """A registry that has these rows too. Refuses keys that have a row, whatever its priority."""
         added = list(entries)

@@ -6,7 +6,6 @@ The trackers themselves register a rule for their kind of example value; this mo
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import torch
 from torch import fx
@@ -14,7 +13,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
-from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, Recorder, register
+from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, register
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
 from framesmith.graph.infer import CallKind, translate
@@ -47,14 +46,6 @@ MODE_ACTIVE = register(
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
 RESULTS: Final = Table[type, ResultRule]("trackers of results")
 """Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
-# Both are weak: a tracker holds its fake, so an id is valid as long as its item exists.
-_memos: "WeakKeyDictionary[Recorder, WeakValueDictionary[int, Tracker]]" = WeakKeyDictionary()
-
-
-def known_objects(tx: TraceContext) -> "WeakValueDictionary[int, Tracker]":
-    """The trackers of fake tensors by the `id` of the fake, one
-    each per trace, as long as the tracker is referenced."""
-    return _memos.setdefault(tx.graph, WeakValueDictionary())
 
 
 def record(

@@ -152,8 +152,8 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
         Constant(differentiated),
     )
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([*given, *tx.mutations.changed()])
-    with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
+    outside = reachable([*given, *tx.changes.changed()])
+    with tx.graph.subgraph() as recording, tx.changes.watched() as noted:
         try:
             complete(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:

@@ -59,10 +59,10 @@ def trace_body(
 ) -> TracedBody:
     """Trace a function into a nested graph; `constants` allows constants besides tensors in its result. Breaks the
     graph for side effects and exceptions."""
-    switches = tx.ambient.version
+    switches = tx.changes.ambient.version
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([function, *args, *kwargs.values(), *tx.mutations.changed()])
-    with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
+    outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed()])
+    with tx.graph.subgraph() as recording, tx.changes.watched() as noted:
         try:
             result = complete(tx, function.begin_call(tx, list(args), kwargs)).realize()
         except ObservedException:
@@ -70,7 +70,9 @@ def trace_body(
         outputs = tuple(_tensors(result, kind, constants))
         for output in outputs:
             output.graph_node(tx)
-    if tx.ambient.version != switches or any(one.source is not None or id(one) in outside for one in noted):
+    if tx.changes.ambient.version != switches or any(
+        one.source is not None or id(one) in outside for one in noted
+    ):
         raise GraphBreak(kind, "it has side effects")
     return TracedBody(recording, result, outputs, kind)
 

@@ -217,7 +217,7 @@ def default_init(
     """`defaultdict.__init__(self, factory, ...)`."""
     if not isinstance(self, DictTracker):
         return self.unsupported("defaultdict.__init__")
-    tx.mutations.note(self)
+    tx.changes.note(self)
     self.factory = factory
     if args or kwargs:
         _call_row(tx, dict.update, self, *args, **kwargs)

@@ -44,7 +44,7 @@ from framesmith.variables.objects.descriptors import (
     getter_of,
     part,
 )
-from framesmith.variables.objects.lookup import Found, class_source, find, holder_of, note_changed_class
+from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import SpecialMethods
 
 ROWS: Final = Rows()
@@ -201,10 +201,10 @@ class ClassTracker(SpecialMethods):
             assert found is not None
             if found.stored is None:
                 tx.guards.add(_guard(found))
-        holder = holder_of(tx, self.value) or self
+        holder = tx.changes.classes.get(self.value, self)
         assert isinstance(holder, ClassTracker)
-        tx.mutations.note(holder)
-        note_changed_class(tx, self.value, holder)
+        tx.changes.note(holder)
+        tx.changes.classes[self.value] = holder
         if value is None and name not in type_dict(self.value):
             del holder.changes[name]  # stored and deleted within the trace
         else:

@@ -37,10 +37,13 @@ from framesmith.variables.core.base import (
     Tracker,
     complete,
 )
-from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
+from framesmith.variables.core.builtin_methods import BINDER, BoundBuiltin, Builtin, begin_builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.lookup import Found, class_source, find
+
+ROWS: Final = Rows()
 
 NATIVE_METHODS: Final = (
     MethodDescriptorType,
@@ -205,7 +208,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
     hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})
 
 
-@register_binder
+@ROWS.entry(BINDER, None)
 def bind_class_attribute(tx: TraceContext, receiver: Tracker, descriptor: object, name: str) -> Tracker:
     """An attribute of a builtin value (a named tuple, an enum member) that its Python class defines, bound to it."""
     found = find(tx, receiver.python_type, name)

@@ -89,7 +89,7 @@ class ExceptionTracker(InstanceTracker):
 
     def set_field(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a field; a cause also suppresses the context, as in `PyException_SetCause`."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if name == "__traceback__":
             if isinstance(value, TracebackTracker) and value.exception is self:
                 del self.passed[value.frames :]
@@ -104,12 +104,12 @@ class ExceptionTracker(InstanceTracker):
 
     def note_passage(self, tx: TraceContext, code: CodeType, line: int) -> None:
         """Record that the exception passes through a traced frame, which its traceback has to show."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.passed.append((code, line))
 
     def follow_caller(self, tx: TraceContext) -> None:
         """Record that it was raised while the trace handled no exception."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.follows_caller = True
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
@@ -346,7 +346,7 @@ def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: 
     }
     if not set(kwargs) <= allowed & {"name", "obj", "path"}:
         return self.unsupported("an __init__ with these keywords")
-    tx.mutations.note(self)
+    tx.changes.note(self)
     self.fields["args"] = TupleTracker(args)
     self.fields.update(kwargs)
     return NONE

@@ -199,7 +199,7 @@ class InstanceTracker(SpecialMethods):
         if (self.shortcuts is None or self.shortcuts.guards_dict) and self._is_plain():
             tx.guard(InstanceDict(self.source), TypeIs(dict), "its attributes are read")
         if name not in real:
-            if tx.facts is not None:
+            if tx.guards.facts is not None:
                 tx.note("is not there", self._dict_source(tx), name)
             self._guard_own(tx, name, False)
             return None
@@ -259,7 +259,7 @@ class InstanceTracker(SpecialMethods):
             for name, value in self.pending.items():
                 real.store(tx, Constant(name), value)
             self.namespace = real
-            tx.mutations.note(
+            tx.changes.note(
                 self
             )  # the dictionary may be changed: guards have to tell this object from others
         self.pending, self.deleted = {}, {}
@@ -305,7 +305,7 @@ class InstanceTracker(SpecialMethods):
         if self.namespace is not None:
             self.namespace.store(tx, Constant(name), value)
             return
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.pending[name] = value
 
     def delete_own(self, tx: TraceContext, name: str) -> None:
@@ -318,7 +318,7 @@ class InstanceTracker(SpecialMethods):
         existing = self.source is not None and name in self._real_dict()
         if self.source is not None:
             self._guard_own(tx, name, existing)  # so that there is something to delete, or not
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.pending.pop(name, None)
         if existing:
             self.deleted[name] = None
@@ -377,7 +377,7 @@ class InstanceTracker(SpecialMethods):
                 self.read_field(tx, descriptor)
             except ObservedException:
                 raise_observed(AttributeError, descriptor.__name__)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.slots[descriptor] = value
 
     def structural_key(self, tx: TraceContext) -> Hashable:

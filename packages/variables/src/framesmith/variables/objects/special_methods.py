@@ -371,7 +371,7 @@ class SpecialMethods(Tracker):
             if self.payload is not None:
                 return self.payload.hash_key(tx)
             if hashing.owner is object and comparing.owner is object:
-                tx.mutations.note_key(self)
+                tx.changes.note_key(self)
                 return ("object", self)
         return self.structural_key(tx)
 
@@ -403,7 +403,7 @@ class ItemIterator(Tracker):
         """The item at the next index; None once IndexError or StopIteration was raised."""
         if self.finished:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         try:
             item = self.target.subscript(tx, Constant(self.index))
         except ObservedException as error:
@@ -420,7 +420,7 @@ class ItemIterator(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """It hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def reconstruct(self, writer: Writer) -> str:

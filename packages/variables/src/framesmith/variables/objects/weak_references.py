@@ -67,7 +67,7 @@ class WeakReferenceTracker(Tracker):
 @ROWS.call(weakref.ref)
 def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None = None, /) -> Tracker:
     """`weakref.ref(target)`. Breaks for an object created in the trace, whose lifetime is not known."""
-    tx.mutations.note_reference(target)
+    tx.changes.note_reference(target)
     if target.source is None or isinstance(target, Constant):
         return target.unsupported("a weak reference to it")
     if isinstance(callback, Constant) and callback.value is None:
@@ -79,7 +79,7 @@ def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None =
 def new_reference(tx: TraceContext, kind: Tracker, target: Tracker, /, *rest: Tracker) -> Tracker:
     """`ref.__new__(cls, target)` of a derived class, such as those
     of the standard library: breaks the graph, runs natively."""
-    tx.mutations.note_reference(target)
+    tx.changes.note_reference(target)
     return target.unsupported("a weak reference of a class of its own")
 
 

@@ -18,7 +18,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
-from framesmith.variables.core.unspecialized import cannot_specialize
+from framesmith.variables.core.unspecialized import cannot_specialize, is_computed_unspecialized
 from framesmith.variables.graph_nodes.graph_values import (
     CONVERSIONS,
     GraphValue,
@@ -102,7 +102,7 @@ class ComputedNumber(GraphValue):
         self.source: Source = source
         self.size = size
         self.recipe = recipe
-        self._is_unspecialized = any(tx.graph.is_unspecialized(leaf) for leaf in source.leaves())
+        self._is_unspecialized = is_computed_unspecialized(tx, source)
 
     @property
     def formula(self) -> Source:
@@ -215,9 +215,9 @@ class ComputedNumber(GraphValue):
         if type(value) is float and _fits_graph(tx, value):
             # torch's symbolic floats are finite, and a decision on one cannot see the sign of zero
             self._decide("isfinite({0})", "a number of the graph is finite")
-            return tx.graph.number_input(self.source, value)
+            return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
         if type(value) is int and abs(value) < 2**62:
-            return tx.graph.number_input(self.source, value)
+            return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
         return self.as_python_constant()
 
     def describe(self) -> str:

@@ -9,6 +9,7 @@ from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue, may_stay_unspecialized
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.unspecialized import is_computed_unspecialized
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
 
@@ -19,12 +20,12 @@ ROWS: Final = Rows()
 def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A constant, guarded by value and type; a dynamic number becomes a symbolic
     one and an unspecialized value stays unread, both guarded by type."""
-    if type(value) in (int, float) and tx.graph.is_dynamic_number(source):
+    if type(value) in (int, float) and tx.wrap.policy.is_dynamic_number(source):
         assert isinstance(value, int | float)
         symbolic = _symbolic(tx, value, source)
         if symbolic is not None:
             return symbolic
-    if may_stay_unspecialized(value) and tx.graph.is_unspecialized(source):
+    if may_stay_unspecialized(value) and tx.wrap.policy.is_unspecialized(source):
         tx.guard(source, TypeIs(type(value)))
         return UnspecializedValue(value, source)
     tx.guard(source, EqualTo(value))
@@ -41,7 +42,7 @@ def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker |
     if abs(value) >= 2**62:
         return None
     try:
-        node = tx.graph.number_input(source, value)
+        node = tx.graph.number_input(source, value, is_unspecialized=is_computed_unspecialized(tx, source))
     except GraphBreak:
         return None
     tx.guard(source, TypeIs(type(value)))

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias, final
 import torch
 from torch import fx
 
-from framesmith.graph import GraphBreak, Recorder
+from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
@@ -56,14 +56,14 @@ class SymbolicNumber(GraphValue):
     """An int, float or bool whose value is an expression over symbols. Invariant: the expression is no constant."""
 
     def __init__(
-        self, graph: Recorder, value: Symbolic, source: Source | None = None, recipe: Recipe | None = None
+        self, tx: TraceContext, value: Symbolic, source: Source | None = None, recipe: Recipe | None = None
     ) -> None:
-        self._graph = graph
+        self._graph = tx.graph
         self.value = value
         self.source = source
         self._recipe = recipe
         self._formula: Source | None = source
-        self._is_unspecialized = self._depends_on_unspecialized()
+        self._is_unspecialized = self._depends_on_unspecialized(tx)
         self._size: int = 1 + sum(item._size for item in self._operands())
         self._node: fx.Node | None = None
 
@@ -117,10 +117,10 @@ class SymbolicNumber(GraphValue):
         arguments = [item.output_node() if isinstance(item, SymbolicNumber) else item for item in operands]
         return self._graph.call("call_function", function, arguments)
 
-    def _depends_on_unspecialized(self) -> bool:
+    def _depends_on_unspecialized(self, tx: TraceContext) -> bool:
         """Whether the trace must not specialise on it, since it is computed from an unspecialized number (ADR 0010)."""
         if self.source is not None:
-            return self._graph.is_unspecialized(self.source)
+            return tx.wrap.policy.is_unspecialized(self.source)
         return any(item._is_unspecialized for item in self._operands())
 
     def _operands(self) -> Iterator["SymbolicNumber"]:
@@ -309,7 +309,7 @@ def number(
         return Constant(value)
     if is_fixed(value):
         return Constant(_PYTHON_TYPES[type(value)](value))
-    return SymbolicNumber(tx.graph, value, source, recipe)
+    return SymbolicNumber(tx, value, source, recipe)
 
 
 def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:

@@ -164,5 +164,5 @@ def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
     )
     if tensor.value is None or not (fits or (isinstance(value, Constant) and value.value is None)):
         raise GraphBreak(ATTRIBUTE_STORE, "grad of a tensor")
-    tx.mutations.note(tensor)
+    tx.changes.note(tensor)
     tensor.own["grad"] = value

@@ -17,7 +17,7 @@ from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
-from framesmith.variables.graph_nodes.results import check_modes, known_objects
+from framesmith.variables.graph_nodes.results import check_modes
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -45,7 +45,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
-    dims = tx.graph.dynamic_dims(source, value)
+    dims = tx.wrap.policy.dynamic_dims(source, value)
     try:
         node = tx.graph.tensor_input(source, value, dims)
     except GraphBreak:
@@ -56,7 +56,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     # the dimensions that are symbolic in the fake tensor: a size of 0 or 1 is a number in any case
     tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
-    known_objects(tx)[id(fake)] = tracker
+    tx.changes.results[id(fake)] = tracker
     return tracker
 
 

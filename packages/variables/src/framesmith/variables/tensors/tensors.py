@@ -31,7 +31,6 @@ from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValu
 from framesmith.variables.graph_nodes.results import (
     RESULTS,
     evaluate,
-    known_objects,
     record,
     record_node,
     wrap_result,
@@ -145,7 +144,7 @@ class TensorTracker(GraphValue):
                 raise GraphBreak(ATTRIBUTE_STORE, f"{self.describe()}.{name} = ...")
             write(tx, self, value)
             return
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.own[name] = value
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
@@ -155,7 +154,7 @@ class TensorTracker(GraphValue):
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
         if not self.has_own(tx, name):
             self._missing(name)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.own[name] = None
 
     def has_own(self, tx: TraceContext, name: str) -> bool:
@@ -283,9 +282,9 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     assert node is not None
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
-    known = known_objects(tx).get(id(value))
+    known = tx.changes.results.get(id(value))
     if isinstance(known, TensorTracker) and (known.source is not None or not known.node._erased):
         return known
     tracker = TensorTracker(node, value)
-    known_objects(tx)[id(value)] = tracker
+    tx.changes.results[id(value)] = tracker
     return tracker

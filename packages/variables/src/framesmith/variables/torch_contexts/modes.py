@@ -28,7 +28,7 @@ def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple
     if not all(argument.is_python_constant() for argument in args):
         raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
     if setting is not None:
-        tx.ambient.touch(setting)
+        tx.changes.ambient.touch(setting)
     node = record_node(tx, setter, args)
     node.meta[IMPURE] = True
     return Constant(node.meta["example_value"])
@@ -101,7 +101,7 @@ DETERMINISTIC: Final = Setting("deterministic algorithms", _deterministic, _set_
 @ROWS.call(torch._C._set_deterministic_algorithms)
 def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker | None = None) -> Tracker:
     """`torch._C._set_deterministic_algorithms(mode, warn_only=)`, which `torch.use_deterministic_algorithms` calls."""
-    tx.ambient.touch(DETERMINISTIC)
+    tx.changes.ambient.touch(DETERMINISTIC)
     keywords = {} if warn_only is None else {"warn_only": warn_only}
     record_node(tx, torch._C._set_deterministic_algorithms, (mode,), keywords)
     return Constant(None)

@@ -64,7 +64,7 @@ class Switch(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Record whether the block is entered; `__enter__` returns the context manager."""
-        tx.mutations.note(self.owner)
+        tx.changes.note(self.owner)
         self.owner.entered = self.entering
         return self.owner if self.entering else Constant(None)
 
@@ -221,7 +221,7 @@ def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
         return Constant(None)
     if mark.source is None or mark.python_type is not torch.ScriptObject:
         raise GraphBreak(CONTEXT_MANAGER, f"the end of a profiler's mark, given {mark.describe()}")
-    tx.mutations.note(EndOfMark(mark, mark.source))
+    tx.changes.note(EndOfMark(mark, mark.source))
     return Constant(None)
 
 

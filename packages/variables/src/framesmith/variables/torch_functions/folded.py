@@ -155,7 +155,7 @@ def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
 
     Settings have the name of the function that reads them (see `modes`).
     """
-    return tx.ambient.is_touched(getattr(question, "__name__", ""))
+    return tx.changes.ambient.is_touched(getattr(question, "__name__", ""))
 
 
 def _fixed_row(value: object, question: Question) -> None:

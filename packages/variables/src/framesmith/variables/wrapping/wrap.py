@@ -7,6 +7,7 @@ from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.dynamic_dims import DynamicPolicy, StaticPolicy
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.kinds import SameObject
@@ -30,10 +31,11 @@ class Wrapper:
     """The `Wrap` protocol for one trace.
 
     Invariant: an object with identity gets one tracker per trace; wrapping it again from another
-    source adds a guard that both sources give the same object.
+    source adds a guard that both sources give the same object. `policy` says what becomes symbolic and what is not read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, policy: DynamicPolicy | None = None) -> None:
+        self.policy = policy or StaticPolicy()
         self._context: TraceContext | None = None
         self._by_source: dict[Source, Tracker] = {}
         self._by_identity: dict[int, tuple[object, Tracker]] = {}
