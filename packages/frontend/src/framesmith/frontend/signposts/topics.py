@@ -76,7 +76,7 @@ TOPICS: Final = (
         "nn.Module and its hooks",
         ("nn.module hooks", "module hooks", "hooks", "nn.module", "module", "forward hook"),
         (
-            ("the tracker of a module: attributes, call, hooks", "NNModuleTracker"),
+            ("what an instance of a module does otherwise: attributes, call, hooks", "ModuleShortcuts"),
             ("the guard that there are no hooks", "NoModuleHooks"),
             ("compiled in place of its call", "compile_module"),
         ),
