@@ -7,10 +7,11 @@ from typing import TypeVar
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
@@ -283,7 +284,7 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
 
 def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     wanted = count(operation)
-    names = tuple(f"__fs_u{i}" for i in range(wanted))
+    names = tuple(f"{PREFIX}u{i}" for i in range(wanted))
     target = ", ".join(names) + "," if names else "[]"
     return NativeForm((f"{target} = {operands[0]}",), (Outcome(tuple(reversed(names))),))
 
@@ -291,7 +292,7 @@ def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -
 def _unpack_ex_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, tuple)
     before, after = operation.argument
-    names = [f"__fs_u{i}" for i in range(before + 1 + after)]
+    names = [f"{PREFIX}u{i}" for i in range(before + 1 + after)]
     target = ", ".join(f"*{name}" if i == before else name for i, name in enumerate(names))
     return NativeForm((f"{target}, = {operands[0]}",), (Outcome(tuple(reversed(names))),))
 
@@ -301,32 +302,30 @@ def _format_form(operation: Operation, operands: list[str | None], bind: Bind) -
     conversion, has_spec = operation.argument
     value = f"{bind(CONVERSIONS[conversion], conversion)}({operands[0]})" if conversion else operands[0]
     spec = operands[1] if has_spec else "''"
-    return NativeForm((f"__fs_r = {bind(format, 'format')}({value}, {spec})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{bind(format, 'format')}({value}, {spec})")
 
 
 def _joined(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     parts = ", ".join(str(operand) for operand in operands)
-    return NativeForm((f"__fs_r = ''.join(({parts},))",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"''.join(({parts},))")
 
 
 def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, str)
     function = bind(CONVERSIONS[operation.argument], "convert")
-    return NativeForm((f"__fs_r = {function}({operands[0]})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{function}({operands[0]})")
 
 
 def _container_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-        return NativeForm(
-            (f"__fs_r = {open_}{', '.join(str(o) for o in operands)}{close}",), (Outcome(("__fs_r",)),)
-        )
+        return NativeForm.of(f"{open_}{', '.join(str(o) for o in operands)}{close}")
 
     return write
 
 
 def _map_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     pairs = ", ".join(f"{key}: {value}" for key, value in zip(operands[::2], operands[1::2], strict=True))
-    return NativeForm((f"__fs_r = {{{pairs}}}",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{{{pairs}}}")
 
 
 def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
@@ -338,7 +337,7 @@ def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
         *kept, iterable = [str(operand) for operand in operands]
         add = "extend" if open_ == "[*" else "update"
-        statements = (f"__fs_r = {open_}{iterable}{close}", f"{kept[0]}.{add}(__fs_r)")
+        statements = (f"{RESULT} = {open_}{iterable}{close}", f"{kept[0]}.{add}({RESULT})")
         return NativeForm(statements, (Outcome(tuple(kept)),))
 
     return write

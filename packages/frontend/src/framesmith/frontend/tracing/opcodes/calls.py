@@ -9,7 +9,7 @@ from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
@@ -125,7 +125,7 @@ def _call_text(operands: list[str | None], names: tuple[str, ...]) -> NativeForm
     positional = len(values) - len(names)
     keywords = [f"{name}={value}" for name, value in zip(names, values[positional:], strict=True)]
     arguments = ", ".join([*receiver, *values[:positional], *keywords])
-    return NativeForm((f"__fs_r = {callee}({arguments})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{callee}({arguments})")
 
 
 def _call_names_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -135,13 +135,13 @@ def _call_names_form(operation: Operation, operands: list[str | None], bind: Bin
     given = f"({', '.join(values)},)"
     split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may come between: some count frames
     keywords = f"{bind(dict, 'dict')}({bind(zip, 'zip')}({names}, {given}[{split}:]))"
-    return NativeForm((f"__fs_r = {callee}(*{given}[:{split}], **{keywords})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{callee}(*{given}[:{split}], **{keywords})")
 
 
 def _extended_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     callee, receiver = _callee(operands[:2])
     arguments = [*receiver, f"*{operands[2]}", *([f"**{operands[3]}"] if operation.argument else [])]
-    return NativeForm((f"__fs_r = {callee}({', '.join(arguments)})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{callee}({', '.join(arguments)})")
 
 
 native(Kind.CALL, _call_form)

@@ -1,15 +1,20 @@
 """Raising, handlers, `with`."""
 
+from typing import Final
+
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.names import PREFIX
 from framesmith.variables.core import Constant, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
 from framesmith.variables.polyfills.operators import bound_special
+
+_EXIT: Final = f"{PREFIX}x"  # the `__exit__` of a manager
 
 
 @opcode(Kind.PUSH_EXCEPTION)
@@ -95,8 +100,8 @@ def with_except_start(machine: Machine, operation: Operation) -> None:
 
 def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     return NativeForm(
-        (f"__fs_x, __fs_r = {bind(begin_with, 'begin_with')}({operands[0]})",),
-        (Outcome(("__fs_x", "__fs_r")),),
+        (f"{_EXIT}, {RESULT} = {bind(begin_with, 'begin_with')}({operands[0]})",),
+        (Outcome((_EXIT, RESULT)),),
     )
 
 

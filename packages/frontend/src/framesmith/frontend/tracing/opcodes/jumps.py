@@ -3,7 +3,7 @@
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.truth import known_truth
@@ -62,7 +62,7 @@ def for_iter(machine: Machine, operation: Operation) -> None:
 
 def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
     """A statement that asks for the truth, by itself since it may raise, and the condition under which to jump."""
-    return (f"__fs_r = True if {operand} else False",), "__fs_r" if operation.argument else "not __fs_r"
+    return (f"{RESULT} = True if {operand} else False",), RESULT if operation.argument else f"not {RESULT}"
 
 
 def _branch_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -81,8 +81,8 @@ END = object()
 def _for_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     end = bind(END, "end")
     return NativeForm(
-        (f"__fs_r = {bind(next, 'next')}({operands[0]}, {end})",),
-        (Outcome((), operation.target, f"__fs_r is {end}"), Outcome((str(operands[0]), "__fs_r"))),
+        (f"{RESULT} = {bind(next, 'next')}({operands[0]}, {end})",),
+        (Outcome((), operation.target, f"{RESULT} is {end}"), Outcome((str(operands[0]), RESULT))),
     )
 
 
@@ -92,7 +92,7 @@ native(Kind.FOR_ITER, _for_form)
 
 
 def _iter_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    return NativeForm((f"__fs_r = {bind(iter, 'iter')}({operands[0]})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{bind(iter, 'iter')}({operands[0]})")
 
 
 native(Kind.GET_ITER, _iter_form)

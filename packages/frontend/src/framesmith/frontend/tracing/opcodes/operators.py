@@ -5,7 +5,15 @@ from collections.abc import Callable
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, NativeWriter, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import (
+    RESULT,
+    Bind,
+    NativeForm,
+    NativeWriter,
+    Outcome,
+    native,
+    opcode,
+)
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.callables.operator_calls import begin_binary, begin_subscript, begin_unary
 from framesmith.variables.core import Constant, Tracker
@@ -124,7 +132,7 @@ def expression(template: Callable[[Operation], str]) -> NativeWriter:
 
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
         text = template(operation).format(*operands)
-        return NativeForm((f"__fs_r = {text}",), (Outcome(("__fs_r",)),))
+        return NativeForm.of(text)
 
     return write
 
@@ -142,8 +150,8 @@ def _write_binary(operation: Operation, operands: list[str | None], bind: Bind) 
     symbol, in_place = symbol_and_flag(operation)
     left, right = operands
     if in_place:
-        return NativeForm((f"__fs_r = {left}", f"__fs_r {symbol}= {right}"), (Outcome(("__fs_r",)),))
-    return NativeForm((f"__fs_r = {left} {symbol} {right}",), (Outcome(("__fs_r",)),))
+        return NativeForm((f"{RESULT} = {left}", f"{RESULT} {symbol}= {right}"), (Outcome((RESULT,)),))
+    return NativeForm.of(f"{left} {symbol} {right}")
 
 
 def _compare_text(operation: Operation) -> str:

@@ -5,12 +5,16 @@ The mechanism only: the rows are in the modules of this package, `catalog` impor
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
+from framesmith.guards.names import PREFIX
 
 Step = Callable[[Machine, Operation], None]
+
+RESULT: Final = f"{PREFIX}r"
+"""The variable that holds what a native operation gives."""
 
 
 @final
@@ -34,6 +38,11 @@ class NativeForm:
 
     statements: tuple[str, ...]
     outcomes: tuple[Outcome, ...] = (Outcome(),)
+
+    @staticmethod
+    def of(expression: str) -> "NativeForm":
+        """An operation that pushes the value of an expression."""
+        return NativeForm((f"{RESULT} = {expression}",), (Outcome((RESULT,)),))
 
 
 Bind = Callable[[object, str], str]
