@@ -5,7 +5,8 @@ import traceback
 import weakref
 from types import FunctionType
 
-from framesmith.frontend.generated.dispatcher import Dispatcher, Entry, EntryBody, Signature
+from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
+from framesmith.frontend.generated.entry import Entry, EntryBody
 from framesmith.frontend.generated.functions import Identity, generated_function
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo

@@ -6,7 +6,7 @@ from types import CodeType
 
 from framesmith.frontend.events import read_at
 from framesmith.frontend.tracing.machine import reading_of
-from framesmith.frontend.tracing.resume_points import is_variable
+from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
 from framesmith.guards.sources import Global, Local
 
@@ -41,7 +41,7 @@ def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
     """File and line where the program first names what the guard is about; the function's first line if nowhere."""
     sources = [one for source in failure.guard.sources for one in (source, *source.ancestors())]
     names = {source.name for source in sources if isinstance(source, Local | Global)}
-    names = {name.removeprefix("local_0_") for name in names if is_variable(name)}
+    names = {variable_of(name) for name in names if is_variable(name)}
     for operation in reading_of(code).operations:
         if operation.argument in names and operation.position.line is not None:
             return code.co_filename, operation.position.line

@@ -12,7 +12,7 @@ import torch
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.options import in_force
-from framesmith.frontend.tracing.resume_points import is_variable
+from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
 from framesmith.guards.sources import Local

@@ -52,7 +52,7 @@ def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
     """
     function: FunctionType | None = None
     for frame in reversed([frame for frame in frames if not is_polyfill_code(frame.code)]):
-        _, line, _ = location(frame)
+        line = location(frame).line
         inner = f"{PREFIX}inner"
         call = f"{PREFIX}f(*args, **kwargs)" if function is None else f"{inner}({PREFIX}f, *args, **kwargs)"
         lines = [

@@ -24,6 +24,7 @@ _BETWEEN: Final = frozenset(
         ("generated", "dispatcher.py"),
         ("resuming", "native.py"),
         ("cache", "session.py"),
+        ("cache", "unit.py"),
         ("recovery.py",),
     )
 )

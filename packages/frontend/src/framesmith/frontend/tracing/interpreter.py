@@ -8,12 +8,12 @@ from itertools import takewhile
 from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
+from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import check_left, drop, variables_of
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
 from framesmith.frontend.tracing.opcodes import catalog
 from framesmith.frontend.tracing.opcodes.table import step_of
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
-from framesmith.frontend.tracing.resume_points import depth_of_real_generator
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.trace_end import (
     BreakBefore,
@@ -211,7 +211,7 @@ class Interpreter:
         """Add the frame to the traceback of an exception that comes through it, except where it is only raised again."""
         exception = error.exception.realize()
         if not error.again and isinstance(exception, ExceptionTracker) and not is_polyfill_code(frame.code):
-            exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
+            exception.note_passage(self.machine.tx, frame.code, location(frame).line)
         error.again = False
 
     def _settle_context(self, error: ObservedException) -> None:
