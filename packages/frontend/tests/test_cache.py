@@ -1,6 +1,7 @@
 """The room `cache`: `session`, `session_state`, `unit`, `records`, `origins`, `recompile_limit`, `specialization`,
 `frame_hooks`."""
 
+import dataclasses
 import gc
 import sys
 import weakref
@@ -18,11 +19,13 @@ from framesmith.frontend.cache.session import Session
 from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.specialization import Policy, sizes_of
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
+from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.exits.ending import ResumeTarget
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.resume_points import ResumePoint
@@ -32,6 +35,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import Guard, GuardSet, Scope, all_failures
 from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import Local
+from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
 ONES = torch.ones(2)
 
@@ -100,7 +104,7 @@ def test_defaults_that_were_replaced_are_taken_over() -> None:
 
 
 def test_each_continuation_is_made_once() -> None:
-    continuations = Continuations(SessionState(OPTIONS, is_forced=False))
+    continuations = Continuations(SessionState(OPTIONS))
     made = continuations.function_at(target())
     assert continuations.function_at(target()) is made and made(5, 6) == 5
     native = continuations.function_at(target(is_native=True))
@@ -111,7 +115,7 @@ def test_each_continuation_is_made_once() -> None:
 
 
 def test_a_unit_keeps_the_entry_that_a_miss_made() -> None:
-    state = SessionState(OPTIONS, is_forced=False)
+    state = SessionState(OPTIONS)
     continuations = Continuations(state)
     unit = CompiledUnit(
         state, continuations, ContinuationOrigin(target()), Signature.of_names(plain.__code__, ["x", "n"])
@@ -125,7 +129,7 @@ def test_a_unit_keeps_the_entry_that_a_miss_made() -> None:
 
 def test_a_break_is_an_error_with_fullgraph_or_where_the_code_says_so() -> None:
     reason = GraphBreak(NATIVE_CALL, "x")
-    lenient, strict = (SessionState(CompileOptions("eager", flag), is_forced=False) for flag in (False, True))
+    lenient, strict = (SessionState(CompileOptions("eager", flag)) for flag in (False, True))
     lenient.on_break(reason, "", False)
     for state, said in ((lenient, True), (strict, False)):
         with pytest.raises(FullGraphError):
@@ -133,12 +137,23 @@ def test_a_break_is_an_error_with_fullgraph_or_where_the_code_says_so() -> None:
 
 
 def test_continuations_of_the_same_frames_share_what_they_learn() -> None:
-    state = SessionState(OPTIONS, is_forced=False)
+    state = SessionState(OPTIONS)
     one, other = (state.policy(ContinuationOrigin(target())) for _ in range(2))
     assert one.shared is other.shared and not one.alone
     assert state.policy(RootOrigin(plain)).alone
     state.reset()
     assert state.policy(ContinuationOrigin(target())).shared is not one.shared
+
+
+def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
+    state = SessionState(CompileOptions("eager", fullgraph=True))
+    refusal = state.on_break(GraphBreak(OPERATION_RAISES, "x"), "", False)
+    assert isinstance(refusal, Refusal) and isinstance(refusal.error(), FullGraphError)
+    for raises in (False, True):
+        ran: list[list[object]] = []
+        with pytest.raises(FullGraphError):
+            refusal.instead_of(ran.append, raises=raises)(1, 2)
+        assert ran == ([[1, 2]] if raises else [])
 
 
 # -- records ----------------------------------------------------------------------------------------
@@ -153,8 +168,9 @@ def test_a_break_of_one_kind_in_one_line_is_noted_once() -> None:
 
 
 def test_a_recompilation_is_noted_with_the_users_names() -> None:
-    history = events.History()
-    records.record_recompile(history, plain.__code__, "local_0_n == 3")
+    history, names = events.History(), UserNames(ContinuationOrigin(target()), None)
+    failure = dataclasses.replace(all_failures(*missed(1))[0], text="local_0_n == 3")
+    records.record_recompiles(history, names, [failure])
     assert history.recompiles == ["plain: n == 3"]
 
 
@@ -196,7 +212,7 @@ def missed(value: int) -> tuple[GuardSet, Scope]:
 
 def test_the_limit_names_the_value_its_line_and_the_remedy() -> None:
     guards, scope = missed(1)
-    text = recompile_limit.limit_text(loud.__code__, [guards], scope, 1)
+    text = recompile_limit.limit_text("loud", loud.__code__, [guards], scope, 1)
     line = loud.__code__.co_firstlineno + 1
     assert f"(read at {__file__}:{line})" in text and "what varies: n" in text and "dynamic=None" in text
 
