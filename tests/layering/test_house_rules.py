@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from tools.layering import budget, callers, classes, docs, imports, packages, sizes, words
+from tools.layering import budget, callers, classes, docs, imports, packages, sizes, tested, words
 from tools.layering.sources import MAY_IMPORT, ROOT, Problem, Rule, apply, everything
 
 PACKAGES = [ROOT / "packages" / layer for layer in MAY_IMPORT]
@@ -73,6 +73,10 @@ def test_classes_derive_from_a_family_and_a_root_at_most() -> None:
 
 def test_every_function_and_class_has_a_caller_or_is_public() -> None:
     none_of(callers.without_callers(everything(), callers.public_names() | set(UNCALLED)))
+
+
+def test_each_module_of_frontend_is_imported_by_a_unit_test() -> None:
+    none_of(tested.untested_of("frontend"))
 
 
 def test_a_crowded_class_has_a_reason() -> None:

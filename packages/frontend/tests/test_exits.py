@@ -10,7 +10,7 @@ from stepping import frame_at, trace_of
 from framesmith.frontend.build_entry import text_of_entry
 from framesmith.frontend.cache.origins import RootOrigin
 from framesmith.frontend.exits.emit import escaping_values, write_ending
-from framesmith.frontend.exits.ending import Ending, ResumeTarget, TailCallWriter
+from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.exits.native_operation import wrap_in_try
 from framesmith.frontend.exits.resumption import Resumption, raising_layout
 from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
@@ -46,7 +46,7 @@ def ended(function, **values):
     return write_ending(trace.writer, trace.machine, end, function.__code__), trace
 
 
-def run(ending: Ending, trace, function, values: list[object]) -> object:
+def run(ending: EntryEnding, trace, function, values: list[object]) -> object:
     """Run an entry of this ending; each target becomes a function that returns its name and what it is given."""
     text = text_of_entry(RootOrigin(function), trace.writer, ending, GuardSet(), None)
     entry = text.bind(lambda target: lambda *given: (target, given))

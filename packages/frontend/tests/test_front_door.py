@@ -20,6 +20,7 @@ from framesmith.frontend import (
     directives,
     dynamic_marks,
     events,
+    known_functions,
     marked_functions,
     near_misses,
     recovery,
@@ -34,14 +35,17 @@ from framesmith.frontend.cache.origins import RootOrigin
 from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.explain import Explanation
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables, reads_frame
+from framesmith.graph import GraphBreak
 from framesmith.graph.failures import Failures
 from framesmith.graph.shape_guards import Specialised
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.kinds import DistinctObjects
 from framesmith.guards.sources import Local, Pinned
 from framesmith.guards.sources.tensors import TensorSize
+from framesmith.variables.core import Constant
 
 
 def plain(x, y=2):
@@ -61,7 +65,9 @@ def test_a_frame_whose_code_reads_variables_keeps_them_all() -> None:
     assert may_read_own_variables(reading.__code__) and not may_read_own_variables(plain.__code__)
 
 
-@pytest.mark.parametrize(("function", "expected"), [(locals, True), (sys._getframe, True), (globals, True), (len, False)])
+@pytest.mark.parametrize(
+    ("function", "expected"), [(locals, True), (sys._getframe, True), (globals, True), (len, False)]
+)
 def test_a_function_that_reads_the_frame_of_its_caller_is_known(function, expected) -> None:
     assert reads_frame(wrapped(trace_of(plain.__code__), function)) is expected
 
@@ -135,7 +141,10 @@ def test_changed_objects_that_differed_have_to_differ_again() -> None:
     trace = trace_of(changing.__code__, x=[], y=[1])
     trace.interpreter.run()
     (guard,) = aliasing.distinct_objects(trace.tx.mutations, trace.wrapper)
-    assert guard.claim == DistinctObjects((Local("x"), Local("y"))) or set(guard.sources) == {Local("x"), Local("y")}
+    assert guard.claim == DistinctObjects((Local("x"), Local("y"))) or set(guard.sources) == {
+        Local("x"),
+        Local("y"),
+    }
 
 
 # -- what users say and read ------------------------------------------------------------------------
@@ -180,6 +189,14 @@ def test_a_function_without_a_mark_is_traced_as_any_other() -> None:
     assert marked_functions.begin_marked(trace.tx, wrapped(trace, plain), (), {}) is None
 
 
+def test_a_break_that_is_asked_for_carries_its_message() -> None:
+    trace = trace_of(plain.__code__)
+    assert REGISTRY.current() is REGISTRY.current()
+    assert known_functions.is_compiling(trace.tx).as_python_constant() is True
+    with pytest.raises(GraphBreak, match="here"):
+        known_functions.break_here(trace.tx, Constant("here"))
+
+
 def test_an_explanation_counts_graphs_and_breaks() -> None:
     def loud(x):
         print(end="")
@@ -211,7 +228,9 @@ def test_a_warning_names_the_line_of_the_user() -> None:
 def test_a_line_of_a_library_is_not_the_users() -> None:
     assert user_lines.is_library_file(torch.__file__) and not user_lines.is_library_file(__file__)
     line = plain.__code__.co_firstlineno + 1
-    assert user_lines.with_source(user_lines.place_text(__file__, line, "plain")).endswith("in plain: return x + y")
+    assert user_lines.with_source(user_lines.place_text(__file__, line, "plain")).endswith(
+        "in plain: return x + y"
+    )
 
 
 def test_a_stance_says_what_runs(monkeypatch) -> None:

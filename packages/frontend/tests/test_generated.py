@@ -4,6 +4,7 @@ import sys
 import weakref
 
 import pytest
+from stepping import trace_of
 
 from framesmith.frontend.generated import tail_calls
 from framesmith.frontend.generated.entry import EntryText
@@ -17,10 +18,14 @@ from framesmith.guards.sources import Local, Pinned
 from framesmith.variables.core import Constant, from_python
 
 
+def identity(x):
+    return x
+
+
 def text(lines: list[str], **more) -> EntryText[str]:
-    identity = Identity("f", "C.f", "user.py", 7)
+    place = Identity("f", "C.f", "user.py", 7)
     numbered = tuple((line, 7 + index) for index, line in enumerate(lines))
-    return EntryText(identity, {}, GuardSet(), (Local("x"),), ("x",), numbered, {"one": 1}, **more)
+    return EntryText(place, {}, GuardSet(), (Local("x"),), ("x",), numbered, {"one": 1}, **more)
 
 
 def test_an_entry_is_bound_to_the_functions_of_its_targets() -> None:
@@ -46,14 +51,14 @@ def test_a_writer_names_each_object_once() -> None:
     writer = EntryWriter(1)
     value: list[int] = []
     assert writer.constant(value, "a b") == writer.constant(value, "other") == "__fs_k0_a_b"
-    assert writer.constants == {"__fs_k0_a_b": value}
+    assert writer.constant.values == {"__fs_k0_a_b": value}
     assert writer.load(Local("x")) == writer.load(Local("x")) == "__fs_l0_x"
     assert writer.load(Pinned(value, "pinned")) == "__fs_k0_a_b"
 
 
 def test_a_writer_builds_a_value_where_it_is_used_first() -> None:
     writer = EntryWriter(3)
-    made = from_python([1])
+    made = from_python(trace_of(identity.__code__).tx, [1])
     assert writer.made(made) is None
     assert writer.value(made) == writer.value(made) == writer.made(made)
     assert len(writer.body) == 1 and writer.body[0][1] == 3

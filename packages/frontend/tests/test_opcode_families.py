@@ -103,7 +103,7 @@ def test_what_has_no_symbolic_form_breaks_with_its_name() -> None:
 def test_a_native_form_is_written_from_its_operands() -> None:
     operation = frame_at(attribute, 1, x=1).machine.frame.reading.operations[-2]
     assert operation.kind == Kind.LOAD_ATTRIBUTE
-    row = table.native_of(operation.kind)
-    form = row.write(operation, ["x"], lambda value, hint: hint)
+    write = table.native_of(operation.kind)
+    form = write(operation, ["x"], lambda value, hint: hint)
     assert form.statements == (f"{table.RESULT} = x.real",)
     assert [outcome.pushes for outcome in form.outcomes] == [(table.RESULT,)]

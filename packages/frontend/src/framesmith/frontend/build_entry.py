@@ -19,7 +19,7 @@ from typing import Final, Protocol, TypeAlias, final
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.exits.emit import write_ending
-from framesmith.frontend.exits.ending import Ending, ResumeTarget
+from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.entry import EntryText
 from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -68,7 +68,7 @@ class EntryOrigin(Protocol):
         """Put the symbolic frames into the machine; returns the exception to raise first, if there is one."""
         ...
 
-    def native_ending(self, writer: EntryWriter) -> Ending:
+    def native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Statements that run everything natively."""
         ...
 
@@ -268,7 +268,7 @@ def where(machine: Machine, code: CodeType) -> tuple[UserLocation, str]:
     return location(machine.frame), stack_text(machine.frames)
 
 
-def check_refusal(refusal: Refusal | None, ending: Ending) -> None:
+def check_refusal(refusal: Refusal | None, ending: EntryEnding) -> None:
     """Raise the error of a refused break where frames would run natively to their end."""
     if refusal is not None and any(target.is_native for target in ending.targets.values()):
         raise refusal.error()
@@ -289,7 +289,9 @@ def run_natively(
     return BuiltEntry(text, None, reason, reached, stack, runs_natively=True)
 
 
-def forwarding_entry(origin: EntryOrigin, writer: EntryWriter, ending: Ending) -> EntryText[ResumeTarget]:
+def forwarding_entry(
+    origin: EntryOrigin, writer: EntryWriter, ending: EntryEnding
+) -> EntryText[ResumeTarget]:
     """An entry without guards and without a graph: all it does is to call the user's code."""
     return text_of_entry(origin, writer, ending, GuardSet(), None)
 
@@ -297,7 +299,7 @@ def forwarding_entry(origin: EntryOrigin, writer: EntryWriter, ending: Ending) -
 def text_of_entry(
     origin: EntryOrigin,
     writer: EntryWriter,
-    ending: Ending,
+    ending: EntryEnding,
     guards: GuardSet,
     calling: Sequence[Line] | None,
 ) -> EntryText[ResumeTarget]:

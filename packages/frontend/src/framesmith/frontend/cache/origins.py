@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType
 from typing import Final, final
 
-from framesmith.frontend.exits.ending import Ending, ResumeTarget, TailCallWriter
+from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
@@ -123,23 +123,25 @@ class RootOrigin:
             return None
         return RootOrigin(self.function)
 
-    def native_ending(self, writer: EntryWriter) -> Ending:
+    def native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Call the user's function as it is."""
         return self.calling(writer, self.function)
 
-    def calling_found(self, writer: EntryWriter) -> Ending:
+    def calling_found(self, writer: EntryWriter) -> EntryEnding:
         """Call what a call would find now, which is another function than the compiled one."""
         if self.home is None:
             return self.calling(writer, self.function)
         owner = writer.load(Local(self.code.co_varnames[0]))
         if self.home.is_own:  # its first argument is bound already
-            return Ending((f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})",))
+            return EntryEnding(
+                (f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})",)
+            )
         kind = f"{writer.constant(type, 'type')}({owner})"
-        return Ending((f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})",))
+        return EntryEnding((f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})",))
 
-    def calling(self, writer: EntryWriter, function: FunctionType) -> Ending:
+    def calling(self, writer: EntryWriter, function: FunctionType) -> EntryEnding:
         """Call a function with the parameters of the user's."""
-        return Ending(
+        return EntryEnding(
             (f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})",)
         )
 
@@ -177,7 +179,7 @@ class ContinuationOrigin:
         """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
         return rebuild_frames(tx, machine, self.point, self._target.namespaces, list(values))
 
-    def native_ending(self, writer: EntryWriter) -> Ending:
+    def native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Run the frames natively from the resume point."""
         calls = TailCallWriter(writer)
         state = self.point.form.map(lambda name: writer.load(Local(name)))

@@ -29,7 +29,7 @@ from framesmith.frontend.errors import (
     RecompileLimitWarning,
     TracingBugWarning,
 )
-from framesmith.frontend.exits.ending import Ending, ResumeTarget
+from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
 from framesmith.frontend.generated.entry import Entry, EntryText
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -330,7 +330,7 @@ class CompiledUnit:
             return recovery.prefixes[step]
 
     # -- entries that forward a call ---------------------------------------------------------------
-    def _forwarding(self, ending: Callable[[EntryWriter], Ending]) -> Entry:
+    def _forwarding(self, ending: Callable[[EntryWriter], EntryEnding]) -> Entry:
         writer = EntryWriter(self.origin.code.co_firstlineno)
         return self._bound(forwarding_entry(self.origin, writer, ending(writer)))
 

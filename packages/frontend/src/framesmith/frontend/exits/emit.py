@@ -11,7 +11,7 @@ from types import CodeType
 from typing import assert_never
 
 from framesmith.bytecode.operation_effects import slots_taken
-from framesmith.frontend.exits.ending import Ending
+from framesmith.frontend.exits.ending import EntryEnding
 from framesmith.frontend.exits.native_operation import NativeOperation
 from framesmith.frontend.exits.resumption import Resumption
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -28,7 +28,7 @@ from framesmith.variables.core import TraceContext, Tracker
 
 def write_ending(
     writer: EntryWriter, machine: Machine, end: TraceEnd, code: CodeType, replay: Replay | None = None
-) -> Ending:
+) -> EntryEnding:
     """Write everything after the graph. Raises GraphBreak where a state cannot be rebuilt.
 
     `code` is what the entry is made for. `replay` is given where the entry ends before an operation that raised in a graph (ADR 0015).

@@ -35,7 +35,7 @@ class ResumeTarget:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class EntryEnding:
     """The lines with which an entry ends, and the targets whose names they use.
 
     `leaves`: the lines return a tail call, of a target or of one of our own functions.
@@ -72,7 +72,7 @@ class TailCallWriter:
         listed = "".join(f"{argument}, " for argument in arguments)
         return f"{self._writer.constant(TailCall, 'TailCall')}(({function}, ({listed})))"
 
-    def ending(self, lines: Sequence[str]) -> Ending:
+    def ending(self, lines: Sequence[str]) -> EntryEnding:
         """These lines, with all targets that were written."""
         targets = {name: target for target, name in self._names.items()}
-        return Ending(tuple(lines), targets, self._leaves)
+        return EntryEnding(tuple(lines), targets, self._leaves)

@@ -53,7 +53,9 @@ class NativeOperation:
         """
         frame = self._machine.frame
         row = native_of(frame.operation.kind)
-        if row is None:  # only its whole frame can run natively
+        if (
+            row is None
+        ):  # no Python source does what the operation does: its whole frame runs natively (ADR 0005)
             return self._rest_natively()
         operands = frame.pop_many(slots_taken(frame.operation))
         looks = any(reads_frame(value) for value in operands[:2])
@@ -63,11 +65,13 @@ class NativeOperation:
                 f"{frame.code.co_qualname} looks at the frames that called it, which have to be real",
             )
         if looks or self._has_observable_variables():
+            # a traceback has to hold real frames where the program sees when their variables end
             frame.stack += operands  # the operation runs in the real frame, with its operands on the stack
             return self._rest_natively()
         self._resumption.note_operands(operands, makes_weak_references)
         form = self._form(row, operands)
         lines = self._inside_handler(self._statements(form))
+        # without handlers, inner frames and values on the stack, an exception may leave the entry as it is
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
             lines = wrap_in_try(lines, self._raised_lines())
         return [*lines, *self._outcome_lines(form)]

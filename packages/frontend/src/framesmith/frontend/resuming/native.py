@@ -149,22 +149,28 @@ class NativeContinuation:
             [real.take(value.number) if isinstance(value, Reference) else value for value in take_all(slots)]
             for slots in (own.stack, own.locals)
         )
-        index, slots = self._landed(layout, values, given)
+        index, slots = self._resume_layout(layout, values, given)
         code = self._code(number, index, slots, bool(given.raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
         function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
         values += [*bound, *given.raised]
         given.raised.clear()
-        del bound, cells, closure
+        del (
+            bound,
+            cells,
+            closure,
+        )  # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
         values.reverse()
         return call_consuming(len(values))(function, values)
 
-    def _landed(
+    def _resume_layout(
         self, layout: FrameLayout, values: list[object], given: InnerResult
     ) -> tuple[int, tuple[Slot, ...]]:
         """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
-        if given.raised:  # at the call, whose operands were popped: None takes their slots
+        if (
+            given.raised
+        ):  # at the call, so that its handlers are found; it has popped its operands: None takes their slots
             missing = missing_slots(layout)
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)

@@ -63,7 +63,11 @@ def frames_of_generators(machine: Machine) -> Decomposed:
 
 
 def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
-    """Leave out generators that hold each other or themselves, and running ones that an inner frame holds."""
+    """Leave out generators that hold each other or themselves, and running ones that an inner frame holds.
+
+    A slot refers to a generator by the number of its frame, and frames are put together one after the other: none can
+    be complete before a slot of it is (ADR 0009).
+    """
     depths = {id(frame): depth for depth, frame in enumerate(machine.frames)}
     kept = dict(decomposed)
     changed = True

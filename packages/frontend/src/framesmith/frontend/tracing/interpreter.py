@@ -302,10 +302,12 @@ class Interpreter:
         try:
             self._execute(frame)
             for entered in machine.frames[depth:]:
-                entered.entered = self._steps  # where a second trace stops if this frame cannot be left
+                entered.entered = (
+                    self._steps
+                )  # a second trace stops there if this frame cannot be left (ADR 0009)
             return None
         except ObservedException as error:
-            if self._is_caught(error):
+            if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
                 return self._go_to_handler(without_traceback(error, self._outside), frame)
             end: NativeEnd = RunRestNatively(None)
             unbound = self._unbound(without_traceback(error, self._outside), frame)
@@ -317,9 +319,12 @@ class Interpreter:
         del machine.frames[depth:]
         machine.outcome = None
         if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
-            # changes cannot be undone, and guards on what it read would be needless: it runs natively (ADR 0010)
+            # Changes cannot be undone: the entry would replay them, and the operation, which runs natively, would make
+            # them again. Guards on what it read would be needless: natively it takes any value (ADR 0010).
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
-        frame.stack[:] = stack
+        frame.stack[:] = (
+            stack  # the operation popped its operands: the exit writes it from the stack before it
+        )
         frame.index = frame.current
         machine.handled = handled
         if unbound is not None:

@@ -86,6 +86,7 @@ def take_snapshot(
     numbers = {id(frame): number for number, frame in enumerate(chain)}
     index = 0
     while index < len(chain):  # the frames that are added here may hold generators in turn
+        # numbers, not objects: equal points have to be equal whichever generators they refer to (ADR 0005)
         state, references = state_of(found[index], chain[index]), list[tuple[int, int]]()
         for position, value in enumerate((*state.stack, *state.locals)):
             frame = decomposed.get(id(value))
