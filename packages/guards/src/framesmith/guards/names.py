@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import Protocol, final
 
 PREFIX = "__fs_"
+# Longer numbers are placeholders: CPython limits the digits that its parser reads.
 _LARGEST_LITERAL = 1 << 62
 
 

@@ -43,8 +43,8 @@ class Policy:
     - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
       seen to change.
     - `patience`: after so many misses because of one value, or because of what one container holds, that is not
-      specialised on any more; with None always. In a loop it is two: one miss may come from state that the first round
-      makes (an optimizer's).
+      specialised on any more; with None always. In a loop it is two: what changes twice changes in each round, while one
+      miss is common, since the first round makes what later ones find (buffers, caches, lazily created state).
     - `shared` is what the continuations of the same frames know of their variables. With `alone` (the function itself)
       it is written to but not read.
     """

@@ -109,7 +109,9 @@ ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
-_CALLS_BEFORE_PROMOTION = 4  # calls that an entry serves before it is tried first
+# Calls that an entry serves before it is tried first. Tuning only: two entries that serve in turn should not be swapped at
+# each call (a swap takes a lock), and a phase of a program is longer than a few calls.
+_CALLS_BEFORE_PROMOTION = 4
 
 
 _codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeType]" = WeakValueDictionary()

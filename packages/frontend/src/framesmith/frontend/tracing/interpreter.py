@@ -43,6 +43,8 @@ from framesmith.variables.objects.exceptions import ExceptionTracker
 
 CATALOGS = catalog.FAMILIES
 
+# Runs inside runs (a key function of a modelled `sorted` ...) before the graph breaks. Each stands on CPython's own stack, of
+# whose 1000 frames the caller has used a part: without a limit the user would see our RecursionError.
 MAXIMUM_NESTING = 24
 OurError = TypeVar("OurError", GraphBreak, ObservedException)
 VALUES = (EqualTo, LengthIs, KeysAre)

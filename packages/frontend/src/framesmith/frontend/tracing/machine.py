@@ -31,6 +31,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 
+# Inlined frames before the graph breaks: a recursion this deep is data, not structure, and its resume points have as many frames.
 MAXIMUM_FRAMES = 250
 _READINGS: WeakKeyDictionary[CodeType, Reading] = WeakKeyDictionary()
 

@@ -32,6 +32,9 @@ Number: TypeAlias = int | float | bool
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]
 _NUMBERS: Final = (int, float, bool)
 _LARGE: Final = 100  # operations in a formula
+#: A symbolic int of torch is an int64. One bit is left, so that the sum of two of them is one too; a larger number is a
+#: constant with a guard.
+LARGEST_SYMBOLIC: Final = 2**62
 _UNARY: Final[dict[str, Callable[..., object]]] = {
     "-": operator.neg,
     "+": operator.pos,
@@ -216,7 +219,7 @@ class ComputedNumber(GraphValue):
             # torch's symbolic floats are finite, and a decision on one cannot see the sign of zero
             self._decide("isfinite({0})", "a number of the graph is finite")
             return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
-        if type(value) is int and abs(value) < 2**62:
+        if type(value) is int and abs(value) < LARGEST_SYMBOLIC:
             return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
         return self.as_python_constant()
 

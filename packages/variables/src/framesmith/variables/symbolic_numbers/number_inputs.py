@@ -10,7 +10,7 @@ from framesmith.variables.builtin_types.unspecialized_values import Unspecialize
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import is_computed_unspecialized
-from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
+from framesmith.variables.symbolic_numbers.computed_numbers import LARGEST_SYMBOLIC, ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
 
 ROWS: Final = Rows()
@@ -39,7 +39,7 @@ def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker |
             return None
         tx.guard(source, TypeIs(float))
         return ComputedNumber(tx, value, source)
-    if abs(value) >= 2**62:
+    if abs(value) >= LARGEST_SYMBOLIC:
         return None
     try:
         node = tx.graph.number_input(source, value, is_unspecialized=is_computed_unspecialized(tx, source))
