@@ -1,7 +1,8 @@
 """What becomes of a program: source, operations, breaks, and of each entry the graph, the guards and the code.
 
 A `.case` file holds them as sections (`=== title`). Operations differ between Python versions, so their section names
-the version; all others are the same for all versions of Python and torch. `python -m tests.golden.update` writes the files.
+the version, and so do the guards of programs that run Python code of torch (`FOLLOWS_TORCH`); all others are the same for
+all versions. `python -m tests.golden.update` writes the files.
 """
 
 import re
@@ -16,11 +17,15 @@ from framesmith.graph.text import text as graph_text
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+TORCH = ".".join(torch.__version__.split(".")[:2])
+FOLLOWS_TORCH = "# guards follow the release of torch"
+OTHER_VERSION = re.compile(r"(?:operations \d+\.\d+|.*: guards, torch \d+\.\d+)")
 _TORCH = str(Path(torch.__file__).parent)
 _NEUTRAL = [  # what differs between machines and releases of torch
     (re.compile(r"0x[0-9a-f]+"), "0x..."),
     (re.compile(r" from '.*?(?:\.\.\.|'>)"), " from ...>"),
     (re.compile(re.escape(_TORCH) + r"(\S*?\.py):\d+"), r"torch\1"),
+    (re.compile(r"/\S*/(framesmith/\w+/\S*?\.py):\d+"), r"\1"),
 ]
 
 
@@ -52,7 +57,8 @@ def stages(name: str, source: str) -> dict[str, str]:
         found[f"entry {number}, {entry.title()}: graph"] = (
             "none" if entry.graph is None else graph_text(entry.graph.graph)
         )
-        found[f"entry {number}: guards"] = "\n".join(entry.guard_lines())
+        release = f", torch {TORCH}" if source.startswith(FOLLOWS_TORCH) else ""
+        found[f"entry {number}: guards{release}"] = "\n".join(entry.guard_lines())
         found[f"entry {number}: code"] = entry.source
     return {neutral(title): neutral(body) for title, body in found.items()}
 
@@ -80,9 +86,9 @@ def renewed(path: Path) -> str:
     """The text of a file with the sections of the running version; operations of other versions are kept."""
     known = sections(path.read_text())
     made = stages(path.stem, known["source"])
-    others = {
-        title: body for title, body in known.items() if title.startswith("operations ") and title not in made
-    }
-    reading = {title: made[title] for title in made if title.startswith("operations ")} | others
-    rest = {title: body for title, body in made.items() if title not in reading and title != "source"}
-    return written({"source": made["source"], **dict(sorted(reading.items())), **rest})
+    others = {title: body for title, body in known.items() if OTHER_VERSION.fullmatch(title)}
+    versioned = others | {title: body for title, body in made.items() if OTHER_VERSION.fullmatch(title)}
+    reading = {title: body for title, body in sorted(versioned.items()) if title.startswith("operations ")}
+    rest = {title: body for title, body in made.items() if title not in versioned and title != "source"}
+    guards = {title: body for title, body in sorted(versioned.items()) if title not in reading}
+    return written({"source": made["source"], **reading, **rest, **guards})
