@@ -10,6 +10,7 @@ from framesmith.frontend import api
 from framesmith.frontend.argument_checks import check_callable, wrong_argument
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapsed
+from framesmith.frontend.options import CompileOptions
 from framesmith.guards.words import counted
 
 
@@ -73,11 +74,11 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         session = api.session_of(model)
         if session is not None and not args and not kwargs:
             return explanation_of([session])
-        target = model
         if isinstance(model, torch.nn.Module):
-            target = api.fresh(api.call_implementation(type(model)))
+            compiled = api.compiled_call(type(model), CompileOptions("eager"))
             args = (model, *args)
-        compiled = api.compile(target, backend="eager")
+        else:
+            compiled = api.compile(model, backend="eager")
         own = api.session_of(compiled)
         if own is None:
             raise wrong_argument(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final, cast
 
-from framesmith.guards.class_lookup import is_heap_type, is_one_of, owner_of, type_dict
+from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, owner_of, type_dict
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -80,6 +80,8 @@ class Relation(Comparable):
 def shown(value: object, limit: int = 60) -> str:
     """The value for a message: short, on one line. No `__repr__` that a user wrote runs, also not of an item."""
     kind = type(value)
+    if value is MISSING:
+        return repr(value)
     if issubclass(kind, type):
         return type.__repr__(value)  # not the `__repr__` of its metaclass
     if not _prints_natively(value, 0):
