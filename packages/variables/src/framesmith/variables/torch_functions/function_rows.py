@@ -136,7 +136,11 @@ class OperatorTracker(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of its row if it has one, else a node of the graph."""
         row = row_of(tx.registry, self.value)
-        return self.call(tx, args, kwargs) if row is None else row.begin(tx, args, kwargs)
+        if row is not None:
+            return row.begin(tx, args, kwargs)
+        operator = self.value._opoverload if isinstance(self.value, CustomOpDef) else self.value
+        assert callable(operator)
+        return graph_call(tx, operator, args, kwargs)
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """An overload of the operator; other attributes break the graph."""
