@@ -45,7 +45,7 @@ TOPICS: Final = (
         (
             ("the exception that every row may raise", "GraphBreak"),
             ("the catalogue of kinds", "docs/breaks/README.md"),
-            ("the trace ends; the entry is written phase by phase", "build_entry"),
+            ("the trace ends; the entry is written phase by phase", "EntryBuilder.build"),
             ("how an entry ends, as source text", "Exit"),
             ("where a continuation begins", "ResumePoint"),
             ("the frames put together again for the next trace", "rebuild_frames"),
