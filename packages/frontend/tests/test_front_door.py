@@ -38,6 +38,8 @@ from framesmith.frontend.explain import Explanation
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables, reads_frame
+from framesmith.frontend.tracing.replanning import PlannedStop, Restart
+from framesmith.frontend.tracing.trace_end import RunRestNatively
 from framesmith.graph import GraphBreak
 from framesmith.graph.failures import Failures
 from framesmith.graph.shape_guards import Specialised
@@ -253,3 +255,15 @@ def test_the_command_line_has_its_commands(capsys) -> None:
         cli.app(["--help"])
     shown = capsys.readouterr().out
     assert all(command in shown for command in ("demo", "version", "where", "explain"))
+
+
+def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
+    def restart(self, values, stop):
+        raise Restart(PlannedStop(0, None, 0, RunRestNatively(None)))
+
+    monkeypatch.setattr(EntryBuilder, "_trace", restart)
+    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    built = builder.build((1,))
+    assert (
+        built.runs_natively and built.reason is not None and built.reason.kind.id == "nondeterministic-trace"
+    )

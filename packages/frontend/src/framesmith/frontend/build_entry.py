@@ -42,7 +42,7 @@ from framesmith.frontend.tracing.user_stack import (
     user_location,
 )
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
@@ -135,9 +135,8 @@ class Trace:
         self.recorder.release()
 
 
-_ATTEMPTS: Final = (
-    4  # a plan is replaced by an earlier one where its frame cannot be left; more often is a bug of ours
-)
+# Traces of one call before it runs natively: a plan is replaced by an earlier one where its frame cannot be left.
+_ATTEMPTS: Final = 4
 
 OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], Refusal | None]
 
@@ -172,7 +171,10 @@ class EntryBuilder:
                 return self._trace(values, stop)
             except Restart as restart:
                 stop = restart.stop
-        raise AssertionError(f"tracing {self.origin.code.co_qualname} did not settle")
+        code = self.origin.code
+        reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
+        reached = UserLocation.of(code)
+        return run_natively(self.origin, reason, reached, "", self.on_break(reason, "", False))
 
     def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
         """Make an entry that stops before a step. None where no such entry can be made."""
