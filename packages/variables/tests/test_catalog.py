@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import random
+from collections import deque
 from types import ModuleType
 
 import pytest
@@ -11,6 +12,7 @@ from support import Trace
 import framesmith.variables
 from framesmith.guards import GuardSet
 from framesmith.variables import Constant, MutationLog, TraceContext, Wrapper, catalog
+from framesmith.variables.builtin_types import deques
 from framesmith.variables.core import (
     CALLS,
     DuplicateRow,
@@ -18,9 +20,11 @@ from framesmith.variables.core import (
     Registry,
     Rows,
     Table,
+    Tracker,
     from_python,
     row_of,
 )
+from framesmith.variables.core.builtin_type import BuiltinType
 
 NAMES = Table[str, int]("names")
 
@@ -94,3 +98,33 @@ def test_a_registry_with_more_rows_is_another_one():
 def test_a_registry_cannot_be_changed():
     with pytest.raises(TypeError):
         catalog.registry()[CALLS][len] = None
+
+
+def test_rows_follow_from_rows():
+    doubled = Table[str, int]("doubled")
+    rows = rows_of(("a", 1, Priority.OWN), ("b", 2, Priority.GENERAL))
+
+    @rows.for_each(NAMES)
+    def twice(value):
+        more = Rows()
+        more.add(doubled, str(value), 2 * value)
+        return more
+
+    assert Registry(rows)[doubled] == {"1": 2, "2": 4}
+
+
+def test_a_builtin_type_is_one_row():
+    class Box(Tracker):
+        python_type = deque
+
+    rows = Rows()
+    rows.builtin_type(BuiltinType(deque, (Box,), build=lambda tx, value: Box()))
+    families = [
+        [one for one in catalog.BUILTIN_TYPES if one is not deques.ROWS] + [rows],
+        catalog.CALLABLES,
+        catalog.OBJECTS,
+    ]
+    registry = catalog.build(families)
+    tx = TraceContext(Trace().recorder, GuardSet(), MutationLog(), registry, Wrapper(), None)
+    assert type(from_python(tx, deque())) is Box
+    assert row_of(registry, deque.__len__) is not None and row_of(registry, deque.append) is None

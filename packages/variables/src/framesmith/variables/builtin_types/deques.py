@@ -22,6 +22,7 @@ from framesmith.variables.builtin_types.sequences import (
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
@@ -254,7 +255,6 @@ def put_items(target: "deque[object]", items: list[object]) -> None:
     target.extend(items)
 
 
-@ROWS.wrap(deque)
 def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing deque; its items are not read before the trace needs them, its `maxlen` is guarded."""
     assert isinstance(value, deque)
@@ -273,9 +273,6 @@ def build_deque(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a deque created in the trace, from known values."""
     assert isinstance(value, deque)
     return DequeTracker([from_python(tx, item) for item in value], value.maxlen)
-
-
-ROWS.build(build_deque, deque)
 
 
 @ROWS.call(deque)
@@ -421,4 +418,22 @@ def deque_reversed(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     return DequeIterator(self, backwards=True)
 
 
-ROWS.storage(deque, DequeTracker)
+def deque_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`deque([1, 2], maxlen=3)`."""
+    assert isinstance(value, DequeTracker)
+    limit = f", maxlen={value.items.maxlen}" if value.items.maxlen is not None else ""
+    return f"{deque.__name__}([{join(tx, value.items)}]{limit})"
+
+
+ROWS.builtin_type(
+    BuiltinType(
+        deque,
+        (DequeTracker,),
+        wrap=wrap_deque,
+        build=build_deque,
+        text=deque_text,
+        iterators=(type(iter(deque[object]())), type(reversed(deque[object]()))),
+        is_sequence=True,
+        grows_in_place=True,
+    )
+)

@@ -4,8 +4,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
 from typing import Final, NoReturn, cast
 
-from framesmith.variables.builtin_types.dict_iterators import DictIterator
-from framesmith.variables.builtin_types.dicts import ORDERED_ITERATOR, DictTracker, new_dict
+from framesmith.variables.builtin_types.dict_iterators import ORDERED_ITERATOR, DictIterator
+from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
 from framesmith.variables.core.base import TraceContext, Tracker

@@ -17,7 +17,7 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, DictKeyAt, Item
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
-from framesmith.variables.builtin_types.dict_iterators import DictIterator
+from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
@@ -25,6 +25,7 @@ from framesmith.variables.builtin_types.sequences import reaches_itself, unhasha
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
@@ -486,15 +487,11 @@ def new_dict(
     return result
 
 
-KEY_ITERATOR: type = type(iter({}))
-ORDERED_ITERATOR: type = type(iter(OrderedDict[object, object]()))
-
-
 def build_dict(tx: TraceContext, value: object) -> DictTracker:
     """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
     return new_dict([(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value))
 
 
-ROWS.build(build_dict, dict, OrderedDict)
-ROWS.storage((dict, OrderedDict, defaultdict), DictTracker)
+for _kind in (dict, OrderedDict, defaultdict):
+    ROWS.builtin_type(BuiltinType(_kind, (DictTracker,), build=None if _kind is defaultdict else build_dict))

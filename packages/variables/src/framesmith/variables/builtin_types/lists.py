@@ -22,6 +22,7 @@ from framesmith.variables.builtin_types.sequences import (
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
@@ -272,5 +273,4 @@ def new_list(tx: TraceContext, value: object) -> ListTracker:
     return ListTracker([from_python(tx, item) for item in value])
 
 
-ROWS.build(new_list, list)
-ROWS.storage(list, ListTracker)
+ROWS.builtin_type(BuiltinType(list, (ListTracker,), build=new_list, is_sequence=True, grows_in_place=True))

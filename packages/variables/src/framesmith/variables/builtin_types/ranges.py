@@ -12,6 +12,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, found_
 from framesmith.variables.builtin_types.sequences import position, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
@@ -162,9 +163,6 @@ def new_range(tx: TraceContext, value: object) -> Tracker:
     return RangeTracker(value)
 
 
-ROWS.build(new_range, range)
-
-
 @ROWS.call(range)
 def call_range(
     tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
@@ -226,4 +224,4 @@ def _known(value: Tracker) -> object:
     return value.value
 
 
-ROWS.storage(range, RangeTracker)
+ROWS.builtin_type(BuiltinType(range, (RangeTracker,), build=new_range))

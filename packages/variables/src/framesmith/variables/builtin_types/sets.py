@@ -35,6 +35,7 @@ from framesmith.variables.builtin_types.set_recipes import (
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
@@ -439,10 +440,6 @@ def build_set(tx: TraceContext, value: object) -> SetTracker:
     return result
 
 
-ROWS.build(build_set, set)
-ROWS.build(build_set, frozenset)
-
-
 @ROWS.wrap(set, frozenset)
 def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing set, of which nothing is read yet."""
@@ -468,5 +465,7 @@ def _iterate(value: "set[object] | frozenset[object]") -> Iterator[object]:
     return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
 
 
-ROWS.storage(set, SetTracker)
-ROWS.storage(frozenset, SetTracker, Constant)
+ROWS.builtin_type(
+    BuiltinType(set, (SetTracker,), build=build_set),
+    BuiltinType(frozenset, (SetTracker, Constant), build=build_set),
+)

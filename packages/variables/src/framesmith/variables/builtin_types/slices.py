@@ -10,6 +10,7 @@ from framesmith.variables.builtin_types.sequences import compare_items, user_err
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
@@ -103,9 +104,6 @@ def new_slice(tx: TraceContext, value: object) -> Tracker:
     )
 
 
-ROWS.build(new_slice, slice)
-
-
 @ROWS.call(slice)
 def call_slice(
     tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
@@ -143,4 +141,4 @@ def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> T
     return TupleTracker([Constant(number) for number in found])
 
 
-ROWS.storage(slice, SliceTracker)
+ROWS.builtin_type(BuiltinType(slice, (SliceTracker,), build=new_slice))

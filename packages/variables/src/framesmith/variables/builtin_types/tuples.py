@@ -35,6 +35,7 @@ from framesmith.variables.builtin_types.sequences import (
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
@@ -352,10 +353,6 @@ def new_tuple(tx: TraceContext, value: object) -> TupleTracker:
     return TupleTracker([from_python(tx, item) for item in value], None, type(value))
 
 
-ROWS.build(new_tuple, tuple)
-ROWS.build(new_tuple, torch.Size)
-
-
 @ROWS.call(tuple.count)
 def tuple_count(tx: TraceContext, self: Tracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
@@ -392,4 +389,5 @@ def reversed_tuple(tracker: TupleTracker) -> Tracker:
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
 
 
-ROWS.storage(tuple, TupleTracker, Constant)
+ROWS.builtin_type(BuiltinType(tuple, (TupleTracker, Constant), build=new_tuple, is_sequence=True))
+ROWS.build(new_tuple, torch.Size)

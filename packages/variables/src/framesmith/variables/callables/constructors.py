@@ -14,7 +14,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.operations.declining import MODELLED
+from framesmith.variables.operations.declining import is_modelled
 from framesmith.variables.operations.truth import truth_of
 
 ROWS: Final = Rows()
@@ -109,6 +109,6 @@ def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message
     for name in names:
         if defines(value.python_type, name):
             return value.attribute(tx, name).call(tx, [], {})
-    if value.python_type not in MODELLED:  # it may give its bytes
+    if not is_modelled(tx, value.python_type):  # it may give its bytes
         return value.unsupported("reading a number out of it")
     return raise_observed(TypeError, f"{message} '{class_name(value.python_type)}'")

@@ -209,4 +209,4 @@ TEE: type = type(itertools.tee(())[0])
 for _name in dir(itertools):
     _kind = getattr(itertools, _name)
     if isinstance(_kind, type) and hasattr(_kind, "__next__"):
-        register(_kind, "__iter__", "__next__")
+        register(ROWS, _kind, ("__iter__", "__next__"))

@@ -6,10 +6,10 @@ one key, the higher priority counts; two of one priority are refused. So import 
 """
 
 import enum
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Generic, TypeVar, cast, final
+from typing import Final, Generic, TypeAlias, TypeVar, cast, final
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -54,13 +54,25 @@ class RegistryEntry:
     priority: Priority
 
 
+_Ranked: TypeAlias = dict[Table[object, object], dict[Hashable, dict[Priority, object]]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rows that follow from each row of a table: `rows_of(row)`. Rules look into tables to which no rule adds."""
+
+    table: "Table[object, object]"
+    rows_of: Callable[[object], "Iterable[RegistryEntry | Rule]"]
+
+
 @final
 class Registry:
     """All rows, by table and key. Invariant: it does not change, so that a trace may rely on what it read."""
 
     __slots__ = ("_tables",)
 
-    def __init__(self, entries: Iterable[RegistryEntry]) -> None:
+    def __init__(self, entries: Iterable[RegistryEntry | Rule]) -> None:
         self._tables: Mapping[object, Mapping[object, object]] = MappingProxyType(_grouped(entries))
 
     def __getitem__(self, table: Table[K, V]) -> Mapping[K, V]:
@@ -71,9 +83,9 @@ class Registry:
         """The row of a table that has just one: what a lower module needs of a higher one."""
         return self[table][None]
 
-    def with_rows(self, entries: Iterable[RegistryEntry]) -> "Registry":
+    def with_rows(self, entries: Iterable[RegistryEntry | Rule]) -> "Registry":
         """A registry that has these rows too. Refuses keys that have a row, whatever its priority."""
-        added = list(entries)
+        added = [entry for entry in entries if isinstance(entry, RegistryEntry)]
         for entry in added:
             known = self[entry.table]
             if entry.key in known:
@@ -94,19 +106,39 @@ class Registry:
         return id(self)
 
 
-def _grouped(entries: Iterable[RegistryEntry]) -> dict[object, Mapping[object, object]]:
+def _grouped(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[object, object]]:
     """The rows that count, by table and key, whatever the order of the entries."""
-    ranked: dict[Table[object, object], dict[Hashable, dict[Priority, object]]] = {}
+    ranked: _Ranked = {}
+    rules = list[Rule]()
     for entry in entries:
-        rivals = ranked.setdefault(entry.table, {}).setdefault(entry.key, {})
-        if entry.priority in rivals:
-            raise _duplicate(entry.table, entry.key, rivals[entry.priority], entry.value)
-        rivals[entry.priority] = entry.value
+        if isinstance(entry, Rule):
+            rules.append(entry)
+        else:
+            _rank(ranked, entry)
+    chosen = {rule.table: _chosen(ranked.get(rule.table, {})) for rule in rules}
+    for rule in rules:
+        for row in chosen[rule.table].values():
+            for following in rule.rows_of(row):
+                assert isinstance(following, RegistryEntry), "a rule gives rows, not rules"
+                _rank(ranked, following)
     found: dict[object, Mapping[object, object]] = {}
     for table, rows in ranked.items():
-        keys = sorted(cast("dict[int, object]", rows)) if table.in_order else list(rows)
-        found[table] = MappingProxyType({key: rows[key][max(rows[key])] for key in keys})
+        counting = _chosen(rows)
+        keys = sorted(cast("dict[int, object]", counting)) if table.in_order else list(counting)
+        found[table] = MappingProxyType({key: counting[key] for key in keys})
     return found
+
+
+def _rank(ranked: _Ranked, entry: RegistryEntry) -> None:
+    """Put an entry beside those of other priorities for its key."""
+    rivals = ranked.setdefault(entry.table, {}).setdefault(entry.key, {})
+    if entry.priority in rivals:
+        raise _duplicate(entry.table, entry.key, rivals[entry.priority], entry.value)
+    rivals[entry.priority] = entry.value
+
+
+def _chosen(rows: dict[Hashable, dict[Priority, object]]) -> dict[Hashable, object]:
+    return {key: rivals[max(rivals)] for key, rivals in rows.items()}
 
 
 def _duplicate(table: Table[object, object], key: object, known: object, added: object) -> DuplicateRow:

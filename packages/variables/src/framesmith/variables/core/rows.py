@@ -2,19 +2,20 @@
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TypeVar, cast, final
+from typing import TypeAlias, TypeVar, cast, final
 
-from framesmith.variables.core.base import Tracker
 from framesmith.variables.core.builtin_methods import STORAGES
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
 from framesmith.variables.core.constant import CONSTANT_TYPES
 from framesmith.variables.core.folding import BUILDERS, Builder
 from framesmith.variables.core.pure import PURE, PURE_TYPES
-from framesmith.variables.core.registry import Priority, RegistryEntry, Table
+from framesmith.variables.core.registry import Priority, RegistryEntry, Rule, Table
 from framesmith.variables.core.table import CALLS, Handler, Row
 from framesmith.variables.core.wrap_rules import EXACT, TESTS, WrapRule, WrapTest
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+RowsOf: TypeAlias = Callable[[V], "Iterable[RegistryEntry | Rule]"]
 
 
 @final
@@ -22,9 +23,9 @@ class Rows:
     """The rows of one module, in order. Adding one changes nothing else: `catalog.build` reads them."""
 
     def __init__(self) -> None:
-        self._entries: list[RegistryEntry] = []
+        self._entries: list[RegistryEntry | Rule] = []
 
-    def __iter__(self) -> Iterator[RegistryEntry]:
+    def __iter__(self) -> Iterator[RegistryEntry | Rule]:
         return iter(self._entries)
 
     def add(self, table: Table[K, V], key: K, value: V, priority: Priority = Priority.OWN) -> None:
@@ -38,6 +39,16 @@ class Rows:
             for key in keys:
                 self.add(table, key, value)
             return value
+
+        return register
+
+    def for_each(self, table: Table[K, V]) -> Callable[[RowsOf[V]], RowsOf[V]]:
+        """Decorator: the decorated function gives the rows that follow from a row of the table."""
+
+        def register(rows_of: RowsOf[V]) -> RowsOf[V]:
+            rule = Rule(cast("Table[object, object]", table), cast("RowsOf[object]", rows_of))
+            self._entries.append(rule)
+            return rows_of
 
         return register
 
@@ -72,10 +83,15 @@ class Rows:
         for kind in kinds:
             self.add(BUILDERS, kind, builder)
 
-    def storage(self, kinds: type | tuple[type, ...], *trackers: type[Tracker]) -> None:
-        """Say which trackers the methods of a builtin type accept as receiver."""
-        for kind in (kinds,) if isinstance(kinds, type) else kinds:
-            self.add(STORAGES, kind, trackers)
+    def builtin_type(self, *rows: BuiltinType) -> None:
+        """Add builtin types, each with the rows for wrapping and building its values and for the receivers of its methods."""
+        for row in rows:
+            self.add(BUILTIN_TYPES, row.kind, row)
+            self.add(STORAGES, row.kind, row.trackers)
+            if row.wrap is not None:
+                self.add(EXACT, row.kind, row.wrap)
+            if row.build is not None:
+                self.add(BUILDERS, row.kind, row.build)
 
     def pure(self, functions: Iterable[Callable[..., object]]) -> None:
         """Let calls of these functions with known operands run while tracing."""
