@@ -45,8 +45,8 @@ TOPICS: Final = (
         (
             ("the exception that every row may raise", "GraphBreak"),
             ("the catalogue of kinds", "docs/breaks/README.md"),
-            ("the trace ends; the entry is written phase by phase", "build_entry"),
-            ("how an entry ends, as source text", "Exit"),
+            ("the trace ends; the entry is written phase by phase", "EntryBuilder"),
+            ("how an entry ends, as data", "write_ending"),
             ("where a continuation begins", "ResumePoint"),
             ("the frames put together again for the next trace", "rebuild_frames"),
             ("the same, to run natively", "NativeContinuation"),
@@ -67,7 +67,7 @@ TOPICS: Final = (
         (
             ("the slow path", "CompiledUnit.missed"),
             ("which guard fails, in the user's words", "first_failure"),
-            ("the reasons are noted and logged", "CompiledUnit._note_recompile"),
+            ("the reasons are noted and logged", "record_recompiles"),
             ("names of the user in these texts", "UserNames"),
             ("what is learnt from it", "Policy.learn"),
         ),
@@ -175,7 +175,7 @@ TOPICS: Final = (
         ("side effect", "side effects", "mutation", "replay", "mutation log"),
         (
             ("the log", "MutationLog"),
-            ("written after the graph", "write_end"),
+            ("written after the graph", "write_changes"),
             ("each tracker replays its changes", "Tracker.replay"),
         ),
     ),
