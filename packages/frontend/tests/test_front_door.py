@@ -1,6 +1,5 @@
 """What is beside the rooms: texts for users, settings of the process, marks, and the readers of frames."""
 
-import contextlib
 import sys
 import warnings
 from types import ModuleType
@@ -16,7 +15,6 @@ from framesmith.frontend import (
     api,
     argument_checks,
     checking,
-    cli,
     directives,
     dynamic_marks,
     events,
@@ -33,9 +31,11 @@ from framesmith.frontend import (
 from framesmith.frontend.build_entry import EntryBuilder
 from framesmith.frontend.cache.origins import RootOrigin
 from framesmith.frontend.cache.specialization import Policy
+from framesmith.frontend.demo import command
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.explain import Explanation
 from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.signposts import definitions, objects, tables, topics
 from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables, reads_frame
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
@@ -142,7 +142,7 @@ def test_changed_objects_that_differed_have_to_differ_again() -> None:
 
     trace = trace_of(changing.__code__, x=[], y=[1])
     trace.interpreter.run()
-    (guard,) = aliasing.distinct_objects(trace.tx.mutations, trace.wrapper)
+    (guard,) = aliasing.distinct_objects(trace.tx.changes, trace.wrapper)
     assert guard.claim == DistinctObjects((Local("x"), Local("y"))) or set(guard.sources) == {
         Local("x"),
         Local("y"),
@@ -250,13 +250,6 @@ def test_where_finds_the_module_of_a_builtin_and_of_an_operation(capsys) -> None
     assert where.main(["no such thing"]) == 1
 
 
-def test_the_command_line_has_its_commands(capsys) -> None:
-    with contextlib.suppress(SystemExit):
-        cli.app(["--help"])
-    shown = capsys.readouterr().out
-    assert all(command in shown for command in ("demo", "version", "where", "explain"))
-
-
 def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
     def restart(self, values, stop):
         raise Restart(PlannedStop(0, None, 0, RunRestNatively(None)))
@@ -267,3 +260,16 @@ def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
     assert (
         built.runs_natively and built.reason is not None and built.reason.kind.id == "nondeterministic-trace"
     )
+
+
+def test_a_topic_names_code_that_is_there() -> None:
+    known = definitions.definitions()
+    assert topics.TOPICS and known["EntryBuilder"] and "BINARY" in {post.name for post in tables.signposts()}
+
+
+def test_a_dotted_name_leads_to_the_real_object() -> None:
+    assert objects.real_object("torch.add") is torch.add
+
+
+def test_an_unknown_case_of_the_demo_is_refused(capsys) -> None:
+    assert command.run_demo(["nothing"], None, False) == 2 and "no case is called" in capsys.readouterr().out

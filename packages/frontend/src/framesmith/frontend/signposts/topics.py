@@ -45,8 +45,8 @@ TOPICS: Final = (
         (
             ("the exception that every row may raise", "GraphBreak"),
             ("the catalogue of kinds", "docs/breaks/README.md"),
-            ("the trace ends; the entry is written phase by phase", "EntryBuilder.build"),
-            ("how an entry ends, as source text", "write_ending"),
+            ("the trace ends; the entry is written phase by phase", "EntryBuilder"),
+            ("how an entry ends, as data", "write_ending"),
             ("where a continuation begins", "ResumePoint"),
             ("the frames put together again for the next trace", "rebuild_frames"),
             ("the same, to run natively", "NativeContinuation"),
