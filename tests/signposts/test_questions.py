@@ -22,7 +22,7 @@ ANSWERS = {
         "guards/kinds/shapes.py",
     ],
     "break on print": ["callables/builtin_functions.py", "graph/break_kinds.py"],
-    "recompile limit": ["cache/recompile_limit.py", "cache/session.py"],
+    "recompile limit": ["cache/recompile_limit.py", "cache/unit.py"],
     "nn.Module hooks": ["nn_modules.py", "guards/kinds/modules.py"],
     "super()": ["objects/super_objects.py", "bytecode/supers.py", "opcodes/attributes.py"],
     "automatic dynamic": ["cache/specialization.py"],
