@@ -28,7 +28,7 @@ def record_entry(
         names.begins,
         built.location.line,
         operators,
-        tuple(names.text(guard.text()) for guard in entry.guards),
+        names.texts(guard.text() for guard in entry.guards),
         tuple(guard.reason.user_frame for guard in entry.guards),
         module,
         entry.source,

@@ -8,7 +8,7 @@ program.helper, in program.py       the global `helper`
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Final, final
 
@@ -29,6 +29,7 @@ _BY_KEYWORD: Final = re.compile(r"\bkwargs\['(\w+)'\]")
 _ALL_ARGUMENTS: Final = re.compile(r"(?<![\w*.])(?:args|kwargs)\b")
 _WORDS: Final = {"args": "the positional arguments", "kwargs": "the keyword arguments"}
 _UNNAMED: Final = "an intermediate value"
+_BETWEEN: Final = "\x1f"  # the separator of units in ASCII, which no text of a guard has
 
 
 @final
@@ -65,6 +66,11 @@ class UserNames:
             text = _BY_KEYWORD.sub(r"\1", text)
             text = _ALL_ARGUMENTS.sub(lambda found: _WORDS[found[0]], text)
         return re.sub(rf"(?<![\w.]){re.escape(self._own)}\.(?=\w)", "", text) if self._own else text
+
+    def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Several messages, searched as one: a model has thousands of guards."""
+        joined = _BETWEEN.join(texts)
+        return tuple(self.text(joined).split(_BETWEEN)) if joined else ()
 
     def _expression(self, depth: int, slot: int) -> str:
         if depth >= len(self._frames):
