@@ -162,7 +162,7 @@ def tests(session: nox.Session, layer: str) -> None:
 def e2e(session: nox.Session, version: str) -> None:
     """All five packages together: programs against eager, quality figures, signposts."""
     warn_of_missing(session)
-    install(session, "frontend", *group("test"), torch_for(version), extra="[demo]")
+    install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
     pytest(session, "tests/end_to_end", "tests/perturbation", "tests/quality", "tests/signposts")
 
 
@@ -190,21 +190,21 @@ def wheels(session: nox.Session) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def demo(session: nox.Session) -> None:
     """The main job: `framesmith demo` on real models."""
-    install(session, "frontend", torch_for(PLAN.first), extra="[demo]")
+    install(session, "frontend", torch_for(PLAN.first), extra="[cli]")
     session.run("framesmith", "demo", *session.posargs, env=QUIET | {"OMP_NUM_THREADS": None})
 
 
 @nox.session(python=FIRST, reuse_venv=True)
 def bench(session: nox.Session) -> None:
     """Measure framesmith beside torch.compile in the same run."""
-    install(session, "frontend", torch_for(PLAN.first), extra="[demo]")
+    install(session, "frontend", *group("bench"), torch_for(PLAN.first), extra="[cli]")
     session.run("python", "-m", "benchmarks", *session.posargs, env=QUIET)
 
 
 @nox.session(python=FIRST, reuse_venv=True)
 def fuzz(session: nox.Session) -> None:
     """Random programs for long: every test marked `fuzz`, with many examples."""
-    install(session, "frontend", *group("test"), torch_for(PLAN.first), extra="[demo]")
+    install(session, "frontend", *group("test"), torch_for(PLAN.first), extra="[cli]")
     where = session.posargs or ["packages", "tests"]
     session.run(
         "python", "-m", "pytest", *WORKERS, "-m", "fuzz", "--hypothesis-profile", "fuzz", *where, env=QUIET
@@ -221,7 +221,7 @@ def wild(session: nox.Session) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def perturbation(session: nox.Session) -> None:
     """Change one thing at a time that a program can have read, and compare: `-- --programs 1/4 --seed 2 --only NAME`."""
-    install(session, "frontend", *group("test"), torch_for(PLAN.first), "einops", extra="[demo]")
+    install(session, "frontend", *group("test"), torch_for(PLAN.first), "einops", extra="[cli]")
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
 
 

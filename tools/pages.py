@@ -3,18 +3,28 @@
 They hold files, not lines, so that they change only when something moves; `framesmith where` knows the lines.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from framesmith.frontend.where import Signpost, signposts
+from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.tables import Signpost, signposts
+from framesmith.frontend.signposts.topics import TOPICS, Topic
 from framesmith.graph.breaks import BreakKind, all_kinds
 from tools.drawing import architecture
 
 ROOT = Path(__file__).resolve().parents[1]
-SHOWN = 12
+SHOWN = 6
+UNREADABLE = re.compile(r"pybind11|<locals>|^framesmith\.")  # names that nobody would look up
 INTRODUCTION = """# Where is it handled?
 
-Made by `python -m tools.pages` from the tables themselves. For the line: `framesmith where list.append`.
+Made by `python -m tools.pages` from the tables themselves. For lines, and for what is not listed: `framesmith where list.append`,
+`framesmith where recompile limit`.
+
+## Questions
+
+| question | where, in the order of what happens |
+| --- | --- |
 """
 SECTIONS = {
     "call": "What a user calls",
@@ -39,22 +49,45 @@ def section(title: str, posts: Iterable[Signpost]) -> str:
     """A table of files, each with the first names that it handles."""
     files: dict[str, set[str]] = {}
     for post in posts:
-        files.setdefault(post.file.replace("\\", "/"), set()).add(f"`{post.name}`")
+        if not UNREADABLE.search(post.name):
+            files.setdefault(post.file.replace("\\", "/"), set()).add(f"`{post.name}`")
     rows = []
     for path, names in sorted(files.items()):
-        layer = path.split("/")[1]
         more = ", ..." * (len(names) > SHOWN)
-        link = f"[{path.removeprefix('framesmith/')}](../packages/{layer}/src/{path})"
-        rows.append(f"| {link} | {', '.join(sorted(names)[:SHOWN])}{more} |")
+        rows.append(f"| {link(path)} | {', '.join(sorted(names)[:SHOWN])}{more} |")
     return "\n".join((f"\n## {title}\n", "| file | names |", "| --- | --- |", *rows, ""))
 
 
+def link(path: str) -> str:
+    """A link from a page in docs to a file of a package, or to another page."""
+    if path.startswith("docs/"):
+        return f"[{path.removeprefix('docs/')}]({path.removeprefix('docs/')})"
+    layer = path.split("/")[1]
+    return f"[{path.removeprefix('framesmith/')}](../packages/{layer}/src/{path})"
+
+
+def question(topic: Topic) -> str:
+    """The row of one question."""
+    steps = []
+    for what, name in topic.steps:
+        if name.startswith("docs/"):
+            steps.append(f"{what}: {link(name)}")
+        else:
+            file, _ = definitions()[name][0]
+            steps.append(f"{what}: `{name.rpartition('.')[2]}` in {link(file)}")
+    return f"| {topic.title} | {'<br>'.join(steps)} |\n"
+
+
 def where_is() -> str:
-    """The page of files and names."""
+    """The page of questions, files and names."""
     posts = [post for post in signposts() if post.file.startswith("framesmith")]
-    return INTRODUCTION + "".join(
-        section(title, (post for post in posts if post.what.startswith(what)))
-        for what, title in SECTIONS.items()
+    return (
+        INTRODUCTION
+        + "".join(map(question, TOPICS))
+        + "".join(
+            section(title, (post for post in posts if post.what.startswith(what)))
+            for what, title in SECTIONS.items()
+        )
     )
 
 

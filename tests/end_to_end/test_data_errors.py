@@ -7,7 +7,7 @@ import torch
 from tests.end_to_end.support import check_source
 
 from framesmith import frontend
-from framesmith.frontend.cache import session
+from framesmith.frontend.build_entry import EntryBuilder
 
 HEAD = """
 import torch
@@ -309,8 +309,8 @@ def test_the_trace_before_the_operation_is_made_once(monkeypatch):
 
     compiled = frontend.compile(f, backend="eager")
     made = []
-    real = session.build_prefix_entry
-    monkeypatch.setattr(session, "build_prefix_entry", lambda *args: made.append(1) or real(*args))
+    real = EntryBuilder.build_prefix
+    monkeypatch.setattr(EntryBuilder, "build_prefix", lambda *args: made.append(1) or real(*args))
     for _ in range(3):
         assert compiled(torch.zeros(2, 2)) is None
     assert len(made) == 1

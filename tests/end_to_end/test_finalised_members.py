@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 from framesmith import frontend
 
@@ -309,3 +309,30 @@ LETTING_GO = [
 @pytest.mark.parametrize("letting_go", LETTING_GO, ids=lambda letting_go: letting_go.__name__)
 def test_it_is_finalised_before_what_comes_next(letting_go):
     check(letting_go, X)
+
+
+@pytest.mark.parametrize("held", ["[Watched()]", "wide(Watched())"])
+def test_a_search_for_finalizers_that_is_too_long_is_taken_for_a_find(held):
+    check_source(
+        f"""
+import torch
+order = []
+
+class Watched:
+    def __del__(self):
+        order.append("ended")
+
+def wide(value):
+    return [[number] for number in range(3000)] + [value]
+
+def f(x, box):
+    y = x + 1
+    held = box.pop()
+    held = None
+    order.append("behind")
+    return y * 2, list(order)
+
+def args():
+    return torch.ones(2), [{held} for _ in range(3)]
+"""
+    )

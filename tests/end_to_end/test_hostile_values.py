@@ -150,3 +150,9 @@ def test_code_of_a_value_runs_as_often_as_in_eager(kind):
         for turn, place in enumerate(PLACES):
             if WHOLE or ((number + start) % 3 == 0 and (number // 3 + turn) % 4 == 0):
                 check_log(program(kind, use, place), results=kind not in NOT_COMPARED)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_metaclass_is_not_asked_when_an_instance_is_stored_in_a_global(place):
+    """What the namespace holds is searched by type: `in` and sets of types would ask the metaclass."""
+    check_log(program("instance of a class", "stored in a global", place))

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from tools.layering import budget, classes, docs, imports, packages, sizes, words
+from tools.layering import budget, callers, classes, docs, imports, packages, sizes, tested, words
 from tools.layering.sources import MAY_IMPORT, ROOT, Problem, Rule, apply, everything
 
 PACKAGES = [ROOT / "packages" / layer for layer in MAY_IMPORT]
@@ -24,6 +24,18 @@ CROWDED = {
 }
 """`<path>::<class>` -> why it has more than twenty public methods."""
 
+UNCALLED = {
+    "program_text": "the text of a guard program, for golden tests (rule 7)",
+    "configure_logs": "called when frontend is imported",
+    "forget_warnings": "for tests, so that a warning that is given once can be asked for again",
+}
+"""Functions that the product does not call -> why they are here; the public names of the packages need no row."""
+
+DEEP = {
+    "ExceptionTracker": "an instance with C-level fields, arguments and a context that CPython itself changes",
+}
+"""Classes of more than three levels of our own -> why."""
+
 RULES: tuple[Rule, ...] = (
     imports.inside_functions,
     imports.relative,
@@ -32,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     imports.version_questions,
     imports.third_party,
     classes.own_walks,
+    classes.foreign_privates,
     sizes.long_files,
     sizes.long_functions,
     sizes.long_chains,
@@ -48,6 +61,22 @@ def none_of(problems: Sequence[Problem]) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_every_module_keeps_the_rule(rule: Rule) -> None:
     none_of(apply(rule))
+
+
+def test_a_class_name_is_used_once_in_all_packages() -> None:
+    none_of(classes.repeated_names(everything()))
+
+
+def test_classes_derive_from_a_family_and_a_root_at_most() -> None:
+    none_of(classes.deep_classes(everything(), DEEP))
+
+
+def test_every_function_and_class_has_a_caller_or_is_public() -> None:
+    none_of(callers.without_callers(everything(), callers.public_names() | set(UNCALLED)))
+
+
+def test_each_module_of_frontend_is_imported_by_a_unit_test() -> None:
+    none_of(tested.untested_of("frontend"))
 
 
 def test_a_crowded_class_has_a_reason() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tools.layering import budget, classes, docs, imports, packages, sizes, words
+from tools.layering import budget, classes, docs, imports, packages, sizes, tested, words
 from tools.layering.sources import source
 
 LONG_FUNCTION = "def f():\n" + "    x = 1\n" * 80
@@ -199,3 +199,13 @@ def test_only_what_a_person_wrote_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a/root/b", "./work/x", "https://peps.python.org/pep-0523/", "pyenv root"])
 def test_an_ordinary_path_is_left_alone(text: str) -> None:
     assert packages.machine_paths("a.py", text) == []
+
+
+def test_a_module_that_no_test_imports_is_found() -> None:
+    modules = [
+        source("", path=f"packages/graph/src/framesmith/graph/{name}.py")
+        for name in ("a", "b", "c", "__init__")
+    ]
+    tests = ["from framesmith.graph import a", "import framesmith.graph.b"]
+    (found,) = tested.untested(modules, tests)
+    assert "imports framesmith.graph.c" in found.text

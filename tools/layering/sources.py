@@ -22,12 +22,12 @@ THIRD_PARTY = {
     "guards": ("torch",),
     "graph": ("torch", "sympy"),
     "variables": ("torch",),
-    "frontend": ("torch", "typer", "rich"),
+    "frontend": ("torch",),
 }
 """What each layer declares besides other layers."""
 
-OPTIONAL = {"frontend": {"transformers": "demo"}}
-"""Layer -> distribution -> the extra that brings it; importable from the folder of that name only."""
+OPTIONAL = {"frontend": {"transformers": "demo", "rich": "demo"}}
+"""Layer -> distribution of an extra -> the one folder that may import it."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

@@ -6,10 +6,10 @@ import pytest
 
 from framesmith.bytecode import cleanup
 from framesmith.bytecode.assemble import assemble
-from framesmith.bytecode.blocks import blocks, dominators
+from framesmith.bytecode.blocks import blocks
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.errors import AssembleError
-from framesmith.bytecode.instruction import NOWHERE, Instruction, Position
+from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.liveness import live_before
 from framesmith.bytecode.verify import verify
 
@@ -29,15 +29,6 @@ def test_blocks_tile_the_code():
     found = blocks(disassemble(sample.__code__))
     assert found[0].start == 0
     assert all(one.end == other.start for one, other in zip(found, found[1:]))
-
-
-def test_the_entry_dominates_everything_and_no_branch_the_join():
-    found = blocks(disassemble(sample.__code__))
-    over = dominators(found)
-    assert all(one is None or 0 in one for one in over)
-    branches = [found[0].falls, found[0].jumps]
-    (join,) = set(found[branches[0]].successors) & set(found[branches[1]].successors)
-    assert not set(branches) & over[join]
 
 
 def test_handlers_are_edges():
@@ -60,33 +51,6 @@ def test_dead_code_goes():
     cleanup.remove_unreachable(parts)
     assert len(parts.instructions) == before
     assert verify(assemble(parts)) == []
-
-
-def test_nops_go_and_jumps_follow():
-    parts = disassemble(sample.__code__)
-    target = next(one.target for one in parts.instructions if one.target is not None)
-    parts.instructions.insert(parts.instructions.index(target), Instruction("NOP"))
-    nop = parts.instructions[parts.instructions.index(target) - 1]
-    for one in parts.instructions:
-        if one.target is target:
-            one.target = nop
-    cleanup.remove_nops(parts)
-    assert nop not in parts.instructions
-    assert assemble(parts).co_code == strip_nops(sample.__code__)
-
-
-def strip_nops(code):
-    parts = disassemble(code)
-    cleanup.remove_nops(parts)
-    return assemble(parts).co_code
-
-
-def test_lines_spread_to_what_has_none():
-    parts = disassemble(sample.__code__)
-    parts.instructions[1].position = Position(7, 7, 0, 1)
-    parts.instructions[2].position = NOWHERE
-    cleanup.propagate_lines(parts)
-    assert parts.instructions[2].position.line == 7
 
 
 def test_wide_jumps_and_many_constants():

@@ -9,7 +9,7 @@ from rich.console import Console
 from framesmith.frontend.demo import cases, compare, measure, models, report, run
 
 
-def mlp() -> cases.Program:
+def mlp() -> cases.DemoProgram:
     """The training step, built anew."""
     return next(case for case in cases.CASES if case.name == "MLP training step").build()
 
@@ -68,7 +68,7 @@ def test_a_capture_records_the_runs_of_its_graph() -> None:
 
 
 def test_a_failed_row_shows_dashes_and_its_text() -> None:
-    row = run.Row("BERT", failure="ValueError: why")
+    row = run.CaseRow("BERT", failure="ValueError: why")
     console = Console(file=io.StringIO(), width=160)
     report.explain_failures(console, [row])
     assert not row.passed and report.cells(row)[2:] == ["-"] * (len(report.COLUMNS) - 2)
@@ -78,13 +78,13 @@ def test_a_failed_row_shows_dashes_and_its_text() -> None:
 def test_a_row_shows_milliseconds_microseconds_and_the_ratio() -> None:
     ours = run.Cost(0.2, measure.Overhead(3e-6, 1e-6))
     theirs = run.Cost(0.4, measure.Overhead(9e-6, 1e-6))
-    row = run.Row("add", counts=run.Counts(1, 0, 2, 5), cost=ours, peer=theirs)
+    row = run.CaseRow("add", counts=run.Counts(1, 0, 2, 5), cost=ours, peer=theirs)
     assert report.cells(row)[2:] == ["1", "0", "2", "5", "200", "400", "2.0", "8.0", "0.25"]
 
 
 def test_without_transformers_the_message_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(models.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(models.MissingTransformers, match=r'pip install "framesmith-frontend\[demo\]"'):
+    with pytest.raises(models.MissingTransformers, match=r'pip install "framesmith-frontend\[cli\]"'):
         models.require()
 
 

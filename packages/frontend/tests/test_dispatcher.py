@@ -5,7 +5,8 @@ import traceback
 import weakref
 from types import FunctionType
 
-from framesmith.frontend.generated.dispatcher import Body, Dispatcher, Entry, Signature
+from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
+from framesmith.frontend.generated.entry import Entry, EntryBody
 from framesmith.frontend.generated.functions import Identity, generated_function
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo
@@ -104,7 +105,7 @@ def test_generated_functions_take_the_users_place() -> None:
 
 
 def test_a_body_uses_arguments_by_their_own_names() -> None:
-    body = Body(("__fs_l0_a", "__fs_l1_b"), (("return __fs_l0_a, __fs_l1_b, __fs_l0_ab", 7),), {})
+    body = EntryBody(("__fs_l0_a", "__fs_l1_b"), (("return __fs_l0_a, __fs_l1_b, __fs_l0_ab", 7),), {})
     loads = {"__fs_l0_a": "a", "__fs_l1_b": "__fs_t0"}
     assert body.after(loads, ("a",), 5) == [
         ("__fs_l1_b = __fs_t0", 5),
@@ -113,5 +114,5 @@ def test_a_body_uses_arguments_by_their_own_names() -> None:
 
 
 def test_a_body_with_texts_is_not_rewritten() -> None:
-    body = Body(("__fs_l0_a",), (("return __fs_l0_a, '__fs_l0_a'", 7),), {})
+    body = EntryBody(("__fs_l0_a",), (("return __fs_l0_a, '__fs_l0_a'", 7),), {})
     assert body.after({"__fs_l0_a": "a"}, ("a",), 5) == [("__fs_l0_a = a", 5), *body.lines]

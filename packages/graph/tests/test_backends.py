@@ -201,7 +201,7 @@ def test_a_registered_name_is_found():
     register_backend(lambda module, examples: module.forward, name)
     assert name in list_backends()
     check_gradients(compiled_by(name, layer), torch.randn(3, 4))
-    with pytest.raises(ValueError, match=f"a backend named '{name}' is registered already"):
+    with pytest.raises(ValueError, match=f"the name '{name}', which .* has already"):
         register_backend(lambda module, examples: None, name)
 
 
@@ -229,7 +229,7 @@ def test_a_backend_that_raises_is_named():
 
 
 def test_a_backend_that_returns_nothing_is_named():
-    with pytest.raises(BackendFailed, match="returned None, which is a NoneType, instead of a callable"):
+    with pytest.raises(BackendFailed, match="returned None, when it was given a graph"):
         compiled_by(lambda module, examples: None, layer)
 
 

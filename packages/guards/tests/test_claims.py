@@ -92,8 +92,6 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.Identical(None), [None], [0]),
     (k.Identical(True), [True], [1]),
     (k.WeaklyIdentical.capture(THING), [THING], [None, Thing()]),
-    (k.IsNone(), [None], [0, False]),
-    (k.NotNone(), [0], [None]),
     (k.NotIdentical(OBJECT), [1], [OBJECT]),
     (k.EqualTo(1), [1], [True, 1.0, 2, "1", torch.ones(1)]),
     (k.EqualTo(-5), [-5], [5]),
@@ -131,7 +129,6 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.Truthy(True), [1, [0], "a"], [0, [], ""]),
     (k.Truthy(False), [0, None, {}], [1]),
     (k.LengthIs(2), ["ab", [1, 2], {1: 1, 2: 2}], ["a", 5, None]),
-    (k.LengthAtLeast(2), ["abc"], ["a", 5]),
     (
         k.KeysAre(("a", "b")),
         [{"a": 1, "b": 2}],
@@ -143,14 +140,12 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.HasKey("a"), [{"a": 1}], [{}, 5]),
     (k.HasKey("a", False), [{}], [{"a": 1}, 5]),
     (k.HasKey(Color.RED), [{Color.RED: 1}], [{Color.BLUE: 1}]),
-    (k.SequenceTypes((int, str)), [[1, "a"], (2, "b")], [[True, "a"], [1], ["a", 1], 5, [1, "a", "b"]]),
     (k.HasInstanceAttribute("a"), [Thing(a=1)], [Thing(), Slotted()]),
     (k.HasInstanceAttribute("a", False), [Thing()], [Thing(a=1), Slotted()]),
     (k.ClassAttribute.capture(Part, "label"), [Part], [Thing, Part(), 5]),
     (k.ClassAttribute.capture(Part, "method"), [Part, Thing], [int]),
     (k.ClassAttribute.capture(Part, "absent"), [Part, Thing], []),
     (k.CodeIs(one.__code__), [one], [two, len]),
-    (k.ModuleTraining(True), [torch.nn.ReLU()], [torch.nn.ReLU().eval(), Thing(), 5]),
     (k.NoModuleHooks(), [torch.nn.ReLU()], [hooked(), Thing(), 5]),
     (
         k.IteratorHasAtLeast(2),
@@ -233,9 +228,6 @@ def test_messages_are_in_the_users_words():
         "x: the order of the keys changed from ['a', 'b']"
     )
     assert said(k.HasKey("a"), {}) == "x: 'a' is no longer in it"
-    assert said(k.ModuleTraining(True), torch.nn.ReLU().eval()).startswith(
-        "x: the module is in eval mode now"
-    )
     assert said(k.NoModuleHooks(), hooked()) == "x: has hooks now (_forward_hooks)"
 
 

@@ -14,14 +14,22 @@ from framesmith.guards.kinds import (
     HasInstanceAttribute,
     HasKey,
     Identical,
-    ModuleTraining,
     NoModuleHooks,
-    NotNone,
+    NotIdentical,
     ShapeExpression,
     TensorIs,
     TypeIs,
 )
-from framesmith.guards.sources import Global, InstanceItem, Item, Local, Pinned, parameter, submodule
+from framesmith.guards.sources import (
+    Attribute,
+    Global,
+    InstanceItem,
+    Item,
+    Local,
+    Pinned,
+    parameter,
+    submodule,
+)
 from framesmith.guards.text import guard_table, program_text
 from framesmith.guards.verify import verify_guards, verify_program
 
@@ -37,7 +45,7 @@ def module_claims(module, source):
     claims = [
         (source, TypeIs(type(module))),
         (source, NoModuleHooks()),
-        (source, ModuleTraining(module.training)),
+        (Attribute(source, "training"), EqualTo(module.training)),
         (source, HasInstanceAttribute("forward", False)),
     ]
     claims += [
@@ -169,7 +177,7 @@ def test_only_the_class_of_a_constant_may_come_too_late():
 
 
 def test_a_type_that_is_asked_last_is_too_late():
-    late = guards((x, NotNone()), (Item(x, 0), EqualTo(1)), (x, TypeIs(list)))
+    late = guards((x, NotIdentical(None)), (Item(x, 0), EqualTo(1)), (x, TypeIs(list)))
     assert verify_guards(late) == ["x[0] is guarded before x, which it is read from"]
 
 

@@ -16,7 +16,6 @@ from framesmith.guards.kinds import (
     EqualTo,
     HasKey,
     Identical,
-    IsNone,
     KeysAre,
     SameObject,
     TypeIs,
@@ -110,7 +109,7 @@ def module_facts(module):
         Guard(Item(names, "number"), EqualTo(1)),
         Guard(Item(names, "number"), TypeIs(int)),
         Guard(Item(names, "thing"), Identical(module.thing)),
-        Guard(Item(names, "none"), IsNone()),
+        Guard(Item(names, "none"), Identical(None)),
         Guard.relation(SameObject(Item(names, "thing"), Item(names, "thing"))),
     ]
 
@@ -163,7 +162,7 @@ def part_facts(whole):
         Guard(parts, KeysAre(("a", "b"))),
         Guard(first, TypeIs(Part)),
         Guard(Attribute(first, "name"), EqualTo("a")),
-        Guard(Attribute(Item(parts, "b"), "size"), IsNone()),
+        Guard(Attribute(Item(parts, "b"), "size"), Identical(None)),
     ]
 
 
@@ -223,7 +222,7 @@ def test_code_and_defaults_of_functions_are_noticed():
     source = Pinned(function, "function")
     check = checked(
         Guard(source, CodeIs(function.__code__)),
-        Guard(FunctionDefault(source, 0), IsNone()),
+        Guard(FunctionDefault(source, 0), Identical(None)),
         Guard(FunctionClosure(source, 0), TypeIs(type(function.__closure__[0]))),
     )
     kept = function.__code__, function.__defaults__
@@ -302,14 +301,14 @@ def test_what_rests_on_what(module):
         (Guard(Pinned(int), ClassAttribute.capture(int, "real")), ()),
         (Guard(names, HasKey("a", False)), ((NAMESPACE, vars(module)),)),
         (Guard(own, HasKey("a", False)), None),
-        (Guard(Item(Local("x"), "a"), IsNone()), None),
+        (Guard(Item(Local("x"), "a"), Identical(None)), None),
         (Guard(Item(names, "thing"), TypeIs(ModuleType)), None),
         (Guard(Item(names, "thing"), TypeIs(leaf)), None),
         (Guard(Item(names, "thing"), EqualTo((1, 2))), None),
         (Guard(getter, Identical(root.__dict__["value"].fget)), ((CLASS, root),)),
-        (Guard(Attribute(Item(names, "thing"), "fget"), IsNone()), None),
+        (Guard(Attribute(Item(names, "thing"), "fget"), Identical(None)), None),
         (Guard(function, CodeIs(given.__code__)), ((CODE, given),)),
-        (Guard(FunctionDefault(function, 0), IsNone()), ((DEFAULTS, given),)),
+        (Guard(FunctionDefault(function, 0), Identical(None)), ((DEFAULTS, given),)),
     ]
     assert [dependencies_of(guard) for guard, _ in expected] == [found for _, found in expected]
 

@@ -15,7 +15,7 @@ from framesmith.variables.callables.type_texts import CONVERSIONS, format_value,
 from framesmith.variables.core import Constant, Tracker, from_python
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.compare import compare
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.operations.truth import known_truth
 
 BINARY = {
     ast.Add: "+",
@@ -77,7 +77,7 @@ class Evaluator:
         return self.cache[node.target.id]
 
     def Constant(self, node):
-        return from_python(node.value)
+        return from_python(self.tx, node.value)
 
     def Attribute(self, node):
         return self.visit(node.value).attribute(self.tx, node.attr)

@@ -3,16 +3,15 @@ known values; what was traced is written as source, executed, and compared with 
 """
 
 import copy
-import importlib
 from collections.abc import Callable, Sequence
 from types import BuiltinMethodType
 
 from framesmith.graph import Recorder
 from framesmith.guards import GuardSet, Scope, Source, first_failure
 from framesmith.guards.sources import Local
+from framesmith.variables import catalog
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import (
-    AmbientState,
     Constant,
     Lazy,
     MutationLog,
@@ -24,52 +23,6 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.wrapping.wrap import Wrapper
-
-MODULES = (
-    "builtin_types.constants",
-    "builtin_types.dict_methods",
-    "builtin_types.dict_views",
-    "builtin_types.deques",
-    "builtin_types.existing_iterators",
-    "builtin_types.iterator_chains",
-    "builtin_types.list_methods",
-    "builtin_types.ranges",
-    "builtin_types.set_methods",
-    "builtin_types.slices",
-    "callables.builtin_functions",
-    "callables.builtin_methods",
-    "callables.constructors",
-    "callables.functions",
-    "callables.methods",
-    "callables.itertools_rows",
-    "callables.operator_objects",
-    "callables.operator_rows",
-    "callables.pure_rows",
-    "callables.reductions",
-    "callables.slot_rows",
-    "callables.text_rows",
-    "callables.attribute_functions",
-    "callables.type_functions",
-    "objects.classes",
-    "objects.exceptions",
-    "objects.instances",
-    "objects.enums",
-    "objects.python_modules",
-    "symbolic_numbers.number_inputs",
-)
-for _name in MODULES:
-    importlib.import_module(f"framesmith.variables.{_name}")
-
-
-def run_natively(pending: PendingCall) -> Tracker:
-    """The fake inliner: code of functions without closure, on known arguments."""
-    function = pending.function.value
-    names = pending.code.co_varnames[: pending.code.co_argcount]
-    values = [pending.arguments[name].realize().as_python_constant() for name in names]
-    try:
-        return from_python(function(*values))
-    except Exception as error:
-        raise ObservedException(from_python(type(error)).call(None, [from_python(a) for a in error.args], {}))
 
 
 class SimpleWriter:
@@ -132,9 +85,27 @@ class Trace:
         self.recorder = Recorder()
         wrapper = Wrapper()
         self.tx = TraceContext(
-            self.recorder, GuardSet(), MutationLog(), wrapper, run_natively, AmbientState()
+            self.recorder,
+            GuardSet(),
+            MutationLog(),
+            catalog.registry(),
+            wrapper,
+            self.run_natively,
         )
         wrapper.attach(self.tx)
+
+    def run_natively(self, pending: PendingCall) -> Tracker:
+        """The fake inliner: code of functions without closure, on known arguments."""
+        function = pending.function.value
+        names = pending.code.co_varnames[: pending.code.co_argcount]
+        values = [pending.arguments[name].realize().as_python_constant() for name in names]
+        try:
+            return from_python(self.tx, function(*values))
+        except Exception as error:
+            if pending.otherwise is not None and isinstance(error, StopIteration):
+                return pending.otherwise
+            kind, args = from_python(self.tx, type(error)), [from_python(self.tx, a) for a in error.args]
+            raise ObservedException(kind.call(self.tx, args, {}))
 
     def __enter__(self) -> "Trace":
         self.recorder.__enter__()
@@ -149,7 +120,9 @@ class Trace:
     def track(self, value: object) -> Tracker:
         if isinstance(value, Tracker):
             return value
-        return Builtin(value) if callable(value) and not isinstance(value, type) else from_python(value)
+        return (
+            Builtin(value) if callable(value) and not isinstance(value, type) else from_python(self.tx, value)
+        )
 
     def call(self, function: object, *args: object, **kwargs: object) -> Tracker:
         operands = [self.track(arg) for arg in args]
@@ -163,7 +136,7 @@ class Trace:
         """Write and run what was traced: mutations of the inputs, then the result."""
         writer = SimpleWriter()
         text = writer.value(result)
-        for tracker in self.tx.mutations.changed():
+        for tracker in self.tx.changes.changed():
             tracker.replay(writer)
         return writer.run(text, Scope({**self.inputs, **inputs}, globals()))
 
@@ -194,7 +167,7 @@ def same_methods(value: object, steps: Sequence[tuple[str, tuple[object, ...]]],
     """Call methods one after the other, traced and for real; compare results, exceptions and the final state."""
     real, given = copy.deepcopy(value), copy.deepcopy(value)
     with Trace(x=given) as trace:
-        tracker = trace["x"] if existing else from_python(copy.deepcopy(value))
+        tracker = trace["x"] if existing else from_python(trace.tx, copy.deepcopy(value))
         results: list[Tracker] = []
         wanted: list[object] = []
         for name, args in steps:

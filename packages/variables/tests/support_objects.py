@@ -5,7 +5,6 @@
 
 import contextlib
 import functools
-import importlib
 import types
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,14 +12,14 @@ from typing import Any
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, Reading, read
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
-from framesmith.variables import core
+from framesmith.variables import catalog, core
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import FunctionTracker, NestedFunction, complete
-from framesmith.variables.core.base import MutationLog, PendingCall, TraceContext, Tracker
+from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
+from framesmith.variables.core.base import MutationLog, PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import NULL, Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
@@ -36,7 +35,6 @@ from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.truth import truth_of
 from framesmith.variables.wrapping.wrap import Wrapper
 
-importlib.import_module("framesmith.variables.catalog")
 _readings: dict[types.CodeType, Reading] = {}
 
 
@@ -110,7 +108,7 @@ class Frame:
 
     def op_load_const(self, o):
         value = o.argument
-        self.push(core.from_python(value) if type(value) in (tuple, frozenset) else Constant(value))
+        self.push(core.from_python(self.tx, value) if type(value) in (tuple, frozenset) else Constant(value))
 
     def op_load_local(self, o):
         if o.argument not in self.locals:
@@ -232,11 +230,11 @@ class Frame:
         spec = self.pop() if has_spec else Constant("")
         value = self.pop().realize()
         function = {"": str, "s": str, "r": repr, "a": ascii}[conversion]
-        self.push(core.CALLABLES.find(function).begin(self.tx, [value], {}))
+        self.push(core.row_of(self.tx.registry, function).begin(self.tx, [value], {}))
 
     def op_convert_value(self, o):
         function = {"s": str, "r": repr, "a": ascii}[o.argument]
-        self.push(core.CALLABLES.find(function).begin(self.tx, [self.pop().realize()], {}))
+        self.push(core.row_of(self.tx.registry, function).begin(self.tx, [self.pop().realize()], {}))
 
     def op_list_append(self, o):
         value = self.pop()
@@ -442,12 +440,6 @@ class NoGraph:
 
     takes_floats = False
 
-    def is_dynamic_number(self, source):
-        return False
-
-    def is_unspecialized(self, source):
-        return False
-
     def paused(self):
         return contextlib.nullcontext()
 
@@ -457,11 +449,18 @@ class Trace:
 
     def __init__(self) -> None:
         self.wrapper = Wrapper()
-        self.tx = TraceContext(NoGraph(), GuardSet(), MutationLog(), self.wrapper, self.inline)
+        self.tx = TraceContext(
+            NoGraph(), GuardSet(), MutationLog(), catalog.registry(), self.wrapper, self.inline
+        )
         self.wrapper.attach(self.tx)
 
     def inline(self, pending: PendingCall) -> Tracker:
-        return Frame(self.tx, pending).run()
+        try:
+            return Frame(self.tx, pending).run()
+        except ObservedException as error:
+            if pending.otherwise is None or not issubclass(error.exception.python_type, StopIteration):
+                raise
+            return pending.otherwise
 
     def start(self, function, values: Mapping[str, object]):
         self.scope = Scope(dict(values), function.__globals__)
@@ -476,7 +475,7 @@ class Trace:
 
     def finish(self, outcome):
         writer = Writer(self.scope)
-        for tracker in self.tx.mutations.changed():
+        for tracker in self.tx.changes.changed():
             tracker.replay(writer)
         result = writer.value(outcome) if outcome is not None else "None"
         self.text = "\n".join([*writer.lines, f"result = {result}"])

@@ -64,12 +64,12 @@ def operand(trace, value):
     if isinstance(value, str) and value in trace.inputs:
         return getattr(trace, value)
     if isinstance(value, list | tuple):
-        built = from_python(type(value)())
+        built = from_python(trace.tx, type(value)())
         if isinstance(value, list):
             return ListTracker([operand(trace, item) for item in value])
         built.items = tuple(operand(trace, item) for item in value)
         return built
-    return from_python(value)
+    return from_python(trace.tx, value)
 
 
 def real(trace, value):
@@ -147,7 +147,7 @@ def test_the_grad_mode_is_turned_in_the_graph():
 def test_a_switch_that_stays_turned_is_a_change():
     with Trace() as trace:
         trace.call(torch._C._set_grad_enabled, False)
-        assert [(setting.name, value) for setting, value in trace.tx.ambient.changes()] == [
+        assert [(setting.name, value) for setting, value in trace.tx.changes.ambient.changes()] == [
             ("is_grad_enabled", False)
         ]
     assert torch.is_grad_enabled()

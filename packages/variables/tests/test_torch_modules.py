@@ -7,7 +7,7 @@ from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
 from framesmith.variables.core import Constant, ObservedException, PendingCall
-from framesmith.variables.nn.nn_modules import NNModuleTracker
+from framesmith.variables.nn.nn_modules import SHORTCUTS, table_of
 
 X = torch.randn(3, 4)
 
@@ -27,7 +27,7 @@ class Net(nn.Module):
 
 def test_a_module_has_its_own_tracker():
     with Trace(m=Net()) as trace:
-        assert type(trace.m) is NNModuleTracker
+        assert trace.m.shortcuts is SHORTCUTS
         assert trace.m.python_type is Net
 
 
@@ -120,7 +120,7 @@ def test_a_plain_value_is_stored():
     with Trace(m=Net()) as trace:
         trace.m.set_attribute(trace.tx, "count", Constant(7))
         assert trace.m.attribute(trace.tx, "count").as_python_constant() == 7
-        assert trace.m in trace.tx.mutations.changed()
+        assert trace.m in trace.tx.changes.changed()
 
 
 def test_a_buffer_is_replaced_in_its_table():
@@ -128,7 +128,7 @@ def test_a_buffer_is_replaced_in_its_table():
         value = trace.call(torch.sum, trace.x, 0)
         trace.m.set_attribute(trace.tx, "total", value)
         assert trace.m.attribute(trace.tx, "total").realize() is value
-        assert trace.m.table(trace.tx, "_buffers") in trace.tx.mutations.changed()
+        assert table_of(trace.tx, trace.m, "_buffers") in trace.tx.changes.changed()
 
 
 def test_a_new_parameter_is_left_to_the_code_of_the_module_class():

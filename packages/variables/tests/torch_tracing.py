@@ -8,7 +8,8 @@ import torch
 from framesmith.graph import DynamicDims, GraphOptions, Recorder
 from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
-from framesmith.variables.core import AmbientState, Constant, MutationLog, TraceContext, Tracker, from_python
+from framesmith.variables import catalog
+from framesmith.variables.core import Constant, MutationLog, TraceContext, Tracker, from_python
 from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -38,9 +39,11 @@ class Trace:
 
     def __init__(self, options: GraphOptions | None = None, dynamic: bool = False, **inputs: object) -> None:
         self.inputs = inputs
-        self.recorder = Recorder(options or GraphOptions(policy=AllDynamic() if dynamic else None))
-        wrapper = Wrapper()
-        self.tx = TraceContext(self.recorder, GuardSet(), MutationLog(), wrapper, no_inliner, AmbientState())
+        self.recorder = Recorder(options)
+        wrapper = Wrapper(AllDynamic() if dynamic else None)
+        self.tx = TraceContext(
+            self.recorder, GuardSet(), MutationLog(), catalog.registry(), wrapper, no_inliner
+        )
         wrapper.attach(self.tx)
 
     def __enter__(self) -> "Trace":
@@ -58,14 +61,14 @@ class Trace:
 
     def call(self, function: Callable[..., object], *args: object, **kwargs: object) -> Tracker:
         """Call a real function on trackers; plain values become constants."""
-        operands = [arg if isinstance(arg, Tracker) else from_python(arg) for arg in args]
-        keywords = {k: v if isinstance(v, Tracker) else from_python(v) for k, v in kwargs.items()}
+        operands = [arg if isinstance(arg, Tracker) else from_python(self.tx, arg) for arg in args]
+        keywords = {k: v if isinstance(v, Tracker) else from_python(self.tx, v) for k, v in kwargs.items()}
         return self.wrap(function).call(self.tx, operands, keywords).realize()
 
     def method(self, tracker: Tracker, name: str, *args: object, **kwargs: object) -> Tracker:
         """Call a method."""
-        operands = [arg if isinstance(arg, Tracker) else from_python(arg) for arg in args]
-        keywords = {k: v if isinstance(v, Tracker) else from_python(v) for k, v in kwargs.items()}
+        operands = [arg if isinstance(arg, Tracker) else from_python(self.tx, arg) for arg in args]
+        keywords = {k: v if isinstance(v, Tracker) else from_python(self.tx, v) for k, v in kwargs.items()}
         return tracker.attribute(self.tx, name).call(self.tx, operands, keywords).realize()
 
     def run(self, *results: Tracker, **inputs: object) -> list[object]:
@@ -88,7 +91,7 @@ class Trace:
 
     def close(self) -> None:
         """No fakes from here on."""
-        self.tx.ambient.restore()
+        self.tx.changes.ambient.restore()
         self.recorder.__exit__(None, None, None)
 
     @property

@@ -65,29 +65,3 @@ def blocks(parts: CodeParts) -> tuple[Block, ...]:
             )
         )
     return tuple(found)
-
-
-def dominators(found: tuple[Block, ...]) -> tuple[frozenset[int] | None, ...]:
-    """For each block its dominators: the blocks that every path to it passes (itself included); None if unreachable.
-
-    The iterative algorithm of Cooper, Harvey and Kennedy, with sets, which are small here.
-    """
-    before: list[list[int]] = [[] for _ in found]
-    for block in found:
-        for successor in block.successors:
-            before[successor].append(block.number)
-    result: list[frozenset[int] | None] = [None] * len(found)
-    if found:
-        result[0] = frozenset({0})
-    changed = True
-    while changed:
-        changed = False
-        for block in found[1:]:
-            known = [one for one in (result[number] for number in before[block.number]) if one is not None]
-            if not known:
-                continue
-            now = frozenset.intersection(*known) | {block.number}
-            if now != result[block.number]:
-                result[block.number] = now
-                changed = True
-    return tuple(result)

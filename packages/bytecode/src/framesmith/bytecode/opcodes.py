@@ -194,5 +194,3 @@ NO_FALL_THROUGH: Final = frozenset(
     ]
 )
 """Instructions after which the next one is not reached."""
-
-STATELESS: Final = frozenset({"NOP", "RESUME", "CACHE"})

@@ -7,11 +7,9 @@ from framesmith.frontend.directives import (
     disable,
     graph_break,
     is_compiling,
-    mark_dynamic,
-    mark_static,
-    maybe_mark_dynamic,
     substitute_in_graph,
 )
+from framesmith.frontend.dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
 from framesmith.frontend.errors import (
     BackendFailed,
     DynamicSizeFixed,
@@ -33,8 +31,8 @@ from framesmith.graph.backend import list_backends, register_backend
 
 __all__ = [
     "BackendFailed",
-    "Explanation",
     "DynamicSizeFixed",
+    "Explanation",
     "ForbiddenInGraph",
     "FramesmithError",
     "FullGraphError",

@@ -6,24 +6,24 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, Final, cast
 
 import torch
 
 from framesmith.frontend import events
+from framesmith.frontend.argument_checks import not_callable, wrong_argument
 from framesmith.frontend.cache.origins import NOT_COMPILED, Home
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.checking import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.stances import LISTENER, LIVE
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
-from framesmith.guards.words import a_type
+from framesmith.guards.kinds.base import described, shown
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
-from framesmith.variables.core import CALLABLES, TraceContext, Tracker
 
 
 def compile(
@@ -78,10 +78,7 @@ def compile_object(model: object, options: CompileOptions) -> object:
         return functools.partial(inner, *model.args, **model.keywords)
     if callable(model):
         return compile_callable(model, options)
-    raise InvalidArgument(
-        f"compile() got {model!r}, {a_type(type(model))}, which cannot be called; "
-        "pass a function, method, class, callable object or torch.nn.Module"
-    )
+    raise not_callable("compile()", model)
 
 
 def compile_function(
@@ -92,7 +89,14 @@ def compile_function(
     `home`: the class attribute in which its original lives. With a module's home (`is_own`) the first argument, the
     module, will hold the compiled function, and is passed to it as a weak reference (ADR 0014).
     """
-    if function.__code__.co_flags & NOT_COMPILED or getattr(function, "_torchdynamo_disable", False):
+    if function.__code__.co_flags & NOT_COMPILED:
+        warn_once(
+            f"compile({function.__qualname__})",
+            f"compile() got {function.__qualname__}, a generator, coroutine or asynchronous generator, which runs uncompiled; "
+            "compile a function that consumes it, or the functions that it calls",
+        )
+        return function
+    if getattr(function, "_torchdynamo_disable", False):
         return function
     original = original_of(function)
     is_owned = home is not None and home.is_own
@@ -132,6 +136,15 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
     return module
 
 
+_NOT_COMPILED_HERE: Final = ", which compile() has not returned"
+
+
+def compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
+    """A compiled form of what a module of this class runs when it is called; the module is its first argument."""
+    call = call_implementation(kind)
+    return compile_function(fresh(call), options, home=Home(kind, "_call_impl", call))
+
+
 def uncompile(model: Any) -> Any:
     """The way back to eager: a module's call, or a class's, is again what it was; of a compiled function, its original.
 
@@ -145,7 +158,7 @@ def uncompile(model: Any) -> Any:
     if isinstance(model, type):
         return uncompile_class(model)
     if session is None:
-        raise InvalidArgument(f"uncompile() got {model!r}, which compile() has not returned")
+        raise wrong_argument("uncompile()", model, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if isinstance(model, torch.nn.Module):
         model._compiled_call_impl = None
         return model
@@ -157,7 +170,7 @@ def uncompile_class(kind: type) -> type:
     name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
     session = session_of(vars(kind).get(name))
     if session is None:
-        raise InvalidArgument(f"uncompile() got {kind!r}, which compile() has not returned")
+        raise wrong_argument("uncompile()", kind, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if session.inherited:
         delattr(kind, name)
     else:
@@ -201,7 +214,8 @@ def compile_class(kind: type, options: CompileOptions) -> type:
         if session is not None:
             session.original, session.inherited = method, inherited
         setattr(kind, name, compiled)
-    return kind
+        return kind
+    return cast(type, without_code(kind))
 
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
@@ -212,7 +226,20 @@ def compile_callable(model: Callable[..., object], options: CompileOptions) -> o
         home = Home(type(model), "__call__", method)
         return MethodType(compile_function(fresh(method), options, home=home), model)
     wrapped = getattr(model, "__wrapped__", None)
-    return compile_object(wrapped, options) if isinstance(wrapped, FunctionType) else model
+    if isinstance(wrapped, FunctionType):
+        return compile_object(wrapped, options)
+    return without_code(model)
+
+
+def without_code(model: object) -> object:
+    """The object as it is, with a warning: nothing of it can be compiled."""
+    name = f"{type(model).__name__} {shown(model)}"
+    warn_once(
+        f"compile({name})",
+        f"compile() got {described(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
+        "compile a function that calls it",
+    )
+    return model
 
 
 def session_of(model: object) -> Session | None:
@@ -228,6 +255,7 @@ def session_of(model: object) -> Session | None:
 
 def _renew_locks() -> None:
     """In a forked child: no thread that held a lock exists there."""
+    REGISTRY.renew_lock()
     for session in list(LIVE):
         session.renew_locks()
 
@@ -239,9 +267,3 @@ def reset() -> None:
     """Forget every compiled entry of every function, and the counters."""
     LISTENER.reset()
     events.counters.clear()
-
-
-@CALLABLES.row(compile)
-def compile_while_tracing(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """Break the graph: a compiled function is made natively; a call of it is then traced as a call of its original."""
-    raise GraphBreak(NATIVE_CALL, "a function is compiled")

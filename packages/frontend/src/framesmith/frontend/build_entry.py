@@ -2,42 +2,51 @@
 
 1. `prepare`: recorder, guards, mutation log, wrapper and interpreter are put together.
 2. `Interpreter.run`: the frames are executed symbolically until they return or an operation cannot be traced.
-3. Replay: changes to existing objects are written, in order.
-4. `Exit`: what comes after them is written: the returned value, or a native operation and a continuation.
-5. `Recorder.finish`: the graph goes to the backend.
-6. Guards are collected; the source of the entry is put together and compiled.
+3. `write_ending`: changes to existing objects are replayed, in order; then the returned value, or a native operation
+   and a tail call of the continuation behind it.
+4. `Recorder.finish`: the graph goes to the backend.
+5. Guards are collected.
+6. `text_of_entry`: loads, graph call, changes and ending are put together.
+
+What comes out is data. The cache, which has the continuations, binds the resume points to them (`EntryText.bind`).
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Protocol, TypeAlias, assert_never, final
+from typing import Final, Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
-from framesmith.frontend.exits.emit import Exit, Ways
-from framesmith.frontend.generated.dispatcher import Body, Entry
-from framesmith.frontend.generated.functions import PREFIX, Identity, generated_function
+from framesmith.frontend.exits.emit import write_ending
+from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
+from framesmith.frontend.generated.entry import EntryText
+from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.generated.tail_calls import TailCall
 from framesmith.frontend.options import CompileOptions, TracePolicy, config
-from framesmith.frontend.recovery import Observed, Prefix, Recovery
+from framesmith.frontend.recovery import Recovery
+from framesmith.frontend.refusal import Refusal
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
-from framesmith.frontend.tracing.finalizers import has_pending_cleanup
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.table import native_of
+from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.strict_breaks import is_strict
-from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively, TraceEnd
-from framesmith.frontend.tracing.user_stack import location, stack_text
-from framesmith.frontend.tracing.value_ends import write_held
+from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
+from framesmith.frontend.tracing.user_stack import (
+    UserLocation,
+    frame_text,
+    location,
+    stack_text,
+    user_location,
+)
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
+from framesmith.guards.names import PREFIX
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -59,7 +68,7 @@ class EntryOrigin(Protocol):
         """Put the symbolic frames into the machine; returns the exception to raise first, if there is one."""
         ...
 
-    def native_lines(self, writer: EntryWriter) -> list[str]:
+    def native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Statements that run everything natively."""
         ...
 
@@ -67,15 +76,31 @@ class EntryOrigin(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class BuiltEntry:
-    """A finished entry and what happened on the way: its graph, the graph break with the user's line, the time."""
+    """A finished entry and what happened on the way: its graph, and the graph break with the user's line.
 
-    entry: Entry
+    `refusal`: the break is an error, which the entry raises in place of going on.
+    """
+
+    text: EntryText[ResumeTarget]
     graph: CompiledSubgraph | None
     reason: GraphBreak | None
-    place: tuple[str, int, str]
+    location: UserLocation
     stack: str
-    seconds: float
+    refusal: Refusal | None = None
     runs_natively: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BuiltPrefix:
+    """An entry for what a call did before a step of its trace, whose operation runs natively then (ADR 0015).
+
+    `step`: the one in front of which it stops, which may be an earlier one; 0 if all of it runs natively.
+    """
+
+    text: EntryText[ResumeTarget]
+    step: int
+    replay: Replay
 
 
 @final
@@ -90,144 +115,133 @@ class Trace:
     wrapper: Wrapper
     writer: EntryWriter
 
+    def run(self, origin: EntryOrigin, values: Sequence[object]) -> TraceEnd:
+        """Put the frames into the machine and execute them symbolically."""
+        machine, recorder = self.machine, self.recorder
+        raised = origin.build(self.tx, machine, values)
+        recorder.user_stack = lambda: stack_text(machine.frames)
+        self.tx.guards.locate = lambda: frame_text(machine.frames)
+        recorder.locate(lambda: user_location(machine.frames))
+        recorder.asking = lambda: machine.frame.code
+        return self.interpreter.run(raised)
+
     def release(self) -> None:
         """Let go of the user's values and unlink the parts, so that nothing waits for the collector (ADR 0014)."""
         self.machine.release()
         self.interpreter.release()
         self.wrapper.release()
-        self.tx.mutations.release()
+        self.tx.guards.locate = self.tx.guards.facts = None
+        self.tx.changes.release()
         self.recorder.release()
 
 
-_SHORT = 24  # lines of an entry that are compiled behind its guards as well
+# Traces of one call before it runs natively: a plan is replaced by an earlier one where its frame cannot be left.
+_ATTEMPTS: Final = 4
 
-OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], None]
+OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], Refusal | None]
 
 
-def build_entry(
-    origin: EntryOrigin,
-    values: Sequence[object],
-    options: CompileOptions,
-    policy: TracePolicy,
-    ways: Ways,
-    *,
-    on_break: OnBreak,
-) -> BuiltEntry:
-    """Make an entry for the given arguments.
+def ignore_break(reason: GraphBreak, stack: str, strict: bool) -> None:
+    """The `on_break` for a break that the user did not write: it is not reported."""
 
-    `on_break(reason, user stack, strict)` may raise (fullgraph, or a switch in the code: `strict`). A state that cannot
-    be rebuilt after the graph makes the whole function run natively, which is correct and reported.
+
+@final
+@dataclass(frozen=True, slots=True)
+class EntryBuilder:
+    """Makes the entries of one function or continuation.
+
+    `on_break(reason, user stack, strict)` is asked at a graph break, which may be an error (fullgraph, or a switch in
+    the code: `strict`): it raises it, or gives the refusal with which the entry ends.
     """
-    began = time.perf_counter()
-    stop: PlannedStop | None = None
-    for _ in range(4):
-        try:
-            return _trace_once(origin, values, options, policy, ways, stop, began, on_break)
-        except Restart as restart:
-            stop = restart.stop
-    raise AssertionError(f"tracing {origin.code.co_qualname} did not settle")
 
+    origin: EntryOrigin
+    options: CompileOptions
+    policy: TracePolicy
+    on_break: OnBreak
 
-def build_prefix_entry(
-    origin: EntryOrigin,
-    values: Sequence[object],
-    options: CompileOptions,
-    recovery: Recovery,
-    ways: Ways,
-    step: int,
-) -> Prefix | None:
-    """An entry for what a call did before a step of its trace, whose operation runs natively then (ADR 0015).
+    def build(self, values: Sequence[object]) -> BuiltEntry:
+        """Make an entry for these arguments.
 
-    None where no such entry can be made.
-    """
-    began = time.perf_counter()
-    reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
-    backend = Replay()
-    replaying = replace(options, backend=backend, mode=None, backend_options={})
-    policy, stop = recovery.policy, PlannedStop(step, None, 0, BreakBefore(reason))
-    for _ in range(4):
-        try:
-            found = _trace_once(origin, values, replaying, policy, ways, stop, began, _ignore)
-        except Restart as restart:
-            stop = restart.stop
-            continue
-        if found.reason is reason:
-            return Prefix(found.entry, stop.step, backend)
-        return Prefix(found.entry, 0, backend) if found.runs_natively else None
-    return None
-
-
-def _ignore(reason: GraphBreak, stack: str, strict: bool) -> None:
-    """A break that the user did not write is not reported."""
-
-
-def _trace_once(
-    origin: EntryOrigin,
-    values: Sequence[object],
-    options: CompileOptions,
-    policy: TracePolicy,
-    ways: Ways,
-    stop: PlannedStop | None,
-    began: float,
-    on_break: OnBreak,
-) -> BuiltEntry:
-    trace = prepare(origin.code, options, policy, stop)
-    try:
-        return _build_from_trace(origin, values, options, policy, ways, trace, began, on_break)
-    finally:
-        trace.release()
-
-
-def _build_from_trace(
-    origin: EntryOrigin,
-    values: Sequence[object],
-    options: CompileOptions,
-    policy: TracePolicy,
-    ways: Ways,
-    trace: Trace,
-    began: float,
-    on_break: OnBreak,
-) -> BuiltEntry:
-    state = GlobalState.capture()
-    machine = trace.machine
-    try:
-        with trace.recorder:
+        A state that cannot be rebuilt after the graph makes the whole function run natively, which is correct and
+        reported.
+        """
+        stop: PlannedStop | None = None
+        for _ in range(_ATTEMPTS):
             try:
-                raised = origin.build(trace.tx, machine, values)
-                trace.recorder.user_stack = lambda: stack_text(machine.frames)
-                trace.recorder.locate(lambda: location(machine.frames[-1]) if machine.frames else None)
-                trace.recorder.asking = lambda: machine.frames[-1].code
-                observed = trace.recorder.fallible = Observed(machine)
-                end = trace.interpreter.run(raised)
-                place, stack = where(machine, origin.code)
-                reason = None if isinstance(end, Finished) else end.reason
-                if reason is not None:
-                    on_break(reason, stack, is_strict(machine))
-                lines = write_end(trace, ways, end, options.backend)
-                outputs = list(trace.writer.outputs)
-                graph = trace.recorder.finish(outputs, observed.kept(outputs))
-            finally:
-                trace.tx.ambient.restore()
-        shape_guards = trace.recorder.explained_shape_guards()
-    except GraphBreak as unwritable:
-        place, stack = where(machine, origin.code)
-        on_break(unwritable, stack, is_strict(machine))
-        return run_natively(origin, unwritable, place, stack, began)
-    guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
-    guards.update(trace.tx.guards)
-    guards.update(distinct_objects(trace.tx.mutations, trace.wrapper))
-    guards.update(distinct_storages(graph, trace.wrapper, options.backend))
-    guards.update(leaf_states(graph, trace.wrapper))
-    guards.update(shape_guards)
-    if policy.promised:
-        check_promises(trace.recorder.specialised(), origin.code)
-    check_numbers(trace.recorder, guards)
-    recovery = None
-    if graph.failures is not None and not isinstance(options.backend, Replay):
-        recovery = Recovery(graph.failures, policy.frozen(), graph.inputs)
-    entry = assemble_entry(origin, trace.writer, graph, lines, guards, recovery)
-    check_facts(trace.tx.facts, entry)
-    return BuiltEntry(entry, graph, reason, place, stack, time.perf_counter() - began)
+                return self._trace(values, stop)
+            except Restart as restart:
+                stop = restart.stop
+        code = self.origin.code
+        reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
+        reached = UserLocation.of(code)
+        return run_natively(self.origin, reason, reached, "", self.on_break(reason, "", False))
+
+    def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
+        """Make an entry that stops before a step. None where no such entry can be made."""
+        reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
+        backend = Replay()
+        options = replace(self.options, fullgraph=False, backend=backend, mode=None, backend_options={})
+        builder = replace(self, options=options, on_break=ignore_break)
+        stop = PlannedStop(step, None, 0, BreakBefore(reason))
+        for _ in range(_ATTEMPTS):
+            try:
+                built = builder._trace(values, stop)
+            except Restart as restart:
+                stop = restart.stop
+                continue
+            if built.reason is reason:
+                return BuiltPrefix(built.text, stop.step, backend)
+            return BuiltPrefix(built.text, 0, backend) if built.runs_natively else None
+        return None
+
+    def _trace(self, values: Sequence[object], stop: PlannedStop | None) -> BuiltEntry:
+        """Trace once. Raises Restart where the trace has to be made again, with another stop."""
+        trace = prepare(self.origin.code, self.options, self.policy, stop)
+        try:
+            return self._build_from(trace, values)
+        finally:
+            trace.release()
+
+    def _build_from(self, trace: Trace, values: Sequence[object]) -> BuiltEntry:
+        state = GlobalState.capture()
+        recorder, machine, writer, backend = trace.recorder, trace.machine, trace.writer, self.options.backend
+        replay = backend if isinstance(backend, Replay) else None
+        observed = recorder.fallible = ObservedValues(machine)
+        try:
+            with recorder:
+                try:
+                    end = trace.run(self.origin, values)
+                    reached, stack = where(machine, self.origin.code)
+                    reason = None if isinstance(end, Finished) else end.reason
+                    refusal = None
+                    if reason is not None:
+                        refusal = self.on_break(reason, stack, is_strict(machine))
+                    ending = write_ending(writer, machine, end, self.origin.code, replay)
+                    check_refusal(refusal, ending)
+                    outputs = list(writer.outputs)
+                    graph = recorder.finish(outputs, observed.kept(outputs))
+                finally:
+                    trace.tx.changes.ambient.restore()
+            shape_guards = recorder.explained_shape_guards()
+        except GraphBreak as unwritable:
+            reached, stack = where(machine, self.origin.code)
+            refusal = self.on_break(unwritable, stack, is_strict(machine))
+            return run_natively(self.origin, unwritable, reached, stack, refusal)
+        guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
+        guards.update(trace.tx.guards)
+        guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
+        guards.update(distinct_storages(graph, trace.wrapper, backend))
+        guards.update(leaf_states(graph, trace.wrapper))
+        guards.update(shape_guards)
+        if self.policy.promised:
+            check_promises(recorder.specialised(), self.origin.code)
+        check_numbers(recorder, guards)
+        recovery = None
+        if graph.failures is not None and replay is None:
+            recovery = Recovery(graph.failures, self.policy.frozen(), graph.inputs)
+        text = text_of_entry(self.origin, writer, ending, guards, graph_lines(writer, graph, recovery))
+        check_facts(trace.tx.guards.facts, text.guards, text.loads)
+        return BuiltEntry(text, graph, reason, reached, stack, refusal)
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
@@ -239,127 +253,78 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
 
 def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: PlannedStop | None) -> Trace:
     """Put the parts of one trace together."""
-    wrapper = Wrapper()
+    wrapper = Wrapper(policy)
     interpreter = Interpreter(stop)
-    recorder = Recorder(options.for_graph(policy))
-    facts = new_log(interpreter) if config.verify_code else None
-    tx = TraceContext(recorder, GuardSet(), MutationLog(), wrapper, interpreter.inline, facts=facts)
+    recorder = Recorder(options.for_graph())
+    tx = TraceContext(recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline)
+    tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
     return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
 
 
-def where(machine: Machine, code: CodeType) -> tuple[tuple[str, int, str], str]:
-    """The user's location (file, line, function) that the trace is at, and the user's stack as text."""
+def where(machine: Machine, code: CodeType) -> tuple[UserLocation, str]:
+    """The user's line that the trace is at, and the user's stack as text."""
     if not machine.frames:
-        return (code.co_filename, code.co_firstlineno, code.co_name), ""
-    return location(machine.frames[-1]), stack_text(machine.frames)
+        return UserLocation.of(code), ""
+    return location(machine.frame), stack_text(machine.frames)
 
 
-def write_end(trace: Trace, ways: Ways, end: TraceEnd, backend: object) -> list[str]:
-    """Write everything after the graph: changes replayed, ambient state set; returns the lines of the exit."""
-    writer, tx = trace.writer, trace.tx
-    machine = trace.machine
-    if machine.frames:
-        writer.line = location(machine.frames[0])[1]
-    replay = backend if isinstance(backend, Replay) else None
-    exit_ = Exit(writer, machine, ways, escaping_values(machine, end), replay)
-    write_held(machine, writer)
-    done: set[int] = set()  # replaying a change may lead to further ones
-    while pending := [tracker for tracker in tx.mutations.changed() if id(tracker) not in done]:
-        for tracker in pending:
-            done.add(id(tracker))
-            tracker.replay(writer)
-    for generator in machine.generators:
-        if has_pending_cleanup(generator) and not exit_.carries(generator):
-            writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
-    for setting, value in tx.ambient.changes():
-        setter = writer.constant(setting.set, f"set_{setting.name}")
-        writer.statement(f"{setter}({writer.constant(value, setting.name)})")
-    lines = write_exit(exit_, end)
-    exit_.check()
-    return lines
-
-
-def write_exit(exit_: Exit, end: TraceEnd) -> list[str]:
-    """The lines of the exit that the end of the trace asks for."""
-    match end:
-        case Finished(value):
-            return exit_.finished(value)
-        case ResumeHere():
-            return exit_.here()
-        case RunRestNatively(_, raised):
-            return exit_.to_the_end(raised)
-        case BreakBefore(_, refers):
-            return exit_.natively(refers=refers)
-        case _:
-            assert_never(end)
-
-
-def escaping_values(machine: Machine, end: TraceEnd) -> list[Tracker]:
-    """What is needed as an object: the result, an exception, the operands of the operation that runs natively."""
-    match end:
-        case Finished(value):
-            return [value]
-        case ResumeHere():
-            return []
-        case RunRestNatively(_, raised):
-            return [] if raised is None else [raised]
-        case BreakBefore():
-            row = native_of(machine.frame.operation.kind)
-            count = 0 if row is None else row.pops(machine.frame.operation)
-            return machine.frame.stack[-count:] if count else []
-        case _:
-            assert_never(end)
+def check_refusal(refusal: Refusal | None, ending: EntryEnding) -> None:
+    """Raise the error of a refused break where frames would run natively to their end."""
+    if refusal is not None and any(target.is_native for target in ending.targets.values()):
+        raise refusal.error()
 
 
 def run_natively(
-    origin: EntryOrigin, reason: GraphBreak, place: tuple[str, int, str], stack: str, began: float
+    origin: EntryOrigin,
+    reason: GraphBreak,
+    reached: UserLocation,
+    stack: str,
+    refusal: Refusal | None = None,
 ) -> BuiltEntry:
     """An entry without guards that runs the function as it is."""
     writer = EntryWriter(origin.code.co_firstlineno)
-    entry = forwarding_entry(origin, writer, origin.native_lines(writer))
-    return BuiltEntry(entry, None, reason, place, stack, time.perf_counter() - began, runs_natively=True)
+    ending = origin.native_ending(writer)
+    check_refusal(refusal, ending)
+    text = forwarding_entry(origin, writer, ending)
+    return BuiltEntry(text, None, reason, reached, stack, runs_natively=True)
 
 
-def forwarding_entry(origin: EntryOrigin, writer: EntryWriter, lines: list[str]) -> Entry:
+def forwarding_entry(
+    origin: EntryOrigin, writer: EntryWriter, ending: EntryEnding
+) -> EntryText[ResumeTarget]:
     """An entry without guards and without a graph: all it does is to call the user's code."""
-    return assemble_entry(origin, writer, None, lines, GuardSet())
+    return text_of_entry(origin, writer, ending, GuardSet(), None)
 
 
-def assemble_entry(
+def text_of_entry(
     origin: EntryOrigin,
     writer: EntryWriter,
-    graph: CompiledSubgraph | None,
-    ending: list[str],
+    ending: EntryEnding,
     guards: GuardSet,
-    recovery: Recovery | None = None,
-) -> Entry:
-    """Put loads, graph call, body and ending together and compile them."""
-    calling = graph_lines(writer, graph, recovery)
-    ended = [(text, writer.line) for text in ending]
-    lines = [*calling, *writer.body, *ended]
+    calling: Sequence[Line] | None,
+) -> EntryText[ResumeTarget]:
+    """Put loads, graph call, body and ending together. `calling`: the lines of the graph call, None without a graph."""
+    ended = [(text, writer.line) for text in ending.lines]
     loads = tuple(writer.loads)
-    parameters = [writer.loads[source] for source in loads]
-    code, identity = origin.code, Identity.of(origin.code)
-    if graph is None:
-        identity = identity.hidden()
-    function = generated_function(
-        ", ".join(parameters), lines, writer.constant.values, identity, origin.namespace
+    return EntryText(
+        Identity.of(origin.code),
+        origin.namespace,
+        guards,
+        loads,
+        tuple(writer.loads[source] for source in loads),
+        (*(calling or ()), *writer.body, *ended),
+        writer.constant.values,
+        ending.targets,
+        leaves=ending.leaves,
+        is_forwarding=calling is None,
     )
-    text = "\n".join([f"def {code.co_name}({', '.join(parameters)}):", *(f"    {line}" for line, _ in lines)])
-    leaves = any(value is TailCall for value in writer.constant.values.values())
-    body = None
-    if not leaves and len(lines) <= _SHORT:
-        body = Body(tuple(parameters), tuple(lines), writer.constant.values)
-    return Entry(guards, loads, function, text, leaves, body, is_forwarding=graph is None)
 
 
-def graph_lines(
-    writer: EntryWriter, graph: CompiledSubgraph | None, recovery: Recovery | None
-) -> list[tuple[str, int]]:
+def graph_lines(writer: EntryWriter, graph: CompiledSubgraph, recovery: Recovery | None) -> list[Line]:
     """Call the graph and name its outputs."""
-    if graph is None or not (writer.outputs or graph.call is not None):
+    if not (writer.outputs or graph.call is not None):
         return []
     inputs = [writer.load(source) for source in graph.inputs]
     names = list(writer.outputs.values())

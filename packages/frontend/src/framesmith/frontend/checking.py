@@ -3,16 +3,17 @@
 Each names the value, the expectation and the remedy.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final, cast
 
+from framesmith.frontend.argument_checks import checked_flag, wrong_argument
 from framesmith.frontend.errors import InvalidArgument
-from framesmith.frontend.options import CompileOptions, near_miss
+from framesmith.frontend.near_misses import near_miss
+from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.torch_settings import default_backend
 from framesmith.graph.backend import inductor_options, list_backends
 from framesmith.graph.errors import UnknownBackend
 from framesmith.graph.options import Backend
-from framesmith.guards.words import a_type
 
 MODES: Final = (
     "default",
@@ -27,16 +28,19 @@ def checked_options(
     fullgraph: object, dynamic: object, backend: object, mode: object, options: object, disable: object
 ) -> CompileOptions:
     """The options of one compilation. Raises InvalidArgument, or UnknownBackend with the nearest known name."""
-    if type(fullgraph) is not bool:
-        raise wrong("fullgraph", fullgraph, "True or False")
+    fullgraph = checked_flag("compile()", "fullgraph", fullgraph)
     if dynamic is not None and type(dynamic) is not bool:
         raise wrong("dynamic", dynamic, "True, False or None (sizes that were seen to change)")
-    if type(disable) is not bool:
-        raise wrong("disable", disable, "True or False")
+    checked_flag("compile()", "disable", disable)
     chosen = checked_backend(default_backend() if backend is None else backend)
     is_inductor = chosen == "inductor"
     if mode is not None and (not isinstance(mode, str) or (is_inductor and mode not in MODES)):
-        raise wrong("mode", mode, f"one of {', '.join(MODES)}, or None", mode, MODES)
+        raise wrong(
+            "mode",
+            mode,
+            f"one of {', '.join(MODES)}, or None",
+            near_miss(mode, MODES) if isinstance(mode, str) else "",
+        )
     if options is not None and not (
         isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
     ):
@@ -79,9 +83,6 @@ def check_inductor_options(options: Mapping[str, object]) -> None:
             )
 
 
-def wrong(
-    name: str, value: object, expected: str, near: object = None, known: Iterable[str] = ()
-) -> InvalidArgument:
-    """The error for one argument."""
-    close = near_miss(near, known) if isinstance(near, str) else ""
-    return InvalidArgument(f"compile() got {name}={value!r}, {a_type(type(value))}{close}; pass {expected}")
+def wrong(name: str, value: object, expected: str, hint: str = "") -> InvalidArgument:
+    """The error for one argument of `compile`."""
+    return wrong_argument("compile()", value, expected, name=name, hint=hint)

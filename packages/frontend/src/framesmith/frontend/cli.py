@@ -1,108 +1,127 @@
-"""The command line: `framesmith demo`, `version`, `where` and `explain`. Each command calls the module that does it."""
+"""The command line: `framesmith demo`, `version`, `where` and `explain`. Each command calls the module that does it.
 
+Standard library only. What the demo needs besides (rich, transformers) comes with the extra `cli`.
+"""
+
+import argparse
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
 
 import torch
-import typer
-from rich.console import Console
-from rich.table import Table
 
 from framesmith import frontend
 from framesmith.frontend import where as signposts
-from framesmith.frontend.demo import models, report
-from framesmith.frontend.demo.cases import CASES
 
 LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
-
-app = typer.Typer(
-    name="framesmith",
-    help="Turn Python functions that use PyTorch into graphs.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
+DEMO = "framesmith.frontend.demo.command"
+"""Imported by the command `demo` only, since it needs the extra."""
 
 
-@app.command()
-def demo(
-    only: Annotated[list[str] | None, typer.Option(help="Run this case only; may be given again.")] = None,
-    backend: Annotated[
-        str | None, typer.Option(help="Default: inductor, or aot_eager without a C++ compiler.")
-    ] = None,
-    measure: Annotated[
-        bool, typer.Option(help="Measure trace time and overhead beside torch.compile.")
-    ] = True,
-) -> None:
-    """Compile real models, compare with eager, show a table; exit with 1 on any difference."""
-    console = Console(width=None if sys.stdout.isatty() else 160)
-    chosen = tuple(case for case in CASES if not only or case.name in only)
-    if not chosen:
-        names = ", ".join(case.name for case in CASES)
-        console.print(f"no case is called {', '.join(only or [])}; there are: {names}", markup=False)
-        raise typer.Exit(2)
+class WrongUse(Exception):
+    """An argument that a command cannot use; the message says what is expected."""
+
+
+def demo(only: Sequence[str] = (), backend: str | None = None, *, measure: bool = True) -> int:
+    """Compile real models, compare with eager, show a table; 1 on any difference, 2 where it cannot run."""
     try:
-        models.require()
-    except models.MissingTransformers as missing:
-        console.print(str(missing), markup=False, highlight=False)
-        raise typer.Exit(2) from None
-    raise typer.Exit(0 if report.show(chosen, backend, measure, console) else 1)
+        command = importlib.import_module(DEMO)
+    except ModuleNotFoundError as missing:
+        if str(missing.name).partition(".")[0] not in ("rich", "transformers"):
+            raise
+        print(
+            f"framesmith demo needs {missing.name}, which is not installed; install the extra with\n"
+            '  pip install "framesmith-frontend[cli]"',
+            file=sys.stderr,
+        )
+        return 2
+    status: int = command.run_demo(tuple(only), backend, measure)
+    return status
 
 
-@app.command("version")
-def show_version() -> None:
+def show_version() -> int:
     """Versions of the five packages, of torch and of Python."""
-    made = Table(box=None, show_header=False)
-    for layer in LAYERS:
-        try:
-            made.add_row(f"framesmith-{layer}", version(f"framesmith-{layer}"))
-        except PackageNotFoundError:
-            made.add_row(f"framesmith-{layer}", "not installed (found on the path)")
-    made.add_row("torch", torch.__version__)
-    made.add_row("Python", sys.version.split()[0])
-    Console().print(made)
+    rows = [(f"framesmith-{layer}", installed(f"framesmith-{layer}")) for layer in LAYERS]
+    rows += [("torch", torch.__version__), ("Python", sys.version.split()[0])]
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"{name:<{width}}  {found}" for name, found in rows))
+    return 0
 
 
-@app.command()
-def where(
-    name: Annotated[str, typer.Argument(help="For example list.append, BINARY_OP or torch.add.")],
-) -> None:
-    """Print the file and line where a callable, an opcode or a guard is handled."""
-    raise typer.Exit(signposts.main([name]))
+def installed(distribution: str) -> str:
+    """The version of a distribution."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "not installed (found on the path)"
 
 
 def resolve(target: str) -> object:
-    """The object that `module:function` names; dots after the colon go through attributes."""
+    """The object that `module:function` names; dots after the colon go through attributes. Raises WrongUse."""
     module, colon, path = target.partition(":")
     if not colon or not path:
-        raise typer.BadParameter(f"{target!r} is not of the form module:function")
+        raise WrongUse(f"{target!r} is not of the form module:function")
     sys.path.insert(0, os.getcwd())
     try:
         found: object = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as failure:
-        raise typer.BadParameter(str(failure)) from failure
+        raise WrongUse(str(failure)) from failure
     return found
 
 
-@app.command()
-def explain(
-    target: Annotated[str, typer.Argument(help="module:function, looked up from the current folder.")],
-    arguments: Annotated[
-        str,
-        typer.Option("--arguments", "-a", help='A Python expression over torch, e.g. "torch.ones(3), 2".'),
-    ] = "",
-) -> None:
+def explain(target: str, arguments: str = "") -> int:
     """Trace a function with the given arguments, and print its graphs, breaks and guards."""
     function = resolve(target)
     if not callable(function):
-        raise typer.BadParameter(f"{target!r} cannot be called: it is {function!r}")
+        raise WrongUse(f"{target!r} cannot be called: it is {function!r}")
     values = eval(f"({arguments},)" if arguments.strip() else "()", {"torch": torch})
-    Console().print(str(frontend.explain(function)(*values)), markup=False, highlight=False)
+    print(frontend.explain(function)(*values))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The commands and their arguments."""
+    made = argparse.ArgumentParser(
+        prog="framesmith", description="Turn Python functions that use PyTorch into graphs."
+    )
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    shown = commands.add_parser("demo", help="real models, compiled and compared with eager (extra: cli)")
+    shown.add_argument("--only", action="append", default=[], help="run this case only; may be given again")
+    shown.add_argument("--backend", help="default: inductor, or aot_eager without a C++ compiler")
+    shown.add_argument(
+        "--measure",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="measure trace time and overhead beside torch.compile",
+    )
+    commands.add_parser("version", help="versions of the five packages, of torch and of Python")
+    asked = commands.add_parser("where", help="file and line of what handles a thing, or answers a question")
+    asked.add_argument("names", nargs="+", help="for example list.append, BINARY_OP, or: recompile limit")
+    told = commands.add_parser("explain", help="graphs, breaks and guards of one function")
+    told.add_argument("target", help="module:function, looked up from the current folder")
+    told.add_argument(
+        "--arguments", "-a", default="", help='a Python expression over torch, e.g. "torch.ones(3), 2"'
+    )
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status."""
+    line = parser()
+    given = line.parse_args(arguments)
+    try:
+        if given.command == "demo":
+            return demo(given.only, given.backend, measure=given.measure)
+        if given.command == "where":
+            return signposts.main(given.names)
+        return explain(given.target, given.arguments) if given.command == "explain" else show_version()
+    except WrongUse as wrong:
+        line.error(str(wrong))
 
 
 if __name__ == "__main__":
-    app()
+    sys.exit(main())

@@ -1,7 +1,6 @@
 """What a program says to the compiler: break here, do not compile this, treat that as constant.
 
-The functions of `torch.compiler` and `torch._dynamo` with the same meaning are recognised by module and name
-while tracing (torch._dynamo is not imported for it).
+What `graph_break` and `is_compiling` do while tracing is in `known_functions`, with those of `torch._dynamo`.
 """
 
 import functools
@@ -11,21 +10,38 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
-from framesmith.frontend.marked_functions import begin_marked
+from framesmith.frontend.argument_checks import (
+    check_callable,
+    check_text,
+    checked_flag,
+    name_of,
+    wrong_argument,
+)
+from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, EXPLICIT
+from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards.sources import Pinned
-from framesmith.guards.words import a_type
-from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_MARK, MARKED_CALLS, FunctionTracker
-from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker, from_python
+from framesmith.variables.callables.functions import DISABLED_MARK, FunctionTracker
+from framesmith.variables.core import (
+    DuplicateRow,
+    PendingCall,
+    Rows,
+    TraceContext,
+    Tracker,
+    from_python,
+    row_of,
+)
+from framesmith.variables.core.table import Handler, callable_name
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
 
 
 def graph_break(msg: str = "") -> None:
-    """Break the graph here when traced; nothing otherwise."""
+    """Break the graph here when traced; nothing otherwise. `msg` is shown where the break is reported."""
+    check_text("graph_break()", "msg", msg)
 
 
 def is_compiling() -> bool:
@@ -34,9 +50,26 @@ def is_compiling() -> bool:
 
 
 def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A form of `fn` that is never traced: it is called natively between two graphs. Also a decorator with arguments."""
+    """A form of `fn` that is never traced: it is called natively between two graphs. Also a decorator with arguments.
+
+    `recursive=False` has no effect beyond that: no frame-evaluation hook would compile what the function calls.
+    Raises InvalidArgument for what cannot be called and for wrong types.
+    """
+    checked_flag("disable()", "recursive", recursive)
+    check_text("disable()", "reason", reason, optional=True)
     if fn is None:
-        return lambda function: disable(function, recursive, reason=reason)
+        return lambda function: _disabled(function, recursive, reason)
+    return _disabled(fn, recursive, reason)
+
+
+def _disabled(fn: F, recursive: bool, reason: str | None) -> F:
+    check_callable("disable()", fn)
+    if not recursive:
+        warn_once(
+            "disable(recursive=False)",
+            f"disable({name_of(fn)}, recursive=False): what the function calls runs uncompiled as well, unless it is "
+            "compiled itself; compile the functions that it calls",
+        )
 
     @functools.wraps(fn)
     def native(*args: Any, **kwargs: Any) -> Any:
@@ -46,108 +79,101 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     return cast(F, native)
 
 
-def _break_row(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`graph_break()`: always a break; constants among the arguments are its message."""
-    shown = [
-        argument.as_python_constant()
-        for argument in (*args, *kwargs.values())
-        if argument.is_python_constant()
-    ]
-    raise GraphBreak(EXPLICIT, " ".join(str(value) for value in shown if value is not None))
-
-
-def _true(tx: TraceContext) -> Tracker:
-    """`is_compiling()`."""
-    return Constant(True)
-
-
-CALLABLES.row(graph_break)(_break_row)
-CALLABLES.row(is_compiling)(_true)
-
-
-def _region(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
-    """A function marked with `nested_compile_region`: inlined like any other, which is what the mark means in eager."""
-    return function.begin_call(tx, args, kwargs)
-
-
-for _name in ("graph_break", "skip_frame", "step_unsupported"):
-    DIRECTIVES["torch._dynamo.decorators", _name] = _break_row
-DIRECTIVES["torch._dynamo.external_utils", "is_compiling"] = _true
-MARKED_CALLS.append(begin_marked)
-DIRECTIVES["torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"] = _region
-
-
 def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:
-    """Record calls of `fn` as one node, without tracing into it. Its arguments must be tensors and constants."""
+    """Record calls of `fn` as one node, without tracing into it. Its arguments must be tensors and constants.
+
+    For a list or tuple: of each function in it. What has a row of framesmith's own already, such as `torch.add`, keeps it.
+    Raises InvalidArgument for what cannot be called.
+    """
     if isinstance(fn, list | tuple):
         return [allow_in_graph(one) for one in fn]
+    check_callable("allow_in_graph()", fn, "a function, or a list or tuple of functions")
     function = cast(Callable[..., object], fn)
-    if CALLABLES.find(function) is None:
+    if row_of(REGISTRY.current(), function) is None:
 
         def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
             return graph_call(tx, function, args, kwargs)
 
-        CALLABLES.row(function)(record)
+        rows = Rows()
+        rows.call(function)(record)
+        REGISTRY.add(rows)
+    elif not _is_recorded(function):
+        name = callable_name(function)
+        warn_once(
+            f"allow_in_graph({name})",
+            f"allow_in_graph() of {name} has no effect: framesmith traces it in its own way; to record a call of it as one "
+            "node, wrap it in a function and pass that",
+        )
     return fn
 
 
+def _is_recorded(function: Callable[..., object]) -> bool:
+    """Whether calls of a function with a row are nodes anyway: it was allowed before, or is torch's."""
+    row = row_of(REGISTRY.current(), function)
+    allowed = row is not None and getattr(row.handler, "__qualname__", "").startswith("allow_in_graph.")
+    return allowed or str(getattr(function, "__module__", None)).partition(".")[0] == "torch"
+
+
 def assume_constant_result(fn: F) -> F:
-    """Call `fn` once while tracing, on constants, and take its result as constant from then on."""
+    """Call `fn` once while tracing, on constants, and take its result as constant from then on.
+
+    Raises InvalidArgument for what cannot be called and for what is traced in another way already.
+    """
+    check_callable("assume_constant_result()", fn)
+    known = row_of(REGISTRY.current(), fn)
+    if known is not None and getattr(known.handler, "__qualname__", "").startswith("assume_constant_result."):
+        return fn
 
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = (*args, *kwargs.values())
         if not all(operand.is_python_constant() for operand in operands):
             raise GraphBreak(
-                CALL_SIGNATURE, f"{fn.__name__} is assumed constant but gets a value that is not"
+                CALL_SIGNATURE, f"{name_of(fn)} is assumed constant but gets a value that is not"
             )
         with tx.graph.paused():
             result = fn(
                 *[argument.as_python_constant() for argument in args],
                 **{name: value.as_python_constant() for name, value in kwargs.items()},
             )
-        return from_python(result)
+        return from_python(tx, result)
 
-    CALLABLES.row(fn)(answer)
+    _add_row("assume_constant_result()", fn, answer)
     return fn
 
 
 def substitute_in_graph(original: Callable[..., object]) -> Callable[[F], F]:
-    """Trace the decorated Python function wherever `original`, a C function, is called."""
+    """Trace the decorated Python function wherever `original`, a C function, is called.
+
+    Raises InvalidArgument if `original` cannot be called or is traced in another way already, and if what is decorated is
+    no Python function.
+    """
+    check_callable("substitute_in_graph()", original, "the function to be replaced")
 
     def register(replacement: F) -> F:
-        assert isinstance(replacement, FunctionType)
+        if not isinstance(replacement, FunctionType):
+            call = f"substitute_in_graph({name_of(original)})"
+            raise wrong_argument(call, replacement, "a Python function (def or lambda), which can be traced")
 
         def inline(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
             tracker = FunctionTracker(replacement, Pinned(replacement, replacement.__qualname__))
             return tracker.bind(tx, args, kwargs)
 
-        CALLABLES.row(original)(inline)
+        _add_row("substitute_in_graph()", original, inline)
         return replacement
 
     return register
 
 
-def mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
-    """The size of these dimensions may differ from call to call: make them symbolic at once."""
-    _mark(tensor, DYNAMIC_MARK, index)
-
-
-def maybe_mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
-    """Like `mark_dynamic`, without complaint if the program fixes the size."""
-    _mark(tensor, WEAK_DYNAMIC_MARK, index)
-
-
-def mark_static(tensor: torch.Tensor, index: int | Iterable[int] | None = None) -> None:
-    """These dimensions (all by default) are never symbolic."""
-    _mark(tensor, STATIC_MARK, range(tensor.dim()) if index is None else index)
-
-
-def _mark(tensor: torch.Tensor, name: str, index: int | Iterable[int]) -> None:
-    dims = {index} if isinstance(index, int) else set(index)
-    for dim in dims:
-        if not isinstance(dim, int):
-            raise TypeError(f"a dimension is an int, got {dim!r}, {a_type(type(dim))}")
-        if not -tensor.dim() <= dim < tensor.dim():
-            raise IndexError(f"dimension {dim} is out of range for a tensor of {tensor.dim()} dimensions")
-    known: set[int] = tensor.__dict__.setdefault(name, set())
-    known.update(dim % tensor.dim() for dim in dims)
+def _add_row(call: str, function: Callable[..., object], handler: Handler) -> None:
+    """Add a row that the user asked for. Raises InvalidArgument if the function has one, or cannot be found in a table."""
+    try:
+        rows = Rows()
+        rows.call(function)(handler)
+        REGISTRY.add(rows)
+    except DuplicateRow:
+        raise InvalidArgument(
+            f"{call} got {callable_name(function)}, which framesmith traces in another way already; "
+            "leave the call out, or wrap the function in one of your own and pass that"
+        ) from None
+    except TypeError:
+        raise wrong_argument(call, function, "a callable that can be hashed") from None

@@ -1,11 +1,16 @@
-"""The marks that `mark_dynamic` and its kin leave on tensors, and the check that a trace kept what they promise."""
+"""`mark_dynamic` and its kin: the marks that they leave on tensors, and the check that a trace kept what they promise."""
 
 from collections.abc import Iterable
 from types import CodeType
 from typing import Final
 
+import torch
+
+from framesmith.frontend.argument_checks import checked_dimensions, wrong_argument
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import in_force
+from framesmith.frontend.torch_settings import warn_once
+from framesmith.frontend.user_lines import with_source
 from framesmith.graph.shape_guards import Specialised
 from framesmith.guards.sources.tensors import TensorSize
 
@@ -13,6 +18,40 @@ DYNAMIC_MARK: Final = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK: Final = "_dynamo_weak_dynamic_indices"
 STATIC_MARK: Final = "_dynamo_static_indices"
 UNBACKED_MARK: Final = "_dynamo_unbacked_indices"
+
+
+def mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
+    """The size of these dimensions may differ from call to call: make them symbolic at once.
+
+    A program that fixes such a size is an error, `DynamicSizeFixed`.
+    """
+    _mark("mark_dynamic()", tensor, DYNAMIC_MARK, index)
+
+
+def maybe_mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
+    """Like `mark_dynamic`, without complaint if the program fixes the size."""
+    _mark("maybe_mark_dynamic()", tensor, WEAK_DYNAMIC_MARK, index)
+
+
+def mark_static(tensor: torch.Tensor, index: int | Iterable[int] | None = None) -> None:
+    """These dimensions (all by default) are never symbolic."""
+    _mark("mark_static()", tensor, STATIC_MARK, index)
+
+
+def _mark(call: str, tensor: object, name: str, index: object) -> None:
+    if not isinstance(tensor, torch.Tensor):
+        raise wrong_argument(call, tensor, "a tensor, before it goes into the compiled function")
+    if index is None and name == STATIC_MARK:
+        index = range(tensor.dim())
+    dims = checked_dimensions(call, index, tensor.dim())
+    if isinstance(tensor, torch.nn.Parameter) and name == DYNAMIC_MARK:
+        warn_once(
+            f"{call} of a parameter",
+            f"{call} of a parameter of shape {tuple(tensor.shape)} has no effect: the sizes of parameters are fixed; "
+            "pass a plain tensor whose size may change",
+        )
+    known: set[int] = tensor.__dict__.setdefault(name, set())
+    known.update(dims)
 
 
 def check_promises(found: Iterable[Specialised], code: CodeType) -> None:
@@ -43,5 +82,5 @@ def _is_promised(fixed: Specialised) -> bool:
 
 def _problem(fixed: Specialised) -> str:
     assert isinstance(fixed.source, TensorSize) and fixed.source.base is not None
-    where = "" if fixed.line is None else f"; it is fixed at {fixed.line.strip()}"
+    where = "" if fixed.user_frame is None else f"; it is fixed at {with_source(fixed.user_frame)}"
     return f"  dimension {fixed.source.dim} of {fixed.source.base.text()} is marked, and the program works for the size {fixed.value} only{where}"

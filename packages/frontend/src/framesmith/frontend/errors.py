@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from framesmith.frontend.user_lines import innermost_place
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 
@@ -33,12 +34,15 @@ class FullGraphError(FramesmithError, RuntimeError):
     """`fullgraph=True` and the graph broke. Cause, user's line and remedy are in the message.
 
     Example: `print(x)` inside `compile(fn, fullgraph=True)`. Cure: remove it, or drop `fullgraph`.
+    `user_stack` are the user's frames as a traceback shows them; `place` is the line that the message begins with.
     """
 
     def __init__(self, reason: GraphBreak, stack: str) -> None:
         self.reason = reason
         self.user_stack = stack
-        super().__init__(f"{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
+        self.place = innermost_place(stack)
+        head = "" if self.place is None else f"the graph breaks at {self.place}\n"
+        super().__init__(f"{head}{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
 
 
 class DynamicSizeFixed(FramesmithError, RuntimeError):

@@ -3,13 +3,16 @@
 import logging
 import os
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, final
 
-from framesmith.frontend.options import near_miss
+from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
 
-TOPICS: Final = ("graph_breaks", "recompiles", "guards", "graph", "bytecode")
+TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "bytecode")
+"""What `FRAMESMITH_LOGS` may name: breaks; why no entry fits; what becomes symbolic; changes that are replayed after a
+graph; what an entry rests on; its graph; its generated code."""
 
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
@@ -34,12 +37,32 @@ class EntryRecord:
     """One compiled entry."""
 
     function: str
+    begins: str  # where: a place in the user's program
     line: int
     operators: int
     guards: tuple[str, ...]
+    places: tuple[str | None, ...]  # of each guard: the user's line that asked for it
     graph: object
     source: str
     trace_seconds: float
+
+    def title(self) -> str:
+        """The function and where the entry begins."""
+        return f"{self.function} {self.begins}"
+
+    def guard_lines(self) -> list[str]:
+        """The guards with the lines that asked for them."""
+        return [read_at(text, place) for text, place in zip(self.guards, self.places, strict=True)]
+
+
+def read_at(text: str, place: str | None) -> str:
+    """A text about a value, and the user's line that read the value."""
+    return text if place is None else f"{text} (read at {place})"
+
+
+def collapsed(lines: Iterable[str]) -> list[str]:
+    """Each line once, with the number of times it is there."""
+    return [line if count == 1 else f"{line} ({count} times)" for line, count in Counter(lines).items()]
 
 
 @final

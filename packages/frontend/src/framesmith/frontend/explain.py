@@ -7,10 +7,11 @@ from typing import Any, final
 import torch
 
 from framesmith.frontend import api
+from framesmith.frontend.argument_checks import check_callable, wrong_argument
 from framesmith.frontend.cache.session import Session
-from framesmith.frontend.errors import InvalidArgument
-from framesmith.frontend.events import BreakRecord
-from framesmith.guards.words import a_type, counted
+from framesmith.frontend.events import BreakRecord, EntryRecord, collapsed
+from framesmith.frontend.options import CompileOptions
+from framesmith.guards.words import counted
 
 
 @final
@@ -25,6 +26,7 @@ class Explanation:
     recompiles: tuple[str, ...]
     notes: tuple[str, ...]
     trace_seconds: float
+    entries: tuple[EntryRecord, ...] = ()
 
     @property
     def graph_count(self) -> int:
@@ -38,7 +40,7 @@ class Explanation:
 
     def text(self) -> str:
         """The whole answer as text."""
-        captured = f"{len(self.graphs)} graphs with {self.operators} operators"
+        captured = f"{counted(len(self.graphs), 'graph')} with {counted(self.operators, 'operator')}"
         lines = [
             f"{captured}, {counted(len(self.breaks), 'graph break')}, {counted(len(self.guards), 'guard')}"
         ]
@@ -49,9 +51,11 @@ class Explanation:
             ]
             lines.append(record.user_stack.rstrip())
         if self.recompiles:
-            lines += ["recompiled because:", *(f"  {reason}" for reason in self.recompiles)]
+            lines += ["recompiled because:", *(f"  {reason}" for reason in collapsed(self.recompiles))]
         lines += [*self.notes]
-        lines += ["guards:", *(f"  {guard}" for guard in self.guards)]
+        for number, entry in enumerate(self.entries, 1):
+            lines.append(f"entry {number}, {entry.title()}, has {counted(len(entry.guards), 'guard')}:")
+            lines += [f"  {guard}" for guard in entry.guard_lines()]
         return "\n".join(line for line in lines if line)
 
     __str__ = text
@@ -62,8 +66,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
 
     For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
     """
-    if not callable(model):
-        raise InvalidArgument(f"explain() got {model!r}, {a_type(type(model))}; pass a function or a module")
+    check_callable("explain()", model)
     if extra_args or extra_kwargs:
         return explain(model)(*extra_args, **extra_kwargs)
 
@@ -71,15 +74,18 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         session = api.session_of(model)
         if session is not None and not args and not kwargs:
             return explanation_of([session])
-        target = model
         if isinstance(model, torch.nn.Module):
-            target = api.fresh(api.call_implementation(type(model)))
+            compiled = api.compiled_call(type(model), CompileOptions("eager"))
             args = (model, *args)
-        compiled = api.compile(target, backend="eager")
+        else:
+            compiled = api.compile(model, backend="eager")
         own = api.session_of(compiled)
         if own is None:
-            raise InvalidArgument(
-                f"explain() cannot look into {model!r}: it has no Python code that is compiled"
+            raise wrong_argument(
+                "explain()",
+                model,
+                "a function with Python code",
+                hint=", which has no Python code to compile",
             )
         compiled(*args, **kwargs)
         return explanation_of([own])
@@ -100,4 +106,5 @@ def explanation_of(sessions: Sequence[Session]) -> Explanation:
         tuple(reason for history in histories for reason in history.recompiles),
         tuple(note for history in histories for note in history.notes),
         sum(entry.trace_seconds for entry in entries),
+        tuple(entries),
     )

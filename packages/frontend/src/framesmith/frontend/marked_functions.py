@@ -1,17 +1,21 @@
 """Functions that were marked through `torch._dynamo`: `allow_in_graph`, `nonstrict_trace`, `forbid_in_graph`."""
 
 from collections import deque
+from typing import Final
 
 from framesmith.frontend.errors import ForbiddenInGraph
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
 from framesmith.guards.kinds import Identical
-from framesmith.variables.callables.functions import FunctionTracker
-from framesmith.variables.core import Arguments, Keywords, TraceContext, Tracker
+from framesmith.variables.callables.functions import MARKED_CALLS, FunctionTracker
+from framesmith.variables.core import Arguments, Keywords, Rows, TraceContext, Tracker
 from framesmith.variables.core.torch_rules import forbids, is_allowed
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
+ROWS: Final = Rows()
 
+
+@ROWS.entry(MARKED_CALLS, "allowed and forbidden in graphs")
 def begin_marked(
     tx: TraceContext, function: FunctionTracker, args: Arguments, kwargs: Keywords
 ) -> Tracker | None:

@@ -1,15 +1,15 @@
 """Configuration: what holds for the process (`config`), and what one call of `compile` chose."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
-from typing import Final, Protocol, final
+from typing import TYPE_CHECKING, Final, Protocol, final
 
+from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.torch_settings import changed_settings, is_disabled_by_environment
 from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.graph.options import Backend, GraphOptions
-from framesmith.guards.words import a_type
+from framesmith.guards.kinds.base import described, shown
 
 
 @final
@@ -55,23 +55,33 @@ class Config:
     """Nothing is compiled: calls that no entry fits run as they are."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        kind = _TYPES.get(name)
-        if kind is None:
-            raise AttributeError(_unknown(name, _TYPES))
-        if type(value) is not kind:
-            raise TypeError(
-                f"config.{name} was given {value!r}, {a_type(type(value))}; it takes {kind.__name__}"
-            )
-        if isinstance(value, int) and value < 0:
-            raise ValueError(f"config.{name} was given {value}; the least is 0")
+        _check(name, value)
         object.__setattr__(self, name, value)
 
+    if not TYPE_CHECKING:  # mypy would take every name for a field
+
+        def __getattr__(self, name: str) -> object:
+            raise AttributeError(_unknown(name))
+
+    def __delattr__(self, name: str) -> None:
+        said = f"config.{name} cannot be deleted; set it, or use config.patch({name}=...) for a while"
+        raise AttributeError(said if name in _TYPES else _unknown(name))
+
+    def patch(self, *unnamed: object, **changes: object) -> AbstractContextManager[None]:
+        """Set fields for the duration of a `with`, or of the calls of a function that it decorates.
+
+        Raises AttributeError for an unknown name and TypeError or ValueError for a wrong value, at once.
+        """
+        if unnamed:
+            raise TypeError(
+                f"config.patch() got {shown(unnamed[0])} without a name; pass fields by name: config.patch(recompile_limit=3)"
+            )
+        for name, value in changes.items():
+            _check(name, value)
+        return self._patched(changes)
+
     @contextmanager
-    def patch(self, **changes: object) -> Iterator[None]:
-        """Set fields for the duration of a `with`. Raises AttributeError for an unknown name, before anything is set."""
-        for name in changes:
-            if name not in _TYPES:
-                raise AttributeError(_unknown(name, _TYPES))
+    def _patched(self, changes: Mapping[str, object]) -> Iterator[None]:
         before = {name: getattr(self, name) for name in changes}
         try:
             for name, value in changes.items():
@@ -85,14 +95,31 @@ class Config:
 _TYPES: Final[Mapping[str, type]] = {item.name: bool if item.type is bool else int for item in fields(Config)}
 
 
-def _unknown(name: str, known: Iterable[str]) -> str:
-    return f"config has no field {name!r}{near_miss(name, known)}; it has {', '.join(sorted(known))}"
+_TORCH_NAMES: Final = {
+    "cache_size_limit": "recompile_limit",
+    "accumulated_recompile_limit": "recompile_limit",
+}
+"""Fields of `torch._dynamo.config` that have another name here."""
 
 
-def near_miss(name: str, known: Iterable[str]) -> str:
-    """`, did you mean 'x'?` when a known name is close."""
-    close = get_close_matches(name, list(known), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
+def _check(name: str, value: object) -> None:
+    """Raises AttributeError for an unknown field, TypeError or ValueError for a value that it does not take."""
+    kind = _TYPES.get(name)
+    if kind is None:
+        raise AttributeError(_unknown(name))
+    if type(value) is not kind:
+        expected = "True or False" if kind is bool else "an int"
+        raise TypeError(
+            f"config.{name} was given {described(value)}; it takes {kind.__name__}: pass {expected}"
+        )
+    if isinstance(value, int) and value < 0:
+        raise ValueError(f"config.{name} was given {value}; the least is 0")
+
+
+def _unknown(name: str) -> str:
+    other = _TORCH_NAMES.get(name)
+    hint = near_miss(name, _TYPES) if other is None else f", it is called {other!r} here"
+    return f"config has no field {name!r}{hint}; it has {', '.join(sorted(_TYPES))}"
 
 
 config = Config()
@@ -140,7 +167,7 @@ class CompileOptions:
     mode: str | None = None
     backend_options: Mapping[str, object] = field(default_factory=dict)
 
-    def for_graph(self, policy: DynamicPolicy | None = None) -> GraphOptions:
+    def for_graph(self) -> GraphOptions:
         """The part that the graph layer takes."""
         settings = in_force()
         return GraphOptions(
@@ -150,5 +177,4 @@ class CompileOptions:
             capture_scalar_outputs=settings.capture_scalar_outputs,
             capture_dynamic_output_shape_ops=settings.capture_dynamic_output_shape_ops,
             verify_correctness=settings.verify_correctness,
-            policy=policy,
         )

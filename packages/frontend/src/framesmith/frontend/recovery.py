@@ -10,25 +10,16 @@ replayed, the operation runs natively and raises as it does eagerly, into the us
 run that failed (ADR 0015).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import final
 
-from torch import fx
-
-from framesmith.frontend.generated.dispatcher import Entry
+from framesmith.frontend.generated.entry import Entry
+from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.options import TracePolicy
-from framesmith.frontend.tracing.frame_layout import live_names
-from framesmith.frontend.tracing.machine import Machine
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import FAILURE_INSIDE
-from framesmith.graph.data_errors import may_raise
-from framesmith.graph.failures import STEP, Failures, Replay, changes
-from framesmith.guards import Source
-from framesmith.variables.core import Tracker
-from framesmith.variables.core.reach import reachable
-from framesmith.variables.graph_nodes.graph_values import GraphValue
+from framesmith.graph.failures import Failures, Replay, Unrecoverable
+from framesmith.guards import Scope, Source
+from framesmith.variables.objects.exception_chains import raise_unchained
 
 
 @final
@@ -55,74 +46,25 @@ class Recovery:
     inputs: tuple[Source, ...]
     prefixes: dict[int, Prefix | None] = field(default_factory=dict)
 
+    @hidden
+    def resume(self, error: Exception, scope: Scope, prefix_of: Callable[[int], Prefix | None]) -> object:
+        """Do what the program did before the operation that raised, then run that natively; what the prefix returns.
 
-@final
-class Observed:
-    """The graph values that the program can see at an operation that may fail on data: what Python changed before, what
-    a handler may read, and what the frames hold. They must not be freed before the graph has run."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._version = 0
-        self._is_looking = False
-        self._nodes: dict[fx.Node, None] = {}
-
-    def before(self) -> None:
-        """Such an operation is about to be recorded: note what the program can see.
-
-        Asking for the node of a number may record an operation in turn: that one is ignored.
+        `prefix_of` gives the prefix of a step. Raises the exception of the graph where this cannot be done.
         """
-        if self._is_looking:
-            return
-        self._is_looking = True
+        self.failures.start.restore()  # torch's switches, as they were when the graph began
+        found = self.failures.find(error, lambda: [source.read(scope) for source in self.inputs])
+        if found is None:
+            raise_unchained(error)
+        prefix = prefix_of(found.step)
+        if prefix is None:
+            raise_unchained(error)
+        ran = found.began or self.failures.writes_between(prefix.step, found.number)
+        if ran and not (prefix.replay.asks and prefix.step == found.step):
+            raise_unchained(error)  # what has written or drawn already must not run a second time
         try:
-            self._look()
-        finally:
-            self._is_looking = False
-
-    def after(self, node: fx.Node) -> None:
-        """Raise GraphBreak if a nested run recorded such an operation and its step has done something that can be seen.
-
-        No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
-        """
-        if not self._machine.ends.nested or not may_raise(node):
-            return
-        step = node.meta[STEP][0]
-        nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))
-        if any(changes(one) for one in nodes if one.op != "placeholder"):
-            raise GraphBreak(FAILURE_INSIDE, str(node.target))
-
-    def _look(self) -> None:
-        machine = self._machine
-        roots = list[Tracker]()
-        if machine.tx.mutations.version != self._version:
-            self._version = machine.tx.mutations.version
-            roots += machine.tx.mutations.changed()
-        for frame in machine.frames:
-            # Live values are handed over with the frame, if only for their shape: after a change of what they are
-            # computed from they cannot be computed again.
-            live = live_names(frame, frame.current)
-            held = [
-                *frame.cells.values(),
-                *frame.stack,
-                *(frame.locals[name] for name in frame.locals if name in live),
-            ]
-            roots += [value for value in held if value.source is None]
-            handler = frame.reading.handlers[frame.current]
-            if handler is not None:
-                live = live_names(frame, handler.target)
-                roots += [value for name, value in frame.locals.items() if name in live]
-                roots += frame.stack[: handler.depth]
-        for value in reachable(roots).values() if roots else ():
-            node = value.output_node() if isinstance(value, GraphValue) else None
-            if isinstance(node, fx.Node):
-                self._nodes[node] = None
-
-    def kept(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
-        """The observed nodes that the graph would free, since they are not among `outputs`."""
-        graph = self._machine.tx.graph.graph
-        return [
-            node
-            for node in self._nodes
-            if node.graph is graph and not node._erased and node.op != "placeholder" and node not in outputs
-        ]
+            prefix.replay.give(found.known, error if ran else None)
+            return prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
+        except Unrecoverable:
+            pass
+        raise_unchained(error)

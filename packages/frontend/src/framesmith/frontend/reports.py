@@ -1,10 +1,12 @@
 """What the user is told while functions are compiled: log topics about entries, the warning about a bug of ours."""
 
+from collections.abc import Iterable
 from types import CodeType
 
 from framesmith.frontend import events
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.user_warnings import warn
+from framesmith.variables.core import Tracker
 
 
 def report_entry(record: events.EntryRecord) -> None:
@@ -12,9 +14,21 @@ def report_entry(record: events.EntryRecord) -> None:
     if record.graph is not None and events.is_logged("graph"):
         events.log("graph", "%s\n%s", record.function, getattr(record.graph, "code", ""))
     if events.is_logged("guards"):
-        events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guards))
+        events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guard_lines()))
     if events.is_logged("bytecode"):
         events.log("bytecode", "%s\n%s", record.function, record.source)
+
+
+def report_change(code: CodeType, changed: Tracker) -> None:
+    """Log that an existing object, or one that escapes, was changed in a trace: the change is replayed after the graph."""
+    if events.is_logged("side_effects"):
+        events.log("side_effects", "%s: %s is changed after the graph", code.co_qualname, changed.describe())
+
+
+def report_dynamic(function: str, sources: Iterable[str]) -> None:
+    """Log what is symbolic from now on, since it was seen to change."""
+    for source in sources:
+        events.log("dynamic", "%s: %s is symbolic from now on", function, source)
 
 
 def report_bug(error: Exception, code: CodeType) -> None:

@@ -47,4 +47,9 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 
 def is_ours(code: CodeType) -> bool:
     """Whether a frame of this code is one of this project."""
-    return is_hidden(code) or code.co_filename.startswith(_FOLDERS)
+    return is_hidden(code) or is_ours_file(code.co_filename)
+
+
+def is_ours_file(file: str) -> bool:
+    """Whether a file is one of this project."""
+    return file.startswith(_FOLDERS)

@@ -1,130 +1,107 @@
 """`python -m framesmith.frontend.where list.append LOAD_ATTR`: file and line of the code that handles a thing.
 
-Known are: what a user calls (`list.append`, `torch.add`), operations (`BINARY`), native opcodes (`BINARY_OP`), kinds
-of guards and sources, and graph breaks by their id.
+Known are: what a user calls (`list.append`, `torch.add`), operations (`BINARY`), native opcodes (`BINARY_OP`, with the
+whole chain), kinds of guards and sources, graph breaks by their id, definitions of framesmith (`GuardSet.add`), objects
+that can be imported (`torch.optim.Adam.step`), and questions (`recompile limit`, `a new builtin type`).
 """
 
-import inspect
-import os
+import re
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from types import FunctionType
-from typing import final
+from difflib import get_close_matches
 
-import framesmith.guards.kinds as guard_kinds
-import framesmith.guards.sources as guard_sources
-from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
-from framesmith.frontend.tracing.opcodes import catalog as opcodes
-from framesmith.frontend.tracing.opcodes.table import steps
-from framesmith.graph import break_kinds
-from framesmith.graph.breaks import BreakKind
-from framesmith.variables import catalog as trackers
-from framesmith.variables.core.table import CALLABLES, callable_name
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.objects import posts_of, real_object, topic_of
+from framesmith.frontend.signposts.tables import Signpost, behind, signposts
+from framesmith.frontend.signposts.topics import TOPICS, Topic
 
-CATALOGS = (*trackers.FAMILIES, *opcodes.FAMILIES)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Signpost:
-    """Where one thing is handled."""
-
-    name: str
-    what: str
-    file: str
-    line: int
-
-    def text(self) -> str:
-        """`name: what, file:line`."""
-        return f"{self.name}: {self.what}, {self.file}:{self.line}"
-
-
-def signposts() -> Iterator[Signpost]:
-    """All of them, generated from the tables."""
-    for row in CALLABLES.rows():
-        yield at(
-            callable_name(row.key).replace("torch._VariableFunctionsClass.", "torch."), "call", row.handler
-        )
-    for kind, step in steps().items():
-        yield at(kind.name, "operation", step)
-    yield from native_opcodes()
-    for name in guard_kinds.__all__:
-        yield at(name, "guard, made and checked", getattr(guard_kinds, name))
-    for name in guard_sources.__all__:
-        yield at(name, "source", getattr(guard_sources, name))
-    for kind_of_value, rule in WRAP_RULES.exact_rules().items():
-        yield at(kind_of_value.__name__, "wrapping of existing values", rule)
-    lines = inspect.getsource(break_kinds).splitlines()
-    for value in vars(break_kinds).values():
-        if isinstance(value, BreakKind):
-            line = next(i for i, text in enumerate(lines, 1) if f'"{value.id}"' in text)
-            yield Signpost(value.id, "graph break", short(break_kinds.__file__), line)
-
-
-def native_opcodes() -> Iterator[Signpost]:
-    """The opcodes of this Python, through the operation that they are read as."""
-    for name, kind in operation_tables.PASSED.items():
-        yield Signpost(name, f"opcode, read as {kind.name}", *place(steps()[Kind(kind)]))
-    for name, fixed in operation_tables.FIXED.items():
-        for operation in fixed[:1]:
-            yield Signpost(
-                name, f"opcode, read as {Kind(operation[0]).name}", *place(steps()[Kind(operation[0])])
-            )
-    for name, rule in operation_tables.RULES.items():
-        yield at(name, "opcode, read by", rule)
-        for kind in kinds_of(rule):
-            yield Signpost(name, f"opcode, may be read as {kind.name}", *place(steps()[kind]))
-
-
-def kinds_of(rule: Callable[..., object]) -> list[Kind]:
-    """The operations that a rule of reading can give: those that its code names."""
-    names = inspect.unwrap(rule).__code__.co_names if isinstance(rule, FunctionType) else ()
-    return [Kind[name] for name in names if name in Kind.__members__ and Kind[name] in steps()]
-
-
-def at(name: str, what: str, code: Callable[..., object]) -> Signpost:
-    """The signpost of a function or class."""
-    return Signpost(name, what, *place(code))
-
-
-def place(code: Callable[..., object]) -> tuple[str, int]:
-    """File, from the package's folder on, and line of a function or class."""
-    code = inspect.unwrap(code)
-    if isinstance(code, FunctionType):
-        return short(code.__code__.co_filename), code.__code__.co_firstlineno
-    try:
-        file = inspect.getsourcefile(code) or "?"
-        line = inspect.getsourcelines(code)[1]
-    except (OSError, TypeError):
-        return "?", 0
-    return short(file), line
-
-
-def short(file: str) -> str:
-    """The path from `framesmith/` on."""
-    return file[file.rfind(f"framesmith{os.sep}") :] if f"framesmith{os.sep}" in file else file
+_READ_AS = re.compile(r"may be read as (\w+)")
+_FILLERS = frozenset(
+    {"a", "an", "the", "of", "on", "with", "where", "is", "how", "for", "in", "and", "to", "its"}
+)
 
 
 def find(name: str) -> list[Signpost]:
-    """Signposts with this name; without an exact match, those that contain it."""
+    """Signposts with this name; else those of the question or the object that it means; else those that contain it."""
     everything = list(signposts())
-    exact = [post for post in everything if name == post.name]
-    return exact or [post for post in everything if name.lower() in post.name.lower()]
+    found = [post for post in everything if post.name in (name, f"torch.{name}")]
+    found += [post for kind in _kinds(name, found) for post in behind(kind)]
+    topics = _topics(name)
+    if not found and not topics:
+        value = real_object(name)
+        if value is not None:
+            found += posts_of(name, value)
+            about = topic_of(value)
+            topics = [] if about is None else _topics(about)
+    found += [post for topic in topics for post in posts_of_topic(topic)]
+    if not found:
+        found = [Signpost(name, "defined in", *spot) for spot in definitions().get(name, ())]
+    return found or [post for post in everything if name.lower() in post.name.lower()]
+
+
+def _kinds(name: str, found: list[Signpost]) -> list[Kind]:
+    """The operations that an opcode, or the name of an operation, leads to."""
+    named = [match[1] for post in found if (match := _READ_AS.search(post.what))]
+    if name in Kind.__members__ and any(post.what == "operation" for post in found):
+        named.append(name)
+    return [Kind[one] for one in dict.fromkeys(named)]
+
+
+def posts_of_topic(topic: Topic) -> list[Signpost]:
+    """The steps of a question, with file and line."""
+    found = []
+    for what, name in topic.steps:
+        if name.startswith("docs/"):
+            found.append(Signpost(topic.title, what, name, 1))
+        else:
+            found += [Signpost(topic.title, f"{what}, {name}", *spot) for spot in definitions()[name][:1]]
+    return found
+
+
+def _topics(question: str) -> list[Topic]:
+    """The questions that these words ask: all words of a phrase are there, or the whole question is part of one."""
+    words = _words(question)
+    exact = [topic for topic in TOPICS if words and any(words == _words(phrase) for phrase in topic.phrases)]
+    if exact:
+        return exact[:1]
+    asked = [topic for topic in TOPICS if any(_words(phrase) <= words for phrase in topic.phrases)]
+    longest = max((_longest(topic, words) for topic in asked), default=0)
+    return [topic for topic in asked if _longest(topic, words) == longest][:1] if len(words) > 1 else []
+
+
+def _longest(topic: Topic, words: frozenset[str]) -> int:
+    return max(len(found) for phrase in topic.phrases if (found := _words(phrase)) <= words)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[\w.]+", text.lower())) - _FILLERS
+
+
+def suggestions(name: str) -> list[str]:
+    """Known names and questions that are near."""
+    known = [post.name for post in signposts()] + [topic.title for topic in TOPICS]
+    known += [phrase for topic in TOPICS for phrase in topic.phrases] + [*definitions()]
+    lowered = {one.lower(): one for one in known}
+    return [lowered[one] for one in get_close_matches(name.lower(), lowered, n=3)]
 
 
 def main(arguments: list[str]) -> int:
-    """Print file and line of each thing named in the arguments; returns 1 when one is not known, else 0."""
+    """Print file and line of each thing named in the arguments, or of the question that they ask together.
+
+    Returns 1 when one is not known, else 0.
+    """
+    whole = " ".join(arguments)
+    names = [whole] if len(arguments) > 1 and _topics(whole) else arguments
     missing = 0
-    for name in arguments:
+    for name in names:
         found = find(name)
         for post in found:
             print(post.text())
         if not found:
             missing = 1
-            print(f"{name}: no table of framesmith knows it")
+            near = suggestions(name)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            print(f"{name}: no table, question or definition of framesmith has this name{hint}")
     return missing
 
 

@@ -16,7 +16,8 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
-from framesmith.guards.words import a_type
+from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.words import a_type, counted
 
 _GROUP = "torch_dynamo_backends"
 _LOADED_LATER: Final = {
@@ -33,16 +34,25 @@ _REGISTERED: dict[str, Backend] = {}
 def register_backend(backend: Backend, name: str | None = None) -> Backend:
     """Register a backend under a name, by default its own, and return it.
 
-    Raises ValueError if another backend has the name, TypeError if the backend is no callable or the name no str.
+    Raises ValueError if another backend has the name or it is empty, TypeError if the backend is no callable or the name no str.
     """
     if not callable(backend):
-        raise TypeError(f"a backend is a callable (graph_module, example_inputs), got {backend!r}")
+        raise TypeError(
+            f"register_backend() got {described(backend)}, which cannot be called; pass a callable "
+            "(graph_module, example_inputs) -> callable, and then its name"
+        )
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"the name of a backend is a str, got {name!r}")
+        raise TypeError(f"register_backend() got {described(name)}, as the name of a backend; pass a str")
+    if name == "":
+        raise ValueError(
+            "register_backend() got an empty name; pass the one that compile(backend=...) will get"
+        )
     key = name or str(getattr(backend, "__name__", type(backend).__name__))
     known = _REGISTERED.get(key)
     if known is not None and known is not backend:
-        raise ValueError(f"a backend named {key!r} is registered already ({known!r}); choose another name")
+        raise ValueError(
+            f"register_backend() got the name {key!r}, which {shown(known)} has already; choose another name"
+        )
     _REGISTERED[key] = backend
     return backend
 
@@ -90,11 +100,29 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     if not callable(compiled):
         raise BackendFailed(
             options.backend_name,
-            f"returned {compiled!r}, which is {a_type(type(compiled))}, instead of a callable",
+            f"returned {described(compiled)}, when it was given a graph; a backend returns a callable "
+            "that takes the graph's inputs and returns the tuple of its outputs",
         )
     if options.verify_correctness:
         _compare(options.backend_name, module, compiled, examples)
     return compiled
+
+
+def returned_values(backend: str, result: object, count: int) -> tuple[object, ...]:
+    """What a backend's callable returned, as a tuple; a list will do.
+
+    Raises BackendFailed for anything else, such as a single tensor, which would be unpacked into its rows.
+    """
+    if isinstance(result, tuple | list) and len(result) == count:
+        return tuple(result)
+    found = "None" if result is None else a_type(type(result))
+    if isinstance(result, tuple | list):
+        found = f"{found} of {counted(len(result), 'value')}"
+    raise BackendFailed(
+        backend,
+        f"returned a callable that gave {found}; it has to return a tuple or list with the "
+        f"{counted(count, 'output')} of the graph",
+    )
 
 
 def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples: Sequence[object]) -> None:
@@ -105,9 +133,9 @@ def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples:
         seed = torch.get_rng_state()  # both runs have to draw the same numbers
         expected = module(*_copies(examples))
         torch.set_rng_state(seed)
-        found = compiled(*_copies(examples))
+        found = returned_values(name, compiled(*_copies(examples)), len(expected))
     try:
-        torch.testing.assert_close(tuple(found), tuple(expected))
+        torch.testing.assert_close(found, tuple(expected))
     except AssertionError as error:
         raise BackendFailed(name, f"computes something else than the graph: {error}", error) from error
 

@@ -30,13 +30,14 @@ EXPLICIT = _row(
     "explicit-break",
     "graph_break() was called",
     "The program asks for a break here.",
-    "Remove the call when the break is no longer wanted.",
+    "Remove the call of torch._dynamo.graph_break() or frontend.graph_break() when the break is no longer wanted.",
 )
 DISABLED = _row(
     "disabled-function",
     "call of a function that is not to be compiled",
     "The function is marked with disable, or belongs to a module that is excluded from compilation.",
-    "Remove the mark, or call the function outside the compiled region.",
+    "Remove the mark (torch.compiler.disable, torch._dynamo.disable or frontend.disable), or call the function outside the "
+    "compiled function.",
 )
 CALL_SIGNATURE = _row(
     "unsupported-call-signature",
@@ -56,6 +57,12 @@ INTROSPECTION = _row(
     "exec, eval, compile, sys._getframe, locals() and the inspect module read the interpreter's real frames, which do not "
     "exist while tracing.",
     "Move the call out of the compiled function.",
+)
+TENSOR_INTERNALS = _row(
+    "tensor-internals",
+    "the program asks for the memory, the text or the history of a tensor",
+    "A graph is captured on fake tensors: they have a shape and a type, but no memory, no content and no history of gradients.",
+    "Ask outside the compiled function, or behind the work that is to be one graph.",
 )
 IMPORT = _row(
     "import-side-effects",
@@ -82,19 +89,19 @@ DATA_DEPENDENT_SHAPE = _row(
     "data-dependent-shape",
     "an operation whose output size depends on the content of a tensor",
     "The size of the result is known only when the program runs.",
-    "Set capture_dynamic_output_shape_ops, or use a form with a fixed size such as torch.where or a mask.",
+    "Set frontend.config.capture_dynamic_output_shape_ops = True, or use a form with a fixed size such as torch.where.",
 )
 DATA_DEPENDENT_OUTPUT = _row(
     "data-dependent-output",
     "an operation that returns a Python value computed from the content of a tensor",
     "The value is known only when the program runs.",
-    "Keep the value in a tensor, or set capture_scalar_outputs.",
+    "Keep the value in a tensor, for example (a == b).all() in place of torch.equal(a, b), or ask outside the compiled function.",
 )
 TENSOR_ITEM = _row(
     "tensor-item",
     "Tensor.item(), tolist(), int() or float() of a tensor",
     "The number is known only when the program runs.",
-    "Keep the value in a tensor, or set capture_scalar_outputs to go on with an unknown number.",
+    "Keep the value in a tensor, or set frontend.config.capture_scalar_outputs = True to go on with an unknown number.",
 )
 UNBACKED_GUARD = _row(
     "data-dependent-guard",

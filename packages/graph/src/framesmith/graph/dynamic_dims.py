@@ -1,6 +1,6 @@
 """Which dimensions of an input may differ from call to call, as data. The caller decides (`DynamicPolicy`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, final
@@ -60,17 +60,9 @@ class DynamicDims:
         """Whether no dimension of a tensor of this rank is symbolic."""
         return all(treatment is Dim.STATIC for treatment in self.treatments(rank))
 
-    def restricted_to(self, dims: Iterable[int]) -> "DynamicDims":
-        """The same treatment for these dimensions only."""
-        kept = set(dims)
-        return DynamicDims(
-            dims={dim: self.treatment(dim) for dim in kept},
-            bounds={dim: bound for dim, bound in self.bounds.items() if dim in kept},
-        )
-
 
 class DynamicPolicy(Protocol):
-    """Decides what is symbolic. The frontend implements it; without a policy everything is static."""
+    """Decides what is symbolic and what is not specialised on. The frontend implements it."""
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """The treatment of the dimensions of an input tensor."""
@@ -84,3 +76,20 @@ class DynamicPolicy(Protocol):
         """Whether the value or content at this source differs so often that the trace must not read it: an
         operation that needs it runs natively (ADR 0010)."""
         ...
+
+
+@final
+class StaticPolicy:
+    """Nothing is symbolic, and everything is specialised on."""
+
+    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
+        """No dimension is dynamic."""
+        return DynamicDims.none()
+
+    def is_dynamic_number(self, source: Source) -> bool:
+        """No number is symbolic."""
+        return False
+
+    def is_unspecialized(self, source: Source) -> bool:
+        """All values may be read."""
+        return False

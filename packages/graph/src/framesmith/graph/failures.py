@@ -53,7 +53,7 @@ class Unrecoverable(Exception):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedOperation:
     """The operation that raised: the step of the trace that recorded it, and its number (see `STEP`).
 
     `known` are the values by number; None if the backend ran something else than the captured operations.
@@ -75,7 +75,7 @@ class Failures:
     module: fx.GraphModule
     start: Ambient
 
-    def find(self, error: Exception, inputs: Callable[[], Sequence[object]]) -> Failure | None:
+    def find(self, error: Exception, inputs: Callable[[], Sequence[object]]) -> FailedOperation | None:
         """The operation at which the graph raised; None if the captured operations do not raise.
 
         `inputs` is called if the backend compiled the module to something else. The error's traceback is cut down to the
@@ -108,7 +108,7 @@ class Failures:
             traceback = traceback.tb_next
         return None
 
-    def _failure(self, done: set[str], known: Known | None) -> Failure | None:
+    def _failure(self, done: set[str], known: Known | None) -> FailedOperation | None:
         """The first operation without a value (`done` are the names of those that have one); None if all have one.
 
         Assertions about numbers that only the running graph knows have no step: the program goes on after the operation
@@ -119,7 +119,7 @@ class Failures:
             place = node.meta.get(STEP)
             if node.name not in done:
                 step, number = (last[0] + 1, last[1] + 1) if place is None else place
-                return Failure(
+                return FailedOperation(
                     step, number, known, known is not None and place is not None and _may_have_written(node)
                 )
             last = last if place is None else place

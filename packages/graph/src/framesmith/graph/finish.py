@@ -17,6 +17,7 @@ from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
+from framesmith.graph.backend import returned_values
 from framesmith.graph.failures import Failures
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
@@ -103,15 +104,22 @@ def module_call(module: fx.GraphModule, *values: object) -> object:
 
 
 def returns_tuple(
-    call: Callable[..., Sequence[object]], module: fx.GraphModule
+    call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str
 ) -> Callable[..., tuple[object, ...]]:
-    """The call with its result made a tuple: a backend's callable may return a list. The module's own forward needs nothing."""
+    """The call with its result made a tuple: a backend's callable may return a list. The module's own forward needs nothing.
+
+    What is returned raises BackendFailed for a result that is no tuple or list of as many values as the graph has outputs:
+    a tensor would be unpacked into its rows.
+    """
+    count = len(cast(tuple[object, ...], module.graph.output_node().args[0]))
     if getattr(call, "__self__", None) is module:
         return cast(Callable[..., tuple[object, ...]], call)
 
     def run(*values: object) -> tuple[object, ...]:
         result = call(*values)
-        return result if type(result) is tuple else tuple(result)
+        if type(result) is tuple and len(result) == count:
+            return result
+        return returned_values(backend, result, count)
 
     return run
 

@@ -20,7 +20,7 @@ from framesmith.guards.sources.computed import Computed
 
 
 @final
-class _Printer(PythonPrinter):
+class _FormulaPrinter(PythonPrinter):
     """Prints the symbols as parameters."""
 
     def __init__(self, symbols: list[Symbol]) -> None:
@@ -41,7 +41,7 @@ def source_of(world: ShapeWorld, value: torch.SymInt | torch.SymFloat) -> Source
         return None
     if isinstance(expression, sympy.Symbol):
         return known[0]
-    text = _Printer(symbols).doprint(expression)
+    text = _FormulaPrinter(symbols).doprint(expression)
     return Computed(_function(text, len(symbols)), known, sys.intern(f"<{text}>"))
 
 

@@ -84,7 +84,8 @@ def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:
             return GraphBreak(TENSOR_ITEM if item else DATA_DEPENDENT_OUTPUT, operation)
         for kind, row in _BREAKS:
             if isinstance(reason, kind):
-                return GraphBreak(row, f"{operation}: {_first_line(reason)}")
+                said = _first_line(reason)  # for a size that depends on data only the name of a kernel
+                return GraphBreak(row, operation if row is DATA_DEPENDENT_SHAPE else f"{operation}: {said}")
     if isinstance(error, NotImplementedError | RuntimeError) and _lacks_kernel(error):
         return GraphBreak(FAKE_FAILED, f"{operation}: {_first_line(error)}")
     return FakeFailure(operation, error)

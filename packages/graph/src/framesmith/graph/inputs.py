@@ -1,7 +1,7 @@
 """The inputs of the graph being recorded, one per source."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -53,7 +53,6 @@ class Inputs:
     def __init__(self) -> None:
         self._entries: dict[Source, Input] = {}
         self._fakes: dict[Source, object] = {}
-        self._constants: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def find(self, source: Source) -> Input | None:
         """The entry of a source, if there is one."""
@@ -71,15 +70,6 @@ class Inputs:
     def remembered(self, source: Source) -> object:
         """The example a source had before, or None."""
         return self._fakes.get(source)
-
-    def remembered_constant(
-        self, value: torch.Tensor, make: Callable[[torch.Tensor], torch.Tensor]
-    ) -> torch.Tensor:
-        """The fake of a tensor of the graph itself, made once."""
-        known = self._constants.get(id(value))
-        if known is None:
-            known = self._constants[id(value)] = (value, make(value))
-        return known[1]
 
     def drop_nodes(self, nodes: set[fx.Node]) -> None:
         """Forget the entries of these placeholders."""

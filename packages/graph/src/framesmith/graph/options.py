@@ -8,8 +8,6 @@ from typing import Any, final
 import sympy
 import torch
 
-from framesmith.graph.dynamic_dims import DynamicPolicy
-
 # A backend takes what torch.compile's backends take. `Any` because a compiled callable has no fixed signature.
 BackendCall = Callable[..., Any]
 Backend = Callable[..., BackendCall]
@@ -31,7 +29,6 @@ class GraphOptions:
     capture_dynamic_output_shape_ops: bool = False
     duck_shapes: bool = False
     verify_correctness: bool = False
-    policy: DynamicPolicy | None = None
 
     @property
     def backend_name(self) -> str:

@@ -5,7 +5,7 @@ computations there, except in `with recorder.paused():`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, TracebackType
 from typing import Any, Self, TypeAlias, final
 
@@ -20,7 +20,6 @@ from framesmith.graph.attributes import Attributes
 from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
-from framesmith.graph.collector_pause import collector_paused
 from framesmith.graph.data_errors import FallibleWatch, fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
@@ -41,6 +40,7 @@ from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialised
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
+from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import Guard, GuardSet
 from framesmith.guards.kinds.shapes import ShapeExpression
@@ -68,6 +68,7 @@ class Recorder:
     def __init__(self, options: GraphOptions | None = None) -> None:
         self.options = options or GraphOptions()
         self._world = ShapeWorld(self.options)
+        self._span = TracingSpan(self._world)
         self._root = Subgraph()
         self._body = self._root
         self._inputs = Inputs()
@@ -80,8 +81,6 @@ class Recorder:
         self._takes_float = self.fixes_floats = False
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
-        self._open = ExitStack()
-        self._active = False
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
@@ -94,48 +93,18 @@ class Recorder:
 
     def __enter__(self) -> Self:
         self._start = Ambient.now()
-        self._resume()
+        self._span.resume()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._active:
-            self._pause()
+        self._span.pause()
         self._start.restore()
 
-    def _resume(self) -> None:
-        self._open.enter_context(collector_paused())
-        self._open.enter_context(torch._guards.tracing(self._world.context))
-        self._open.enter_context(self._world.mode)
-        self._active = True
-
-    def _pause(self) -> None:
-        self._active = False
-        self._open.close()
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """Fake mode off, for work on real values: reading guards, running a function of the user natively."""
-        was_active = self._active
-        if was_active:
-            self._pause()
-        try:
-            yield
-        finally:
-            if was_active:
-                self._resume()
-
-    @contextmanager
-    def _running(self) -> Iterator[None]:
-        if self._active:
-            yield
-            return
-        self._resume()
-        try:
-            yield
-        finally:
-            self._pause()
+        return self._span.paused()
 
     def locate(self, place: Callable[[], Place | None]) -> None:
         """Set the function that gives the user's current line, which the reasons of shape guards name."""
@@ -167,31 +136,6 @@ class Recorder:
         """How many decisions on symbolic numbers were taken: the same number means that nothing was decided."""
         return len(self._world.env.guards)
 
-    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
-        """How the policy treats the dimensions of an input."""
-        policy = self.options.policy
-        return DynamicDims.none() if policy is None else policy.dynamic_dims(source, tensor)
-
-    def is_dynamic_number(self, source: Source) -> bool:
-        """Whether the policy makes the number at this source symbolic."""
-        policy = self.options.policy
-        return policy is not None and policy.is_dynamic_number(source)
-
-    def is_unspecialized(self, source: Source) -> bool:
-        """Whether the policy forbids the trace to read the value or content at this source (ADR 0010)."""
-        policy = self.options.policy
-        return policy is not None and policy.is_unspecialized(source)
-
-    @property
-    def fake_mode(self) -> torch._subclasses.FakeTensorMode:
-        """The fake mode of the trace."""
-        return self._world.mode
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """The sources of the inputs so far, in order."""
-        return tuple(entry.source for entry in self._inputs)
-
     def offset_is_read(self, tensor: torch.Tensor) -> None:
         """Note that the trace reads the storage offset of a fake, so that it is guarded."""
         self._offsets.read([tensor], self._inputs)
@@ -221,8 +165,11 @@ class Recorder:
         assert isinstance(fake, torch.Tensor)
         return self._add_input(source, value, fake, layout_of(fake))
 
-    def number_input(self, source: Source, value: int | float) -> fx.Node:
-        """The node of a number that may differ from call to call; `example_value` is a SymInt or SymFloat."""
+    def number_input(self, source: Source, value: int | float, *, is_unspecialized: bool = False) -> fx.Node:
+        """The node of a number that may differ from call to call; `example_value` is a SymInt or SymFloat.
+
+        `is_unspecialized`: an operation for which torch would have to fix it is refused (ADR 0010).
+        """
         known = self._inputs.find(source)
         if known is not None:
             return known.node
@@ -232,7 +179,7 @@ class Recorder:
         if symbol is None:
             symbol = self._world.symbolic(source, value)
             self._takes_float |= isinstance(value, float)
-        if any(self.is_unspecialized(leaf) for leaf in source.leaves()):
+        if is_unspecialized:
             self._unspecialized.append((source, symbol))
         return self._add_input(source, value, symbol, None)
 
@@ -355,9 +302,7 @@ class Recorder:
         tensors: list[torch.Tensor],
         impure: bool,
     ) -> Execution:
-        if self._active:
-            return execute(op, target, args, kwargs, tensors, impure)
-        with self._running():
+        with self._span.running():
             return execute(op, target, args, kwargs, tensors, impure)
 
     def _bind_unbacked(self, node: fx.Node, result: object) -> None:
@@ -382,20 +327,6 @@ class Recorder:
     def _symbol_input(self, source: Source, example: object) -> fx.Node:
         known = self._inputs.find(source)
         return known.node if known is not None else self._add_input(source, None, example, None)
-
-    def get_attribute(self, value: object, hint: str = "constant") -> fx.Node:
-        """The node of an object that belongs to the graph: a constant tensor, a GraphModule."""
-        name = self._attributes.name_of(value, hint)
-        fake: object = value
-        if isinstance(value, torch.Tensor):
-            fake = self._inputs.remembered_constant(value, self._fake_constant)
-        node = self._body.append("get_attr", name, (), {})
-        node.meta[EXAMPLE] = fake
-        return node
-
-    def _fake_constant(self, value: torch.Tensor) -> torch.Tensor:
-        with self.paused():
-            return self._world.fake_constant(value)
 
     # nested graphs
 
@@ -428,7 +359,7 @@ class Recorder:
         self._erase(marker.body, marker.length)
         undo = self._undo[marker.undo :]
         del self._undo[marker.undo :]
-        with self._running():
+        with self._span.running():
             left = {id(tensor) for tensor in restore(reversed(undo))}
         marker.ambient.restore()
         return not left or left.isdisjoint(id(tensor) for tensor in tensors_of(self._body))
@@ -463,7 +394,7 @@ class Recorder:
                 after.restore()
                 let_go(used)
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call, module),
+            call=finishing.returns_tuple(call, module, self.options.backend_name),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

@@ -5,7 +5,6 @@ changes in few places.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Final, TypeAlias, final
 
 import torch
@@ -53,16 +52,30 @@ class LocatedContext(torch._guards.TracingContext):
 
     def __init__(self, mode: FakeTensorMode) -> None:
         self.place: Callable[[], Place | None] = _nowhere
+        self._asked: set[Place] = set()
         super().__init__(mode)
 
     @property
     def loc_in_frame(self) -> Place | None:
         """The attribute that torch reads: the user's current file, line and function."""
-        return self.place()
+        found = self.place()
+        if found is not None:
+            self._asked.add(found)
+        return found
 
     @loc_in_frame.setter
     def loc_in_frame(self, value: Place | None) -> None:
         self.place = lambda: value
+
+    def frame_text(self, text: str) -> str:
+        """What torch says of a place (`if n == 5:  # tmp/program.py:3 in f`), with the whole path of the file and
+        without the line of source: torch cuts off what the path has in common with its own."""
+        tail = text.rpartition("  # ")[2]
+        for file, line, function in self._asked:
+            rest = f":{line} in {function}"
+            if tail.endswith(rest) and file.endswith(tail.removesuffix(rest)):
+                return f"{file}{rest}"
+        return tail
 
 
 def _nowhere() -> None:
@@ -152,10 +165,6 @@ class ShapeWorld:
             unbacked_bounds=dict(dynamic.bounds) or None,
         )
 
-    def fake_constant(self, value: torch.Tensor) -> torch.Tensor:
-        """The fake of a tensor that belongs to the graph; all static."""
-        return self.mode.from_tensor(value, static_shapes=True)
-
     def symbolic(self, source: Source, value: int | float) -> torch.SymInt | torch.SymFloat | int | float:
         """A symbol for a number of the program."""
         if isinstance(value, float):
@@ -207,9 +216,3 @@ class ShapeWorld:
     def drop_pending(self) -> None:
         """Forget the symbols just invented, so that the next operation does not bind them."""
         self.env.pending_fresh_unbacked_symbols.clear()
-
-    @contextmanager
-    def no_guards(self) -> Iterator[None]:
-        """A block in which questions about symbolic numbers add no guard: for inspecting values, never for deciding."""
-        with self.env.suppress_guards():
-            yield

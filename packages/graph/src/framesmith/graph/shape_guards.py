@@ -34,7 +34,7 @@ _LARGEST = torch.iinfo(torch.int64).max - 1
 
 
 @final
-class _Printer(PythonPrinter):
+class _GuardPrinter(PythonPrinter):
     """Prints symbols as `{0}`, `{1}` ... and collects their sources in this order (`used`)."""
 
     def __init__(self, sources: "dict[Symbol, Source]") -> None:
@@ -55,7 +55,7 @@ class _Printer(PythonPrinter):
 @final
 @dataclass(frozen=True, slots=True)
 class Specialised:
-    """A number that was requested as symbolic and that the trace fixed to `value`, at `line` of the user if known.
+    """A number that was requested as symbolic and that the trace fixed to `value`, in the user's frame `user_frame` if known.
 
     `owner` is the tensor whose size, stride or offset it is.
     """
@@ -63,7 +63,7 @@ class Specialised:
     source: Source
     value: object
     owner: object
-    line: str | None
+    user_frame: str | None
 
 
 @final
@@ -110,7 +110,7 @@ class ShapeFacts:
                 continue
             if not expression.free_symbols <= self._sources.keys():
                 continue  # a number without hint: the assertion is in the graph
-            printer = _Printer(self._sources)
+            printer = _GuardPrinter(self._sources)
             left = printer.place(source)
             yield self._relation(
                 f"{left} == {printer.doprint(expression)}", printer, expression, self._tied(original)
@@ -125,7 +125,7 @@ class ShapeFacts:
             return
         for source in self._world.sources_of(symbol):
             if self._sources.get(current) != source:
-                printer = _Printer(self._sources)
+                printer = _GuardPrinter(self._sources)
                 left = printer.place(source)
                 yield self._relation(f"{left} == {printer.doprint(current)}", printer, current, _SAME_SIZE)
 
@@ -138,12 +138,12 @@ class ShapeFacts:
                 continue  # the replacements and ranges imply it, and they become relations of their own
             expression = self._env.simplify(guard.expr)
             if expression.free_symbols <= self._sources.keys():
-                printer = _Printer(self._sources)
+                printer = _GuardPrinter(self._sources)
                 yield self._relation(
                     printer.doprint(expression),
                     printer,
                     expression,
-                    _reason("a decision on a symbolic number", guard.sloc),
+                    self._reason("a decision on a symbolic number", guard.sloc),
                 )
 
     def _ranges(self) -> Iterator[_Fact]:
@@ -151,7 +151,7 @@ class ShapeFacts:
             bounds = self._env.var_to_range.get(symbol)
             if bounds is None or not bounds.is_int:
                 continue
-            printer = _Printer(self._sources)
+            printer = _GuardPrinter(self._sources)
             place = printer.place(self._sources[symbol])
             parts = []
             if bounds.lower not in (-int_oo, -sympy.oo) and bounds.lower > -_LARGEST:
@@ -168,16 +168,17 @@ class ShapeFacts:
 
     def _tied(self, original: Expression) -> Reason:
         place = self._env.replacements_slocs.get(original)
-        return _reason("a symbolic number was found equal to another one or fixed", place)
+        return self._reason("a symbolic number was found equal to another one or fixed", place)
 
-    def _relation(self, template: str, printer: _Printer, expression: Expression, reason: Reason) -> _Fact:
+    def _reason(self, what: str, place: object) -> Reason:
+        user = getattr(place, "maybe_user_loc", None)
+        return Reason(what, None if user is None else self._world.context.frame_text(str(user)))
+
+    def _relation(
+        self, template: str, printer: _GuardPrinter, expression: Expression, reason: Reason
+    ) -> _Fact:
         functions = {"torch": torch} if "torch." in template else {}
         return ShapeExpression(template, tuple(printer.used), functions, expression), reason
-
-
-def _reason(what: str, place: object) -> Reason:
-    user = getattr(place, "maybe_user_loc", None)
-    return Reason(what, None if user is None else str(user))
 
 
 def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Expression]]":

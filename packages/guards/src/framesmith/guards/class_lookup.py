@@ -5,7 +5,7 @@ here runs user code: a metaclass may define `__mro__`, `__dict__`, `__flags__` o
 guarded here; whoever uses an answer guards it. Rules: `Objects/typeobject.c` and the "Descriptor guide" of the documentation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, final
 
 
@@ -36,6 +36,11 @@ dict_offset: Callable[[object], int] = type.__dict__["__dictoffset__"].__get__
 #: Where an instance holds its weak references; 0 if it takes none.
 weak_offset: Callable[[object], int] = type.__dict__["__weakrefoffset__"].__get__
 basic_size: Callable[[object], int] = type.__dict__["__basicsize__"].__get__
+
+
+def is_one_of(cls: type, kinds: Iterable[type]) -> bool:
+    """Whether a class is one of these: `in` would compare, and hash, with the `__eq__` and `__hash__` of its metaclass."""
+    return any(cls is kind for kind in kinds)
 
 
 def static_lookup(cls: object, name: str) -> object:

@@ -7,7 +7,6 @@ Only dictionaries of modules and plain ones held by classes are asked for their 
 an instance's dictionary does not count every store.
 """
 
-import builtins
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import HasKey, KeysAre, LengthIs
 from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone
+from framesmith.guards.kinds.identity import Identical, NotIdentical
 from framesmith.guards.kinds.presence import Present
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo
@@ -34,11 +33,11 @@ from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
 from framesmith.guards.sources.functions import FunctionClosure, FunctionDefault
-from framesmith.guards.sources.roots import Builtin, Pinned
+from framesmith.guards.sources.roots import Pinned
 from framesmith.guards.sources.steps import Attribute, ClassDict, ClassDictItem
 from framesmith.guards.torch_adapter import dict_version
 
-_ABOUT_THE_OBJECT = (Identical, NotIdentical, IsNone, NotNone, Present)
+_ABOUT_THE_OBJECT = (Identical, NotIdentical, Present)
 _SCALARS: Final = frozenset({type(None), bool, int, float, complex, str, bytes})
 # (type, attribute): an object of the type has the same value there for as long as it lives.
 _FIXED: Final = {
@@ -113,8 +112,6 @@ def _lasting(claim: Claim) -> bool:
 
 def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
     """The dependencies that decide which object the source gives; None if anything else can."""
-    if isinstance(source, Builtin):
-        return ((NAMESPACE, vars(builtins)),)
     if isinstance(source, Item):
         return _container(source.base) if type(source.key) is str else None
     if isinstance(source, ClassDictItem):

@@ -1,61 +1,31 @@
-"""A self-check: what a trace read of real objects, as data, and which of it no guard covers.
+"""A self-check: which of the facts that a trace read of real objects no guard covers.
 
-Code that reads a real object notes what it learned (`FactLog`), besides adding guards. When the entry is made,
+Code that reads a real object notes what it learned (`fact_log`), besides adding guards. When the entry is made,
 `uncovered` compares the two. It runs in tests only: a trace without a log notes nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name, is_immutable
+from framesmith.guards.fact_log import Fact
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.kinds.containers import HasKey, IteratorHasAtLeast, KeysAre, LengthIs
 from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.identity import Identical, IsNone, WeaklyIdentical
+from framesmith.guards.kinds.identity import Identical, WeaklyIdentical
 from framesmith.guards.kinds.tensor import TensorIs
-from framesmith.guards.kinds.types import SequenceTypes, TypeIs
+from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item, IteratorPeek
 from framesmith.guards.sources.roots import Pinned
 from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
 
-_TELLS_TYPE: Final = (TypeIs, Identical, IsNone, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
-_TELLS_CONTENT: Final = (LengthIs, KeysAre, SequenceTypes, EqualTo, Identical, WeaklyIdentical)
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Something read: `what` is a row of `_RULES`; `name` the key, attribute or class it is about; `where` the user's line."""
-
-    what: str
-    source: Source
-    name: object = None
-    where: str = ""
-
-    def text(self) -> str:
-        """The fact as a line of a list."""
-        about = "" if self.name is None else f" {self.name!a}"
-        return f"{self.what}{about}: {self.source.text()} (read at {self.where or 'an unknown line'})"
-
-
-@final
-class FactLog:
-    """What one trace read, in order."""
-
-    def __init__(self, where: Callable[[], str]) -> None:
-        self._where = where
-        self.facts: dict[tuple[str, Source, object], Fact] = {}
-
-    def note(self, what: str, source: Source | None, name: object = None) -> None:
-        """Note a fact about a real object; without a source (a value made in the trace) nothing is noted."""
-        if source is not None and (what, source, name) not in self.facts:
-            self.facts[what, source, name] = Fact(what, source, name, self._where())
+_TELLS_TYPE: Final = (TypeIs, Identical, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
+_TELLS_CONTENT: Final = (LengthIs, KeysAre, EqualTo, Identical, WeaklyIdentical)
 
 
 def uncovered(facts: Iterable[Fact], guards: GuardSet, loads: Sequence[Source]) -> list[str]:
@@ -121,7 +91,7 @@ def _type(covered: _Covered, fact: Fact) -> bool:
     source, base = fact.source, fact.source.base
     if isinstance(source, Pinned) or covered.has(source, *_TELLS_TYPE) or source in covered.related:
         return True
-    return base is not None and (covered.has(base, SequenceTypes) or covered.fixes_content(base))
+    return base is not None and covered.fixes_content(base)
 
 
 def _structure(covered: _Covered, fact: Fact) -> bool:

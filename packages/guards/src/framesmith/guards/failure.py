@@ -60,6 +60,11 @@ class Failure:
         return not (self.overspecialized or self.tensor_change or self.value_change)
 
     @property
+    def user_frame(self) -> str | None:
+        """The user's line for which the guard was made (`/path/file.py:12 in forward`), if it is known."""
+        return self.guard.reason.user_frame
+
+    @property
     def source(self) -> Source | None:
         """The source of the value that failed; None for a relation."""
         return self.guard.source

@@ -1,10 +1,11 @@
 """Guards and the set of them an entry rests on. No text is generated here."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import final
 
+from framesmith.guards.fact_log import FactLog
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.tensor import TensorIs
@@ -14,7 +15,7 @@ from framesmith.guards.sources.base import Source
 @final
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a guard was added: what was decided, and the user's frame (`file.py:12 in forward`) if there is one."""
+    """Why a guard was added: what was decided, and the user's frame (`/path/file.py:12 in forward`) if there is one."""
 
     what: str
     user_frame: str | None = None
@@ -41,6 +42,12 @@ class Guard:
         """The guard of a relation, which names its sources itself."""
         return cls(None, claim, reason)
 
+    def located(self, user_frame: str | None) -> "Guard":
+        """The guard with the user's frame in its reason, unless that has one already."""
+        if user_frame is None or self.reason.user_frame is not None:
+            return self
+        return Guard(self.source, self.claim, Reason(self.reason.what, user_frame))
+
     @property
     def sources(self) -> tuple[Source, ...]:
         """Every source it reads."""
@@ -66,15 +73,20 @@ class GuardSet:
     """
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
+        self.locate: Callable[[], str | None] | None = (
+            None  # gives the user's frame for the reasons of new guards
+        )
+        self.facts: FactLog | None = None  # what the trace read, in tests
         self._guards: dict[tuple[Source | None, Claim | Relation], Guard] = {}
         self._classes: set[int] = set()
         for guard in guards:
             self.add(guard)
 
     def add(self, guard: Guard) -> None:
-        """Add the guard unless the same claim about the same source is there."""
-        source = None if isinstance(guard.claim, Relation) else guard.source
-        self._guards.setdefault((source, guard.claim), guard)
+        """Add the guard unless the same claim about the same source is there; its reason gets the user's frame."""
+        key = (None if isinstance(guard.claim, Relation) else guard.source, guard.claim)
+        if key not in self._guards:
+            self._guards[key] = guard if self.locate is None else guard.located(self.locate())
 
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does."""

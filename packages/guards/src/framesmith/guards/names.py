@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from typing import Protocol, final
 
 PREFIX = "__fs_"
+# Longer numbers are placeholders: CPython limits the digits that its parser reads.
 _LARGEST_LITERAL = 1 << 62
 
 
@@ -42,20 +43,21 @@ class Names(Protocol):
 
 @final
 class Constants:
-    """Placeholders for objects, one per object. Invariant: equal names mean the same object."""
+    """Placeholders for objects, one per object, in which `kind` is a letter. Invariant: equal names mean the same object."""
 
-    def __init__(self, prefix: str = PREFIX) -> None:
+    def __init__(self, prefix: str = PREFIX, kind: str = "c") -> None:
         if not prefix.startswith(PREFIX) or not prefix.isidentifier():
             raise ValueError(f"the prefix {prefix!r} has to be an identifier that starts with {PREFIX!r}")
-        self._prefix = prefix
+        self._prefix = f"{prefix}{kind}"
         self._names: dict[int, str] = {}
         self.values: dict[str, object] = {}
 
-    def name(self, value: object, hint: str) -> str:
+    def __call__(self, value: object, hint: str) -> str:
+        """The name bound to this very object."""
         known = self._names.get(id(value))
         if known is not None:
             return known
-        name = f"{self._prefix}c{len(self.values)}_{_NOT_IN_NAMES.sub('_', hint)[:24]}"
+        name = f"{self._prefix}{len(self.values)}_{_NOT_IN_NAMES.sub('_', hint)[:24]}"
         self._names[id(value)] = name
         self.values[name] = value
         return name
@@ -79,7 +81,7 @@ class PlainNames:
         return source.expression(self)
 
     def constant(self, value: object, hint: str) -> str:
-        return self._constants.name(value, hint)
+        return self._constants(value, hint)
 
     def local(self, name: str) -> str:
         return name

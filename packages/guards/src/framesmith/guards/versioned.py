@@ -35,6 +35,10 @@ from framesmith.guards.names import Names
 _UNKNOWN: Final = -1
 #: The number in the bytes where none is known; CPython gives none as high.
 _NO_NUMBER: Final = 2**32 - 1
+#: What the comparison of versions costs, in look-ups of a plain guard: once, and for each state (measured as ADR 0008 says).
+#: Tuning only: both ways of checking say the same.
+_FIXED_COST: Final = 4
+_COST_OF_STATE: Final = 1.5
 #: Up to so many states of a kind are compared one by one.
 _FEW: Final = 3
 
@@ -46,7 +50,7 @@ def versioned_guards(guards: Sequence[Guard]) -> "VersionedGuards | None":
     facts = {guard: found for guard in guards if (found := dependencies_of(guard)) is not None}
     result = VersionedGuards(facts)
     looks = sum(_looks(guard.claim) for guard in facts)
-    return result if result.size and looks > 4 + 1.5 * result.size else None
+    return result if result.size and looks > _FIXED_COST + _COST_OF_STATE * result.size else None
 
 
 def _looks(claim: Claim | Relation) -> int:

@@ -63,7 +63,7 @@ class ConditionWriter:
         return f"{_MARK}{number}{_MARK}"
 
     def constant(self, value: object, hint: str) -> str:
-        return self._constants.name(value, hint)
+        return self._constants(value, hint)
 
     def local(self, name: str) -> str:
         return self._local_names.get(name, name)

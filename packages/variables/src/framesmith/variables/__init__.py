@@ -5,11 +5,12 @@ single types and callables are filled in by `framesmith.variables.catalog`, whic
 """
 
 from framesmith.variables.core import (
-    CALLABLES,
+    CALLS,
     NULL,
     AmbientState,
     Arguments,
     Constant,
+    DuplicateRow,
     InlineCall,
     Keywords,
     Lazy,
@@ -19,7 +20,10 @@ from framesmith.variables.core import (
     PendingCall,
     PendingFrame,
     PendingStep,
+    Priority,
+    Registry,
     Row,
+    Rows,
     Setting,
     Table,
     TraceContext,
@@ -31,34 +35,37 @@ from framesmith.variables.core import (
     is_constant_type,
     new_exception,
     raise_observed,
-    register_builder,
     register_exception_maker,
+    row_of,
 )
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.wrapping.wrap import Wrapper
 
 __all__ = [
+    "CALLS",
+    "NULL",
     "AmbientState",
     "Arguments",
-    "CALLABLES",
     "Constant",
+    "DuplicateRow",
     "InlineCall",
     "Keywords",
     "Lazy",
     "MutationLog",
-    "NULL",
     "Null",
     "ObservedException",
     "PendingCall",
     "PendingFrame",
     "PendingStep",
+    "Priority",
+    "Registry",
     "Row",
+    "Rows",
     "Setting",
     "Table",
     "TraceContext",
     "Tracker",
-    "WRAP_RULES",
     "Wrap",
     "Wrapper",
     "Writer",
@@ -69,6 +76,6 @@ __all__ = [
     "new_exception",
     "raise_observed",
     "reachable",
-    "register_builder",
     "register_exception_maker",
+    "row_of",
 ]

@@ -1,134 +1,229 @@
-"""All rows and wrapping rules: importing this module fills the tables. A table of contents, no logic."""
+"""The rows of all modules, family by family: the table of contents. A module that has rows is one line here.
 
-from typing import Final
+`build` puts them together; the order of the lines decides nothing (`core.registry`).
+"""
 
-import framesmith.variables.builtin_types.cells
-import framesmith.variables.builtin_types.constants
-import framesmith.variables.builtin_types.deques
-import framesmith.variables.builtin_types.dict_entries
-import framesmith.variables.builtin_types.dict_iterators
-import framesmith.variables.builtin_types.dict_methods
-import framesmith.variables.builtin_types.dict_order
-import framesmith.variables.builtin_types.dict_views
-import framesmith.variables.builtin_types.dicts
-import framesmith.variables.builtin_types.existing_iterators
-import framesmith.variables.builtin_types.iterator_chains
-import framesmith.variables.builtin_types.iterators
-import framesmith.variables.builtin_types.itertools_combining
-import framesmith.variables.builtin_types.itertools_sharing
-import framesmith.variables.builtin_types.itertools_types
-import framesmith.variables.builtin_types.list_methods
-import framesmith.variables.builtin_types.lists
-import framesmith.variables.builtin_types.literals
-import framesmith.variables.builtin_types.namespaces
-import framesmith.variables.builtin_types.ordered_attributes
-import framesmith.variables.builtin_types.ranges
-import framesmith.variables.builtin_types.sequences
-import framesmith.variables.builtin_types.set_items
-import framesmith.variables.builtin_types.set_iterators
-import framesmith.variables.builtin_types.set_methods
-import framesmith.variables.builtin_types.set_recipes
-import framesmith.variables.builtin_types.sets
-import framesmith.variables.builtin_types.slices
-import framesmith.variables.builtin_types.tuples
-import framesmith.variables.builtin_types.unspecialized_keys
-import framesmith.variables.builtin_types.unspecialized_values
-import framesmith.variables.callables.attribute_functions
-import framesmith.variables.callables.builtin_functions
-import framesmith.variables.callables.builtin_methods
-import framesmith.variables.callables.cached_functions
-import framesmith.variables.callables.call_iterators
-import framesmith.variables.callables.compiled
-import framesmith.variables.callables.constructors
-import framesmith.variables.callables.deferred_text
-import framesmith.variables.callables.functions
-import framesmith.variables.callables.functools_rows
-import framesmith.variables.callables.generators
-import framesmith.variables.callables.identity_numbers
-import framesmith.variables.callables.itertools_rows
-import framesmith.variables.callables.methods
-import framesmith.variables.callables.operator_calls
-import framesmith.variables.callables.operator_objects
-import framesmith.variables.callables.operator_rows
-import framesmith.variables.callables.partials
-import framesmith.variables.callables.polyfill_functions
-import framesmith.variables.callables.polyfill_rows
-import framesmith.variables.callables.pure_rows
-import framesmith.variables.callables.reductions
-import framesmith.variables.callables.slot_rows
-import framesmith.variables.callables.text_rows
-import framesmith.variables.callables.type_functions
-import framesmith.variables.callables.type_texts
-import framesmith.variables.graph_nodes.arguments
-import framesmith.variables.graph_nodes.graph_values
-import framesmith.variables.graph_nodes.results
-import framesmith.variables.higher_order.autograd_functions
-import framesmith.variables.higher_order.bodies
-import framesmith.variables.higher_order.checkpointing
-import framesmith.variables.higher_order.conditionals
-import framesmith.variables.nn.nn_modules
-import framesmith.variables.numpy_values.numpy_arrays
-import framesmith.variables.numpy_values.numpy_scalars
-import framesmith.variables.objects.attribute_errors
-import framesmith.variables.objects.builtin_bases
-import framesmith.variables.objects.classes
-import framesmith.variables.objects.construction
-import framesmith.variables.objects.copying
-import framesmith.variables.objects.dataclasses
-import framesmith.variables.objects.descriptors
-import framesmith.variables.objects.enums
-import framesmith.variables.objects.exception_chains
-import framesmith.variables.objects.exceptions
-import framesmith.variables.objects.instance_writing
-import framesmith.variables.objects.instances
-import framesmith.variables.objects.interpreter_rows
-import framesmith.variables.objects.lookup
-import framesmith.variables.objects.native_enums
-import framesmith.variables.objects.object_methods
-import framesmith.variables.objects.python_modules
-import framesmith.variables.objects.simple_namespaces
-import framesmith.variables.objects.special_methods
-import framesmith.variables.objects.super_objects
-import framesmith.variables.objects.tracebacks
-import framesmith.variables.objects.typing_objects
-import framesmith.variables.objects.weak_references
-import framesmith.variables.polyfills.bisect
-import framesmith.variables.polyfills.collections
-import framesmith.variables.polyfills.dataclasses
-import framesmith.variables.polyfills.functools
-import framesmith.variables.polyfills.heapq
-import framesmith.variables.polyfills.operators
-import framesmith.variables.polyfills.reductions
-import framesmith.variables.symbolic_numbers.computed_numbers
-import framesmith.variables.symbolic_numbers.number_inputs
-import framesmith.variables.symbolic_numbers.symbolic
-import framesmith.variables.tensors.tensor_attributes
-import framesmith.variables.tensors.tensor_inputs
-import framesmith.variables.tensors.tensor_methods
-import framesmith.variables.tensors.tensors
-import framesmith.variables.torch_contexts.modes
-import framesmith.variables.torch_contexts.native_contexts
-import framesmith.variables.torch_functions.disabled
-import framesmith.variables.torch_functions.folded
-import framesmith.variables.torch_functions.function_modules
-import framesmith.variables.torch_functions.functions
-import framesmith.variables.torch_functions.graph_calls
-import framesmith.variables.torch_functions.grouped_tensors
-import framesmith.variables.torch_functions.method_rows
-import framesmith.variables.torch_functions.recipes
-import framesmith.variables.torch_functions.type_questions
+import functools
+from collections.abc import Iterable
+from itertools import chain
+from typing import Final, TypeAlias
 
-FAMILIES: Final = (
-    framesmith.variables.builtin_types,
-    framesmith.variables.callables,
-    framesmith.variables.objects,
-    framesmith.variables.polyfills,
-    framesmith.variables.graph_nodes,
-    framesmith.variables.higher_order,
-    framesmith.variables.nn,
-    framesmith.variables.numpy_values,
-    framesmith.variables.symbolic_numbers,
-    framesmith.variables.tensors,
-    framesmith.variables.torch_contexts,
-    framesmith.variables.torch_functions,
+from framesmith.variables.builtin_types import (
+    cells,
+    constants,
+    deques,
+    dict_methods,
+    dict_views,
+    dicts,
+    existing_iterators,
+    iterator_chains,
+    list_methods,
+    lists,
+    namespaces,
+    ranges,
+    set_methods,
+    sets,
+    slices,
+    tuples,
 )
+from framesmith.variables.callables import (
+    attribute_functions,
+    builtin_functions,
+    builtin_methods,
+    cached_functions,
+    constructors,
+    functions,
+    functools_rows,
+    generators,
+    identity_numbers,
+    itertools_rows,
+    methods,
+    operator_calls,
+    operator_objects,
+    operator_rows,
+    partials,
+    polyfill_rows,
+    pure_rows,
+    reductions,
+    slot_rows,
+    text_rows,
+    type_functions,
+)
+from framesmith.variables.core.registry import Registry
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes import (
+    arguments,
+)
+from framesmith.variables.higher_order import (
+    autograd_functions,
+    checkpointing,
+    conditionals,
+)
+from framesmith.variables.nn import (
+    nn_modules,
+)
+from framesmith.variables.numpy_values import (
+    numpy_arrays,
+    numpy_scalars,
+)
+from framesmith.variables.objects import (
+    builtin_bases,
+    classes,
+    construction,
+    copying,
+    descriptors,
+    enums,
+    exceptions,
+    instances,
+    interpreter_rows,
+    native_enums,
+    object_methods,
+    python_modules,
+    simple_namespaces,
+    super_objects,
+    typing_objects,
+    weak_references,
+)
+from framesmith.variables.symbolic_numbers import (
+    number_inputs,
+    symbolic,
+)
+from framesmith.variables.tensors import (
+    tensor_attributes,
+    tensor_inputs,
+    tensors,
+)
+from framesmith.variables.torch_contexts import (
+    modes,
+    native_contexts,
+)
+from framesmith.variables.torch_functions import (
+    disabled,
+    folded,
+    function_modules,
+    function_rows,
+    grouped_tensors,
+    method_rows,
+    recipes,
+    type_questions,
+)
+
+Family: TypeAlias = tuple[Rows, ...]
+
+BUILTIN_TYPES: Final[Family] = (
+    cells.ROWS,
+    constants.ROWS,
+    deques.ROWS,
+    dict_methods.ROWS,
+    dict_views.ROWS,
+    dicts.ROWS,
+    existing_iterators.ROWS,
+    iterator_chains.ROWS,
+    list_methods.ROWS,
+    lists.ROWS,
+    namespaces.ROWS,
+    ranges.ROWS,
+    set_methods.ROWS,
+    sets.ROWS,
+    slices.ROWS,
+    tuples.ROWS,
+)
+CALLABLES: Final[Family] = (
+    attribute_functions.ROWS,
+    builtin_functions.ROWS,
+    builtin_methods.ROWS,
+    cached_functions.ROWS,
+    constructors.ROWS,
+    functions.ROWS,
+    functools_rows.ROWS,
+    generators.ROWS,
+    identity_numbers.ROWS,
+    itertools_rows.ROWS,
+    methods.ROWS,
+    operator_calls.ROWS,
+    operator_objects.ROWS,
+    operator_rows.ROWS,
+    partials.ROWS,
+    polyfill_rows.ROWS,
+    pure_rows.ROWS,
+    reductions.ROWS,
+    slot_rows.ROWS,
+    text_rows.ROWS,
+    type_functions.ROWS,
+)
+OBJECTS: Final[Family] = (
+    builtin_bases.ROWS,
+    classes.ROWS,
+    construction.ROWS,
+    copying.ROWS,
+    descriptors.ROWS,
+    enums.ROWS,
+    exceptions.ROWS,
+    instances.ROWS,
+    interpreter_rows.ROWS,
+    native_enums.ROWS,
+    object_methods.ROWS,
+    python_modules.ROWS,
+    simple_namespaces.ROWS,
+    super_objects.ROWS,
+    typing_objects.ROWS,
+    weak_references.ROWS,
+)
+GRAPH_NODES: Final[Family] = (arguments.ROWS,)
+SYMBOLIC_NUMBERS: Final[Family] = (
+    number_inputs.ROWS,
+    symbolic.ROWS,
+)
+TENSORS: Final[Family] = (
+    tensor_attributes.ROWS,
+    tensor_inputs.ROWS,
+    tensors.ROWS,
+)
+TORCH_FUNCTIONS: Final[Family] = (
+    disabled.ROWS,
+    folded.ROWS,
+    function_modules.ROWS,
+    function_rows.ROWS,
+    grouped_tensors.ROWS,
+    method_rows.ROWS,
+    recipes.ROWS,
+    type_questions.ROWS,
+)
+TORCH_CONTEXTS: Final[Family] = (
+    modes.ROWS,
+    native_contexts.ROWS,
+)
+HIGHER_ORDER: Final[Family] = (
+    autograd_functions.ROWS,
+    checkpointing.ROWS,
+    conditionals.ROWS,
+)
+NN: Final[Family] = (nn_modules.ROWS,)
+NUMPY_VALUES: Final[Family] = (
+    numpy_arrays.ROWS,
+    numpy_scalars.ROWS,
+)
+FAMILIES: Final[tuple[Family, ...]] = (
+    BUILTIN_TYPES,
+    CALLABLES,
+    OBJECTS,
+    GRAPH_NODES,
+    SYMBOLIC_NUMBERS,
+    TENSORS,
+    TORCH_FUNCTIONS,
+    TORCH_CONTEXTS,
+    HIGHER_ORDER,
+    NN,
+    NUMPY_VALUES,
+)
+
+
+def build(families: Iterable[Iterable[Rows]] = FAMILIES) -> Registry:
+    """A registry of these families. Refuses two rows of one priority for one key."""
+    return Registry(entry for rows in chain.from_iterable(families) for entry in rows)
+
+
+@functools.cache
+def registry() -> Registry:
+    """The registry of all families: one for each process."""
+    return build()

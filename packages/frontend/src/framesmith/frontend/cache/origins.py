@@ -1,18 +1,16 @@
 """What an entry is made for: a function from its start, whose code may be replaced meanwhile, or a continuation."""
 
 import inspect
-import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType
-from typing import Final, TypeVar, final
+from typing import Final, final
 
-from framesmith.frontend.exits.emit import Ways
+from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.machine import Machine, new_frame
-from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, Identical, TypeIs
 from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
@@ -23,17 +21,9 @@ from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.nn.nn_modules import module_namespace
 
-Held = TypeVar("Held")
 #: What a compiled function has a copy of.
 COPIED: Final = ("__defaults__", "__kwdefaults__")
 NOT_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-def alive(reference: "weakref.ReferenceType[Held]") -> Held:
-    """The session behind a weak reference, which is alive while one of its continuations runs (ADR 0014)."""
-    session = reference()
-    assert session is not None, "a continuation runs although the compiled function is gone"
-    return session
 
 
 @final
@@ -133,23 +123,27 @@ class RootOrigin:
             return None
         return RootOrigin(self.function)
 
-    def native_lines(self, writer: EntryWriter) -> list[str]:
-        """Lines that call the user's function as it is."""
-        return self.call_lines(writer, self.function)
+    def native_ending(self, writer: EntryWriter) -> EntryEnding:
+        """Call the user's function as it is."""
+        return self.calling(writer, self.function)
 
-    def found_lines(self, writer: EntryWriter) -> list[str]:
-        """Lines that call what a call would find now, which is another function than the compiled one."""
+    def calling_found(self, writer: EntryWriter) -> EntryEnding:
+        """Call what a call would find now, which is another function than the compiled one."""
         if self.home is None:
-            return self.call_lines(writer, self.function)
+            return self.calling(writer, self.function)
         owner = writer.load(Local(self.code.co_varnames[0]))
         if self.home.is_own:  # its first argument is bound already
-            return [f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})"]
+            return EntryEnding(
+                (f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})",)
+            )
         kind = f"{writer.constant(type, 'type')}({owner})"
-        return [f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})"]
+        return EntryEnding((f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})",))
 
-    def call_lines(self, writer: EntryWriter, function: FunctionType) -> list[str]:
-        """Lines that call a function with the parameters of the user's."""
-        return [f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})"]
+    def calling(self, writer: EntryWriter, function: FunctionType) -> EntryEnding:
+        """Call a function with the parameters of the user's."""
+        return EntryEnding(
+            (f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})",)
+        )
 
     def _arguments(self, writer: EntryWriter) -> list[str]:
         """The arguments of the call as texts, in the order of the parameters."""
@@ -173,20 +167,20 @@ class RootOrigin:
 class ContinuationOrigin:
     """A continuation: frames in mid-code (ADR 0005)."""
 
-    def __init__(self, session: Ways, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
-        self._session = weakref.ref(session)
-        self._point = point
-        self._namespaces = namespaces
+    def __init__(self, target: ResumeTarget) -> None:
+        self._target = target
+        self.point = point = target.point
         self.code: CodeType = point.frames[0].code
-        self.namespace: dict[str, object] = namespaces[0]
+        self.namespace: dict[str, object] = target.namespaces[0]
         self.codes = tuple(frame.code for frame in point.frames)
         self.is_in_loop = point.is_in_loop
 
     def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
-        return rebuild_frames(tx, machine, self._point, self._namespaces, list(values))
+        return rebuild_frames(tx, machine, self.point, self._target.namespaces, list(values))
 
-    def native_lines(self, writer: EntryWriter) -> list[str]:
-        """The line that runs the frames natively from the resume point."""
-        values = [writer.load(Local(name)) for name in self._point.names]
-        return [f"return {alive(self._session).go_natively(writer, self._point, self._namespaces, values)}"]
+    def native_ending(self, writer: EntryWriter) -> EntryEnding:
+        """Run the frames natively from the resume point."""
+        calls = TailCallWriter(writer)
+        state = self.point.form.map(lambda name: writer.load(Local(name)))
+        return calls.ending([f"return {calls.to(replace(self._target, is_native=True), state)}"])

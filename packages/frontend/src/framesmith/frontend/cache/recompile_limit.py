@@ -4,25 +4,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import CodeType
 
+from framesmith.frontend.events import read_at
 from framesmith.frontend.tracing.machine import reading_of
-from framesmith.frontend.tracing.resume_points import is_variable
+from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
 from framesmith.guards.sources import Global, Local
 
 
-def limit_text(code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
+def limit_text(function: str, code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
     """The whole message: the value for which most entries reject the call, with its line, and the remedy."""
     head = (
-        f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) has {limit} entries (config.recompile_limit): "
+        f"{function} ({code.co_filename}:{code.co_firstlineno}) has {limit} {'entry' if limit == 1 else 'entries'} (config.recompile_limit): "
         "calls that fit none of them run uncompiled from now on, the entries keep serving."
     )
     failure = most_frequent([all_failures(guards, scope) for guards in entries])
     if failure is None:
         return head
-    file, line = place_of(failure, code)
-    return (
-        f"{head}\n  what varies: {failure.text} (read at {file}:{line})\n  what to do: {remedy_of(failure)}"
-    )
+    place = failure.user_frame or "{}:{}".format(*place_of(failure, code))
+    return f"{head}\n  what varies: {read_at(failure.text, place)}\n  what to do: {remedy_of(failure)}"
 
 
 def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
@@ -42,7 +41,7 @@ def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
     """File and line where the program first names what the guard is about; the function's first line if nowhere."""
     sources = [one for source in failure.guard.sources for one in (source, *source.ancestors())]
     names = {source.name for source in sources if isinstance(source, Local | Global)}
-    names = {name.removeprefix("local_0_") for name in names if is_variable(name)}
+    names = {variable_of(name) for name in names if is_variable(name)}
     for operation in reading_of(code).operations:
         if operation.argument in names and operation.position.line is not None:
             return code.co_filename, operation.position.line

@@ -12,7 +12,7 @@ import torch
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.options import in_force
-from framesmith.frontend.tracing.resume_points import is_variable
+from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
 from framesmith.guards.sources import Local
@@ -43,8 +43,8 @@ class Policy:
     - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
       seen to change.
     - `patience`: after so many misses because of one value, or because of what one container holds, that is not
-      specialised on any more; with None always. In a loop it is two: one miss may come from state that the first round
-      makes (an optimizer's).
+      specialised on any more; with None always. In a loop it is two: what changes twice changes in each round, while one
+      miss is common, since the first round makes what later ones find (buffers, caches, lazily created state).
     - `shared` is what the continuations of the same frames know of their variables. With `alone` (the function itself)
       it is written to but not read.
     """
@@ -86,6 +86,15 @@ class Policy:
     def is_dynamic_number(self, source: Source) -> bool:
         """Whether a number was seen to change."""
         return self.dynamic is not False and any(source in known.numbers for known in self._asked())
+
+    def symbolic(self) -> list[str]:
+        """What was seen to change, as text: sizes of tensors and numbers."""
+        sizes = [
+            f"the size of dimension {dim} of {source.text()}"
+            for source, dims in self.sizes.items()
+            for dim in sorted(dims)
+        ]
+        return sizes + [f"the number {source.text()}" for source in self.own.numbers]
 
     def is_unspecialized(self, source: Source) -> bool:
         """Whether a value, or the content of a container, was seen to change too often to be specialised on."""

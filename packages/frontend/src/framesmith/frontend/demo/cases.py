@@ -18,7 +18,7 @@ SEED = 20
 
 @final
 @dataclass(frozen=True, slots=True)
-class Program:
+class DemoProgram:
     """`target` is compiled; it is called as `target(*arguments, **keywords)`.
 
     `modules` are the modules whose parameters, gradients and buffers are compared afterwards, `optimizer` likewise.
@@ -41,21 +41,21 @@ class Case:
     above eager instead of above its bare graphs."""
 
     name: str
-    make: Callable[[], Program]
+    make: Callable[[], DemoProgram]
     native: bool = False
 
-    def build(self) -> Program:
+    def build(self) -> DemoProgram:
         """A fresh program, equal to all others that this case builds."""
         torch.manual_seed(SEED)
         return self.make()
 
 
-def forward_of(architecture: Architecture) -> Callable[[], Program]:
+def forward_of(architecture: Architecture) -> Callable[[], DemoProgram]:
     """A program that calls the model; its gradients are compared too."""
 
-    def make() -> Program:
+    def make() -> DemoProgram:
         model = architecture.build()
-        return Program(model, keywords=architecture.inputs(), modules=(model,), backward=True)
+        return DemoProgram(model, keywords=architecture.inputs(), modules=(model,), backward=True)
 
     return make
 
@@ -71,12 +71,12 @@ def training_step(
     return loss.detach()
 
 
-def mlp_training() -> Program:
+def mlp_training() -> DemoProgram:
     """A step of Adam on a perceptron of three layers."""
     model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     arguments = (model, optimizer, torch.randn(16, 32), torch.randint(0, 8, (16,)))
-    return Program(training_step, arguments, modules=(model,), optimizer=optimizer)
+    return DemoProgram(training_step, arguments, modules=(model,), optimizer=optimizer)
 
 
 def relax(values: torch.Tensor, steps: int, log: io.StringIO) -> tuple[torch.Tensor, list[int]]:
@@ -91,10 +91,10 @@ def relax(values: torch.Tensor, steps: int, log: io.StringIO) -> tuple[torch.Ten
     return values, seen
 
 
-def loop_with_a_break() -> Program:
+def loop_with_a_break() -> DemoProgram:
     """`relax` for five rounds."""
     log = io.StringIO()
-    return Program(relax, (torch.randn(8, 8, requires_grad=True), 5, log), printed=log)
+    return DemoProgram(relax, (torch.randn(8, 8, requires_grad=True), 5, log), printed=log)
 
 
 CASES: tuple[Case, ...] = (

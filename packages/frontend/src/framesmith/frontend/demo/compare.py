@@ -6,7 +6,7 @@ from typing import final
 
 import torch
 
-from framesmith.frontend.demo.cases import Program
+from framesmith.frontend.demo.cases import DemoProgram
 
 CALLS = 3
 """Each program is called this often, so that later calls go through the guards and meet changed state."""
@@ -49,7 +49,7 @@ def differentiable(outputs: object) -> list[torch.Tensor]:
     return [one for _, one in leaves(outputs, "") if isinstance(one, torch.Tensor) and one.requires_grad]
 
 
-def call(program: Program, function: Callable[..., object]) -> object:
+def call(program: DemoProgram, function: Callable[..., object]) -> object:
     """One call, with the backward pass where the program asks for it."""
     outputs = function(*program.arguments, **program.keywords)
     if program.backward:
@@ -58,7 +58,7 @@ def call(program: Program, function: Callable[..., object]) -> object:
     return outputs
 
 
-def state(program: Program) -> Leaves:
+def state(program: DemoProgram) -> Leaves:
     """What the program may have changed."""
     found: Leaves = {}
     for index, module in enumerate(program.modules):
@@ -71,7 +71,7 @@ def state(program: Program) -> Leaves:
     return found
 
 
-def observe(program: Program, function: Callable[..., object]) -> Leaves:
+def observe(program: DemoProgram, function: Callable[..., object]) -> Leaves:
     """Call the function CALLS times; all outputs, and the state at the end."""
     found: Leaves = {}
     for number in range(CALLS):

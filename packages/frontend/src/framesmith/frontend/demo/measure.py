@@ -15,7 +15,7 @@ import torch
 from torch import fx
 
 from framesmith import frontend
-from framesmith.frontend.demo.cases import Program
+from framesmith.frontend.demo.cases import DemoProgram
 
 Call = Callable[[], object]
 Compiled = Callable[..., object]
@@ -91,13 +91,13 @@ def operators(graphs: Sequence[fx.GraphModule]) -> int:
     return sum(node.op.startswith("call_") for graph in graphs for node in graph.graph.nodes)
 
 
-def bind(program: Program, function: Compiled) -> Call:
+def bind(program: DemoProgram, function: Compiled) -> Call:
     """A call without arguments of the program's function."""
     arguments, keywords = program.arguments, program.keywords
     return lambda: function(*arguments, **keywords)
 
 
-def record(peer: Peer, build: Callable[[], Program]) -> Capture:
+def record(peer: Peer, build: Callable[[], DemoProgram]) -> Capture:
     """The graphs of the program, and the runs of its second call."""
     peer.reset()
     program = build()
@@ -110,7 +110,7 @@ def record(peer: Peer, build: Callable[[], Program]) -> Capture:
     return capture
 
 
-def trace_seconds(peer: Peer, build: Callable[[], Program], repeats: int = 3) -> float:
+def trace_seconds(peer: Peer, build: Callable[[], DemoProgram], repeats: int = 3) -> float:
     """Median time to trace the program when the compiler itself is warm; backend and execution left out."""
     found = []
     for _ in range(repeats):
@@ -155,7 +155,7 @@ class Overhead:
 
 
 def overhead(
-    peer: Peer, build: Callable[[], Program], above_eager: bool = False, budget: float = 0.5
+    peer: Peer, build: Callable[[], DemoProgram], above_eager: bool = False, budget: float = 0.5
 ) -> Overhead:
     """What a call costs above its bare graphs, or above eager for a program of which part runs natively."""
     capture = record(peer, build)

@@ -15,7 +15,7 @@ from rich.progress import (
 from rich.table import Table
 
 from framesmith.frontend.demo.cases import Case
-from framesmith.frontend.demo.run import Cost, Row, choose_backend, run
+from framesmith.frontend.demo.run import CaseRow, Cost, choose_backend, run
 
 COLUMNS = (
     "program",
@@ -32,7 +32,7 @@ COLUMNS = (
 )
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: CaseRow) -> list[str]:
     """The row as texts; a dash means that something was not measured."""
     result = "[green]as eager[/]" if row.passed else "[red]FAILED[/]" if row.failure else "[red]DIFFERS[/]"
     if row.failure:
@@ -56,7 +56,7 @@ def overheads(ours: Cost | None, theirs: Cost | None, mark: str) -> list[str]:
     return [*texts, "-"]
 
 
-def table(rows: list[Row], backend: str) -> Table:
+def table(rows: list[CaseRow], backend: str) -> Table:
     """The table of all rows."""
     made = Table(title=f"compiled by framesmith with {backend}, compared with eager", title_justify="left")
     for index, column in enumerate(COLUMNS):
@@ -70,7 +70,7 @@ def table(rows: list[Row], backend: str) -> Table:
     return made
 
 
-def explain_failures(console: Console, rows: list[Row]) -> None:
+def explain_failures(console: Console, rows: list[CaseRow]) -> None:
     """Print what differs, ten leaves a case at most, and every exception."""
     for row in rows:
         if row.failure:

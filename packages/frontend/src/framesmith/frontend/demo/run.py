@@ -11,7 +11,7 @@ import torch
 
 from framesmith import frontend
 from framesmith.frontend.demo import compare, measure
-from framesmith.frontend.demo.cases import Case, Program
+from framesmith.frontend.demo.cases import Case, DemoProgram
 from framesmith.frontend.demo.compare import Difference
 from framesmith.frontend.demo.measure import FRAMESMITH, TORCH, Overhead
 
@@ -38,7 +38,7 @@ class Counts:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Row:
+class CaseRow:
     """What came out of one case. `failure` holds the text of an exception that framesmith raised, `cost` and `peer` are
     None where nothing was measured."""
 
@@ -78,7 +78,7 @@ def check(case: Case, backend: str) -> tuple[Difference, ...]:
     return tuple(compare.differences(expected, found))
 
 
-def count(build: Callable[[], Program]) -> Counts:
+def count(build: Callable[[], DemoProgram]) -> Counts:
     """Graphs, breaks, operators and guards of the program, as `explain` counts them."""
     program = build()
     account = frontend.explain(program.target)(*program.arguments, **program.keywords)
@@ -96,13 +96,13 @@ def cost(peer: measure.Peer, case: Case) -> Cost:
         torch.set_num_threads(threads)
 
 
-def run(case: Case, backend: str, measured: bool = True) -> Row:
+def run(case: Case, backend: str, measured: bool = True) -> CaseRow:
     """The row of one case; an exception of framesmith becomes a row that failed, with its text."""
     try:
         differences = check(case, backend)
         counts = count(case.build)
         ours = cost(FRAMESMITH, case) if measured else None
     except Exception:
-        return Row(case.name, case.native, failure=traceback.format_exc())
+        return CaseRow(case.name, case.native, failure=traceback.format_exc())
     theirs = cost(TORCH, case) if measured else None
-    return Row(case.name, case.native, differences, counts=counts, cost=ours, peer=theirs)
+    return CaseRow(case.name, case.native, differences, counts=counts, cost=ours, peer=theirs)

@@ -13,16 +13,19 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated.functions import PREFIX, Identity, generated_function
+from framesmith.frontend.generated.functions import Identity, generated_function
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.guards.names import PREFIX
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
-from framesmith.variables.core import Lazy, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import Lazy, PendingCall, Rows, TraceContext, Tracker
+
+ROWS: Final = Rows()
 
 _NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log)
 
@@ -49,7 +52,7 @@ def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
     """
     function: FunctionType | None = None
     for frame in reversed([frame for frame in frames if not is_polyfill_code(frame.code)]):
-        _, line, _ = location(frame)
+        line = location(frame).line
         inner = f"{PREFIX}inner"
         call = f"{PREFIX}f(*args, **kwargs)" if function is None else f"{inner}({PREFIX}f, *args, **kwargs)"
         lines = [
@@ -66,10 +69,12 @@ def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
     return function
 
 
+@ROWS.entry(DIRECTIVES, ("logging", "Logger._log"))
 def _log_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     raise GraphBreak(NATIVE_CALL, "a message is logged")
 
 
+@ROWS.entry(DIRECTIVES, ("logging", "Logger.isEnabledFor"))
 def _ask_natively(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker | PendingCall:
     """`Logger.isEnabledFor`: a logger that has not cached the answer takes a lock, so the whole call runs natively.
 
@@ -82,7 +87,3 @@ def _ask_natively(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker 
     function = logging.Logger.isEnabledFor
     assert isinstance(function, FunctionType)
     return FunctionTracker(function, Pinned(function, "Logger.isEnabledFor")).bind(tx, (logger, level), {})
-
-
-DIRECTIVES["logging", "Logger._log"] = _log_natively
-DIRECTIVES["logging", "Logger.isEnabledFor"] = _ask_natively

@@ -5,75 +5,26 @@ each of which is atomic. Entries are immutable. The newest one is tried first, u
 """
 
 import inspect
-import re
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType
 from typing import Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
+from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
-    PREFIX,
     Identity,
-    Line,
     generated_code,
     generated_function,
     spelling,
 )
-from framesmith.frontend.generated.source_writer import Constants
 from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
 from framesmith.frontend.generated.verification import check_guards
 from framesmith.frontend.stances import PROBE
 from framesmith.graph.failures import GraphFailed
-from framesmith.guards import MISSES, GuardSet, Source, compile_guards
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Body:
-    """The text of an entry's function, to be put behind its guards: a parameter for each load, lines, constants."""
-
-    parameters: tuple[str, ...]
-    lines: tuple[Line, ...]
-    constants: dict[str, object]
-
-    def after(self, loads: Mapping[str, str], arguments: Collection[str], line: int) -> list[Line]:
-        """The lines, for a function with these arguments; `loads` says what each parameter of the entry is there.
-
-        A load that is an argument is used under the argument's name, because a copy costs every call. Not where the
-        lines have string literals, in which a parameter's name might occur.
-        """
-        plain = not any(mark in text for text, _ in self.lines for mark in "'\"")
-        same = {each: load for each, load in loads.items() if plain and load in arguments}
-        copies = [(f"{each} = {load}", line) for each, load in loads.items() if each not in same]
-        if not same:
-            return [*copies, *self.lines]
-        return [*copies, *((_NAME.sub(lambda m: same.get(m[0], m[0]), text), at) for text, at in self.lines)]
-
-
-_NAME = re.compile(r"\w+")
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
-    """One compiled specialisation: the guards under which it holds, the values it loads, its code.
-
-    `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not
-    leave, the text is compiled a second time, behind the guards, which saves a frame in each call. (An entry that leaves
-    keeps a frame of its own, since what it holds has to be let go of before the tail call.) `is_forwarding`: all it does
-    is to call the user's code, so that its frame represents none of the user's functions.
-    """
-
-    guards: GuardSet
-    loads: tuple[Source, ...]
-    function: Callable[..., object]
-    source: str
-    leaves: bool = False
-    body: Body | None = None
-    is_forwarding: bool = False
-
+from framesmith.guards import MISSES, compile_guards
+from framesmith.guards.names import PREFIX, Constants
 
 GuardedEntry: TypeAlias = Callable[..., object]
 """Guards, then the entry; `ABSENT` where they do not hold."""
@@ -158,7 +109,9 @@ ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
-_CALLS_BEFORE_PROMOTION = 4  # calls that an entry serves before it is tried first
+# Calls that an entry serves before it is tried first. Tuning only: two entries that serve in turn should not be swapped at
+# each call (a swap takes a lock), and a phase of a program is longer than a few calls.
+_CALLS_BEFORE_PROMOTION = 4
 
 
 _codes: "WeakValueDictionary[tuple[Identity, str, tuple[str, ...], bool], CodeType]" = WeakValueDictionary()
@@ -280,7 +233,7 @@ class Dispatcher:
         identity = Identity.of(self.signature.code)
         if entry.body is None or entry.is_forwarding:
             identity = identity.hidden()  # another frame represents the user's function (ADR 0016)
-        constants = Constants("d")
+        constants = Constants(kind="d")
         absent = constants(ABSENT, "absent")
         lines = [
             "try:",

@@ -13,8 +13,8 @@ from typing import final
 from framesmith.bytecode.relocate import relocate_lines
 from framesmith.frontend.generated.verification import verified
 from framesmith.frontend.hidden_frames import HIDDEN
+from framesmith.guards.names import PREFIX
 
-PREFIX = "__fs_"
 _OUTER = f"{PREFIX}outer"
 
 Line = tuple[str, int]

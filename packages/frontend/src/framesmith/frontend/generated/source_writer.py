@@ -9,32 +9,13 @@ from typing import final
 
 from torch import fx
 
-from framesmith.frontend.generated.functions import PREFIX
 from framesmith.guards import Source
+from framesmith.guards.names import PREFIX, Constants
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Constant, Lazy, Tracker
 from framesmith.variables.core.constant import has_copies, is_nan
 
 _UNFIT = re.compile(r"\W", re.ASCII)
-
-
-@final
-class Constants:
-    """Names for objects that generated code refers to, one for each object; `kind` is a part of the names."""
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-        self.values: dict[str, object] = {}
-        self._names: dict[int, str] = {}
-
-    def __call__(self, value: object, hint: str) -> str:
-        """The name bound to this very object."""
-        found = self._names.get(id(value))
-        if found is None:
-            found = f"{PREFIX}{self._kind}{len(self.values)}_{_UNFIT.sub('_', hint)}"
-            self._names[id(value)] = found
-            self.values[found] = value
-        return found
 
 
 @final
@@ -45,7 +26,7 @@ class EntryWriter:
     """
 
     def __init__(self, line: int) -> None:
-        self.constant = Constants("k")
+        self.constant = Constants(kind="k")
         self.line = line
         self.loads: dict[Source, str] = {}
         self.outputs: dict[fx.Node, str] = {}

@@ -12,8 +12,8 @@ import os
 from types import CodeType
 from typing import Any, Final, final
 
-from framesmith.frontend.generated.functions import PREFIX
 from framesmith.frontend.hidden_frames import hidden, is_hidden
+from framesmith.guards.names import PREFIX
 from framesmith.variables.objects.exception_chains import raise_unchained
 
 _FOLDER: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
@@ -24,6 +24,7 @@ _BETWEEN: Final = frozenset(
         ("generated", "dispatcher.py"),
         ("resuming", "native.py"),
         ("cache", "session.py"),
+        ("cache", "unit.py"),
         ("recovery.py",),
     )
 )

@@ -1,24 +1,26 @@
 """Native continuations: the frames of a resume point run as plain Python, as functions that `bytecode.resume` makes."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import CellType, CodeType, FunctionType, GeneratorType
-from typing import NoReturn, final
+from typing import NoReturn, TypeVar, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
 from framesmith.frontend.generated.verification import verified
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_state import FrameState, Reference
 from framesmith.frontend.tracing.machine import reading_of
-from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh, without
+from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
 from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.objects.exception_chains import raise_unchained, restored
 from framesmith.variables.objects.tracebacks import Passage
 
+V = TypeVar("V")
 RealGenerator = Generator[object, object, object]
 
 
@@ -43,8 +45,9 @@ class NativeContinuation:
     tracebacks are those of the user's functions. A generator that runs becomes a real one, asked for its next value.
     """
 
-    def __init__(self, point: ResumePoint, namespaces: list[dict[str, object]]) -> None:
+    def __init__(self, point: ResumePoint, namespaces: Sequence[dict[str, object]]) -> None:
         self._point = point
+        self._form = point.form
         self._layouts = (*point.frames, *map(as_suspended, point.generators))
         self._namespaces = namespaces
         self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
@@ -55,55 +58,50 @@ class NativeContinuation:
     def __call__(self, values: list[object]) -> object:
         """Run to the end of the outermost frame and return its result, or raise what leaves it.
 
-        `values` are those of `ResumePoint.names`. The list is emptied: only the frames hold what was in it.
+        `values` are in the order of `frame_state`. The list is emptied: only the frames hold what was in it.
         """
-        point = self._point
-        given = InnerResult([], pop_last(values, int(point.raises)))
-        real = Generators(Counter(self._uses), dict(self._pieces(values)), self._suspended)
-        for depth in range(len(point.frames) - 1, -1, -1):
-            own = pop_last(values, value_count(point.frames[depth]))
-            # the default of `next(iterator, default)`, if the frame was entered for that
-            otherwise = pop_last(own, point.frames[depth].role is FrameRole.DEFAULT)
-            handled = self._handled(depth, values)
+        state = self._form.unflatten(values)
+        frames, given, count = state.frames, InnerResult([], state.raised), len(self._point.frames)
+        suspended = dict(enumerate(pop_last(frames, len(frames) - count), count))
+        real = Generators(Counter(self._uses), suspended, self._suspended)
+        while frames:
+            own = frames.pop()
+            depth = len(frames)
+            handled = self._handled(frames)
             try:
                 if handled is None:
                     given.returned.append(self._run(depth, own, given, real))
                 else:
                     self._run_handling(handled, depth, own, given, real)
             except BaseException as error:
-                self._pass_on(depth, without_our_frames(error), otherwise, given)
+                self._pass_on(depth, without_our_frames(error), own.default, given)
         if given.raised:
             raise_from(given.raised)
         return given.returned.pop()
 
-    def _pieces(self, values: list[object]) -> Iterator[tuple[int, list[object]]]:
-        count = len(self._point.frames)
-        for number in range(len(self._layouts) - 1, count - 1, -1):
-            yield number, pop_last(values, value_count(self._layouts[number]))
+    def _pass_on(self, depth: int, error: BaseException, default: list[object], given: InnerResult) -> None:
+        """An exception has left a frame: it ends the iteration of the frame around, or is to be raised there.
 
-    def _pass_on(self, depth: int, error: BaseException, otherwise: list[object], given: InnerResult) -> None:
-        """An exception has left a frame: it ends the iteration of the frame around, or is to be raised there."""
+        `default`: that of `next(iterator, default)`, if the frame was entered for that.
+        """
         role = self._point.frames[depth].role
         if role is not FrameRole.CALL and isinstance(error, StopIteration):
             given.ended_by = role
-            given.returned[:] = otherwise or [error.value]
+            given.returned[:] = default or [error.value]
             return
         given.raised.append(error)
         if depth and not is_polyfill_code(self._point.frames[depth - 1].code):
             self._passage(depth - 1)(error)
 
-    def _handled(self, depth: int, values: list[object]) -> BaseException | None:
-        """The exception that the frames around the one at `depth` handle (the innermost such frame counts), or None.
+    def _handled(self, around: list[FrameState[object]]) -> BaseException | None:
+        """The exception that the frames around another one handle (the innermost such frame counts), or None.
 
-        It becomes the context of what is raised inside. `values` are those of the frames around.
+        It becomes the context of what is raised inside.
         """
-        end = len(values)
-        for layout in reversed(self._point.frames[:depth]):
-            end -= value_count(layout)
-            slots = without([slot for slot in layout.stack if slot is not Slot.NULL], layout)
-            for index in range(len(slots) - 1, -1, -1):
-                value = values[end + index]
-                if slots[index] is Slot.HANDLED and isinstance(value, BaseException):
+        for layout, state in zip(reversed(self._point.frames[: len(around)]), reversed(around), strict=True):
+            slots = [slot for slot in layout.stack if slot is not Slot.NULL]
+            for slot, value in zip(reversed(slots), reversed(state.stack), strict=True):
+                if slot is Slot.HANDLED and isinstance(value, BaseException):
                     return value
         return None
 
@@ -112,7 +110,7 @@ class NativeContinuation:
         self,
         handled: BaseException,
         depth: int,
-        values: list[object],
+        own: FrameState[object],
         given: InnerResult,
         real: "Generators",
     ) -> None:
@@ -122,14 +120,13 @@ class NativeContinuation:
             raise handled
         except BaseException:
             restored(handled, kept)
-            given.returned.append(self._run(depth, values, given, real))
+            given.returned.append(self._run(depth, own, given, real))
 
     @hidden
-    def _run(self, depth: int, values: list[object], given: InnerResult, real: "Generators") -> object:
+    def _run(self, depth: int, own: FrameState[object], given: InnerResult, real: "Generators") -> object:
         """Run one frame until it returns or yields; what the inner one gave is taken out of `given`."""
         layout = self._layouts[depth]
-        replacement = values.pop() if layout.replaced else None
-        result = self._begin(depth, values, given, real)
+        result = self._begin(depth, own, given, real)
         if is_generator(layout.code):
             assert isinstance(result, GeneratorType)
             real.keep(depth, result)
@@ -138,32 +135,42 @@ class NativeContinuation:
             return result
         if result is not None:  # the frame is an `__init__`: slot_tp_init in Objects/typeobject.c
             raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
-        return replacement
+        return own.replacement.pop()
 
     @hidden
-    def _begin(self, number: int, values: list[object], given: InnerResult, real: "Generators") -> object:
-        """Call the resume function of a frame; returns its result, or a new generator for the code of one."""
+    def _begin(self, number: int, own: FrameState[object], given: InnerResult, real: "Generators") -> object:
+        """Call the resume function of a frame; returns its result, or a new generator for the code of one.
+
+        The state is emptied, but for what the frame does not take.
+        """
         layout = self._layouts[number]
-        cells = dict(zip(layout.cells, pop_last(values, len(layout.cells)), strict=True))
-        for position, referred in layout.references:
-            values.insert(position, real.take(referred))
-        bound = pop_last(values, len(layout.locals))
-        index, slots = self._landed(layout, values, given)
+        cells = dict(zip(layout.cells, take_all(own.cells), strict=True))
+        values, bound = (
+            [real.take(value.number) if isinstance(value, Reference) else value for value in take_all(slots)]
+            for slots in (own.stack, own.locals)
+        )
+        index, slots = self._resume_layout(layout, values, given)
         code = self._code(number, index, slots, bool(given.raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
         function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
         values += [*bound, *given.raised]
         given.raised.clear()
-        del bound, cells, closure
+        del (
+            bound,
+            cells,
+            closure,
+        )  # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
         values.reverse()
         return call_consuming(len(values))(function, values)
 
-    def _landed(
+    def _resume_layout(
         self, layout: FrameLayout, values: list[object], given: InnerResult
     ) -> tuple[int, tuple[Slot, ...]]:
         """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
-        if given.raised:  # at the call, whose operands were popped: None takes their slots
+        if (
+            given.raised
+        ):  # at the call, so that its handlers are found; it has popped its operands: None takes their slots
             missing = missing_slots(layout)
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)
@@ -182,10 +189,10 @@ class NativeContinuation:
         return index, slots
 
     @hidden
-    def _suspended(self, number: int, values: list[object], real: "Generators") -> RealGenerator:
+    def _suspended(self, number: int, own: FrameState[object], real: "Generators") -> RealGenerator:
         """A real generator, suspended at its `yield` or before its first instruction."""
         fresh = is_fresh(self._layouts[number])
-        generator = self._begin(number, values, InnerResult([] if fresh else [None], []), real)
+        generator = self._begin(number, own, InnerResult([] if fresh else [None], []), real)
         assert isinstance(generator, GeneratorType)
         if not fresh:
             next(generator)  # its resume function begins at the `yield`
@@ -227,11 +234,11 @@ class Generators:
     def __init__(
         self,
         uses: Counter[int],
-        pieces: dict[int, list[object]],
-        make: "Callable[[int, list[object], Generators], RealGenerator]",
+        suspended: dict[int, FrameState[object]],
+        make: "Callable[[int, FrameState[object], Generators], RealGenerator]",
     ) -> None:
         self._uses = uses
-        self._pieces = pieces
+        self._suspended = suspended
         self._make = make
         self._made: dict[int, RealGenerator] = {}
 
@@ -243,7 +250,7 @@ class Generators:
     def take(self, number: int) -> RealGenerator:
         """The generator for one of the slots that refer to it."""
         if number not in self._made:
-            self._made[number] = self._make(number, self._pieces.pop(number), self)
+            self._made[number] = self._make(number, self._suspended.pop(number), self)
         self._uses[number] -= 1
         return self._made[number] if self._uses[number] else self._made.pop(number)
 
@@ -258,12 +265,17 @@ def raise_from(raised: list[object]) -> NoReturn:
         del error
 
 
-def pop_last(values: list[object], count: int) -> list[object]:
+def pop_last(values: list[V], count: int) -> list[V]:
     """Take the last `count` values out of the list."""
     start = len(values) - count
     taken = values[start:]
     del values[start:]
     return taken
+
+
+def take_all(values: list[V]) -> list[V]:
+    """Take all values out of the list."""
+    return pop_last(values, len(values))
 
 
 @cache
@@ -275,12 +287,6 @@ def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]
     arguments = ", ".join(["values.pop()"] * count)
     code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
     return FunctionType(code.co_consts[0], {})
-
-
-def value_count(layout: FrameLayout) -> int:
-    """How many values are handed over for one frame; a slot that refers to a generator has none of its own."""
-    slots = sum(slot is not Slot.NULL for slot in layout.stack) + len(layout.locals) - len(layout.references)
-    return slots + len(layout.cells) + layout.replaced + (layout.role is FrameRole.DEFAULT)
 
 
 def missing_slots(layout: FrameLayout) -> int:

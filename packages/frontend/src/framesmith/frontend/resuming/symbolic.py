@@ -1,18 +1,19 @@
 """Symbolic continuations: the frames of a resume point, put together from the values that were handed over.
 
 The symbolic interpreter starts from them, in mid-code (ADR 0005). The native form of a continuation is in `native`.
-What is handed over is one flat list of values, in the order of `ResumePoint.names`.
+What is handed over is one flat list of values, in the order of `frame_state`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import CellType
 
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_state import FrameState, Reference
 from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Frame, Machine, SavedException, reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
-from framesmith.frontend.tracing.stop_iteration import FrameRole, is_generator
+from framesmith.frontend.tracing.stop_iteration import is_generator
 from framesmith.frontend.tracing.value_ends import own
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import wrap_cell
@@ -27,27 +28,27 @@ def rebuild_frames(
     tx: TraceContext,
     machine: Machine,
     point: ResumePoint,
-    namespaces: list[dict[str, object]],
+    namespaces: Sequence[dict[str, object]],
     values: list[object],
 ) -> Tracker | None:
     """Put the frames of a resume point into the machine; returns the exception to raise first, if there is one."""
-    layouts = (*point.frames, *point.generators)
     frames = [
         new_frame_at(machine, layout, namespace_of(tx, namespace))
-        for layout, namespace in zip(layouts, namespaces, strict=True)
+        for layout, namespace in zip(point.layouts, namespaces, strict=True)
     ]
     machine.frames += frames[: len(point.frames)]
     handed = [lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)]
     own(machine, handed, point)
-    given = iter(handed)
-    for layout, frame in zip(layouts, frames, strict=True):
+    state = point.form.unflatten(handed)
+    generators = [frame.generator for frame in frames]
+    for layout, frame, own_state in zip(point.layouts, frames, state.frames, strict=True):
         if frame.generator is not None and frame in machine.frames:
             frame.generator.running = True
             assert isinstance(frame.generator.frame, SymbolicGenerator)
             frame.generator.frame.begin()
-        refill(tx, machine, layout, frame, [one.generator for one in frames], given)
+        refill(tx, machine, layout, frame, own_state, generators)
     machine.frames[0].barrier = True  # what it returns is the outcome of the run
-    return next(given) if point.raises else None
+    return state.raised[0] if state.raised else None
 
 
 def new_frame_at(machine: Machine, layout: FrameLayout, namespace: NamespaceTracker) -> Frame:
@@ -65,33 +66,29 @@ def refill(
     machine: Machine,
     layout: FrameLayout,
     frame: Frame,
+    state: FrameState[Lazy],
     generators: Sequence[GeneratorTracker | None],
-    given: Iterator[Lazy],
 ) -> None:
-    """Fill a frame with its values, taken from `given`; a slot that refers to a generator gets that one's tracker."""
-    references, position = dict(layout.references), 0
+    """Fill a frame with its values; a slot that refers to a generator gets the tracker of the one with that number."""
 
-    def take() -> Tracker:
-        nonlocal position
-        number = references.get(position)
-        position += 1
-        found = next(given) if number is None else generators[number]
+    def in_slot(value: Lazy | Reference) -> Tracker:
+        found = generators[value.number] if isinstance(value, Reference) else value
         assert found is not None
         return found
 
+    stack = map(in_slot, state.stack)
     for slot in layout.stack:
         if slot is Slot.NULL:
             frame.push(NULL)
         elif slot is Slot.HANDLED:
-            tracker = take()
+            tracker = next(stack)
             frame.push(SavedException(machine.handled, tracker))
             machine.handled = tracker
         else:
-            frame.push(take())
-    frame.locals.update((name, take()) for name in layout.locals)
-    for name in layout.cells:
-        cell = next(given)
+            frame.push(next(stack))
+    frame.locals.update(zip(layout.locals, map(in_slot, state.locals), strict=True))
+    for name, cell in zip(layout.cells, state.cells, strict=True):
         assert isinstance(cell.peek, CellType) and cell.source is not None
         frame.cells[name] = wrap_cell(tx, cell.peek, cell.source)
-    frame.replacement = next(given) if layout.replaced else None
-    frame.otherwise = next(given) if layout.role is FrameRole.DEFAULT else None
+    frame.replacement = state.replacement[0] if state.replacement else None
+    frame.otherwise = state.default[0] if state.default else None

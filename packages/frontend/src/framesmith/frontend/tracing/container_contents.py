@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from types import GetSetDescriptorType
 from typing import Final
 
-from framesmith.guards.class_lookup import static_lookup
+from framesmith.guards.class_lookup import is_one_of, static_lookup
 from framesmith.variables.builtin_types.deques import DequeTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.core import Constant, Tracker
-from framesmith.variables.nn.nn_modules import NNModuleTracker
 from framesmith.variables.objects.exceptions import ExceptionTracker
 from framesmith.variables.objects.instances import InstanceTracker
 
@@ -65,7 +64,6 @@ _REMAINS: Final[Mapping[type, Callable[..., Iterable[object]]]] = {
     SetTracker: _of_set,
     InstanceTracker: _of_instance,
     ExceptionTracker: _of_instance,
-    NNModuleTracker: _of_instance,
     NamespaceTracker: _of_namespace,
 }
 _BUILTIN: Final = (list, tuple, dict, set, frozenset, deque)
@@ -84,11 +82,11 @@ def remains_of(tracker: Tracker) -> Iterable[object]:
 def parts_of(value: object) -> list[object]:
     """What an existing value holds, and what builtin containers in there hold."""
     held = gc.get_referents(value)
-    return held + [part for one in held if type(one) in _BUILTIN for part in gc.get_referents(one)]
+    return held + [part for one in held if is_one_of(type(one), _BUILTIN) for part in gc.get_referents(one)]
 
 
 def leads_to(value: object, wanted: object) -> bool:
     """Whether a value is the wanted one, or a builtin container that holds it."""
     if value is wanted:
         return True
-    return type(value) in _BUILTIN and any(part is wanted for part in gc.get_referents(value))
+    return is_one_of(type(value), _BUILTIN) and any(part is wanted for part in gc.get_referents(value))

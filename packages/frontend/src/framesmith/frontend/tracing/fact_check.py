@@ -1,11 +1,13 @@
 """The check, in tests, that every fact a trace read has a guard (`guards.facts` holds the rules)."""
 
+from collections.abc import Sequence
 from typing import final
 
-from framesmith.frontend.generated.dispatcher import Entry
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.user_stack import location
-from framesmith.guards.facts import FactLog, uncovered
+from framesmith.guards import GuardSet, Source
+from framesmith.guards.fact_log import FactLog
+from framesmith.guards.facts import uncovered
 
 
 @final
@@ -26,8 +28,8 @@ def new_log(interpreter: Interpreter) -> FactLog:
     return FactLog(where)
 
 
-def check_facts(log: FactLog | None, entry: Entry) -> None:
+def check_facts(log: FactLog | None, guards: GuardSet, loads: Sequence[Source]) -> None:
     """Raise `UnguardedRead` that lists the reads no guard covers."""
-    problems = [] if log is None else uncovered(log.facts.values(), entry.guards, entry.loads)
+    problems = [] if log is None else uncovered(log.facts.values(), guards, loads)
     if problems:
         raise UnguardedRead("no guard covers what the trace read:\n  " + "\n  ".join(problems))

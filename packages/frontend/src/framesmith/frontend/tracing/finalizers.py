@@ -30,7 +30,11 @@ from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.python_modules import module_dict
 
+# Objects walked before a search gives up and says "yes": the value is treated as finalised, which only ends the entry
+# earlier. 1000 take about a millisecond, once for each value that frames let go of.
 _FAR: Final = 1000
+# What a search does not walk into. Classes, modules, code and plain values lead to nothing that ends with them, and from
+# functions and models one gets to the whole program; what ends with those is seen by the interpreter, value by value.
 _NO_HOLDERS: Final = (
     type,
     ModuleType,
@@ -243,7 +247,7 @@ def may_be_referenced(kind: type) -> bool:
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:
     """Whether a frame, a generator, a changed object or the handled exception still leads to the value."""
-    roots: list[Tracker] = list(machine.tx.mutations.changed())
+    roots: list[Tracker] = list(machine.tx.changes.changed())
     if machine.handled is not None:
         roots.append(machine.handled)
     for frame in machine.frames:

@@ -4,18 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import CodeType
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
-from framesmith.bytecode.meaning import Reading
 from framesmith.bytecode.resume import ResumeLayout, Slot
 from framesmith.frontend.tracing.finalizers import is_kept
+from framesmith.frontend.tracing.frame_readers import may_read_own_variables
 from framesmith.frontend.tracing.machine import Frame, SavedException
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Null, Tracker
 
-_LOOKS_AT_LOCALS: Final = frozenset(
-    {"locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace", "_getframe", "currentframe", "stack"}
-)
 Keeps: TypeAlias = Callable[[Tracker], bool]
 
 
@@ -91,14 +88,9 @@ def slot_of(value: Tracker) -> Slot:
 def live_names(frame: Frame, index: int) -> frozenset[str]:
     """Locals that may still be read; all of them where the code may read its own frame."""
     code = frame.code
-    if not _LOOKS_AT_LOCALS.isdisjoint(code.co_names):
+    if may_read_own_variables(code):
         return frozenset(frame.locals)
     live = frame.reading.live_locals(index)
     if "__class__" in code.co_freevars and code.co_varnames:  # `super()` reads its first argument
         live = live | {code.co_varnames[0]}
     return live
-
-
-def in_region(reading: Reading, index: int) -> bool:
-    """Whether an exception raised at an operation has a handler in the same frame."""
-    return reading.handlers[index] is not None

@@ -8,12 +8,12 @@ from itertools import takewhile
 from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
+from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import check_left, drop, variables_of
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
 from framesmith.frontend.tracing.opcodes import catalog
 from framesmith.frontend.tracing.opcodes.table import step_of
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
-from framesmith.frontend.tracing.resume_points import depth_of_real_generator
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.trace_end import (
     BreakBefore,
@@ -29,7 +29,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
-from framesmith.variables import catalog as tracker_catalog
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import (
@@ -42,8 +41,10 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker
 
-CATALOGS = (*catalog.FAMILIES, *tracker_catalog.FAMILIES)
+CATALOGS = catalog.FAMILIES
 
+# Runs inside runs (a key function of a modelled `sorted` ...) before the graph breaks. Each stands on CPython's own stack, of
+# whose 1000 frames the caller has used a part: without a limit the user would see our RecursionError.
 MAXIMUM_NESTING = 24
 OurError = TypeVar("OurError", GraphBreak, ObservedException)
 VALUES = (EqualTo, LengthIs, KeysAre)
@@ -212,7 +213,7 @@ class Interpreter:
         """Add the frame to the traceback of an exception that comes through it, except where it is only raised again."""
         exception = error.exception.realize()
         if not error.again and isinstance(exception, ExceptionTracker) and not is_polyfill_code(frame.code):
-            exception.note_passage(self.machine.tx, frame.code, location(frame)[1])
+            exception.note_passage(self.machine.tx, frame.code, location(frame).line)
         error.again = False
 
     def _settle_context(self, error: ObservedException) -> None:
@@ -303,10 +304,12 @@ class Interpreter:
         try:
             self._execute(frame)
             for entered in machine.frames[depth:]:
-                entered.entered = self._steps  # where a second trace stops if this frame cannot be left
+                entered.entered = (
+                    self._steps
+                )  # a second trace stops there if this frame cannot be left (ADR 0009)
             return None
         except ObservedException as error:
-            if self._is_caught(error):
+            if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
                 return self._go_to_handler(without_traceback(error, self._outside), frame)
             end: NativeEnd = RunRestNatively(None)
             unbound = self._unbound(without_traceback(error, self._outside), frame)
@@ -318,9 +321,12 @@ class Interpreter:
         del machine.frames[depth:]
         machine.outcome = None
         if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
-            # changes cannot be undone, and guards on what it read would be needless: it runs natively (ADR 0010)
+            # Changes cannot be undone: the entry would replay them, and the operation, which runs natively, would make
+            # them again. Guards on what it read would be needless: natively it takes any value (ADR 0010).
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
-        frame.stack[:] = stack
+        frame.stack[:] = (
+            stack  # the operation popped its operands: the exit writes it from the stack before it
+        )
         frame.index = frame.current
         machine.handled = handled
         if unbound is not None:
@@ -367,7 +373,7 @@ class Interpreter:
     def _state(self) -> tuple[int, int, int]:
         """Versions of the changes made so far: equal before and after an operation that changed nothing."""
         tx = self.machine.tx
-        return tx.mutations.version, tx.ambient.version, tx.graph.operations
+        return tx.changes.version, tx.changes.ambient.version, tx.graph.operations
 
     def _stopped_as_planned(self, frame: Frame) -> NativeEnd:
         stop = self._stop

@@ -31,6 +31,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 
+# Inlined frames before the graph breaks: a recursion this deep is data, not structure, and its resume points have as many frames.
 MAXIMUM_FRAMES = 250
 _READINGS: WeakKeyDictionary[CodeType, Reading] = WeakKeyDictionary()
 
@@ -201,10 +202,10 @@ class Machine:
     def literal(self, value: object) -> Tracker:
         """A constant of the code; a tuple or a NaN is one object wherever the same one is loaded."""
         if type(value) not in _HAVE_COPIES:
-            return from_python(value)
+            return from_python(self.tx, value)
         found = self._literals.get(id(value))
         if found is None:
-            found = self._literals[id(value)] = literal(value)
+            found = self._literals[id(value)] = literal(self.tx, value)
         return found
 
     def release(self) -> None:

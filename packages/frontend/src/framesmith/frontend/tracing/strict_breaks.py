@@ -6,14 +6,17 @@ of those that a continuation puts together again.
 
 import contextlib
 from types import MethodType
-from typing import final
+from typing import Final, final
 
+from framesmith.frontend.argument_checks import wrong_argument
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.compiled import is_compiled_strictly
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core import Lazy, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import Lazy, PendingCall, Rows, TraceContext, Tracker
+
+ROWS: Final = Rows()
 
 
 @final
@@ -24,6 +27,8 @@ class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
     """
 
     def __init__(self, error: bool) -> None:
+        if type(error) is not bool:  # written out: this is traced, and each name that it reads is guarded
+            raise wrong_argument("error_on_graph_break()", error, "True or False")
         self.error = error
 
     def __enter__(self) -> None:
@@ -62,9 +67,7 @@ def _error_of(tx: TraceContext, value: Tracker) -> bool | None:
     return bool(method.receiver.attribute(tx, "error").realize().as_python_constant())
 
 
+@ROWS.entry(DIRECTIVES, ("torch._dynamo.decorators", "error_on_graph_break"))
 def _made(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
     """The same of `torch._dynamo`."""
     return tx.wrap(error_on_graph_break, Pinned(error_on_graph_break)).begin_call(tx, args, kwargs)
-
-
-DIRECTIVES["torch._dynamo.decorators", "error_on_graph_break"] = _made

@@ -35,7 +35,7 @@ from framesmith.variables.core.reach import reachable
 
 def observe(machine: Machine) -> None:
     """Have the mutation log report what changes and what is weakly referenced to the machine."""
-    log = machine.tx.mutations
+    log = machine.tx.changes
     log.on_change = partial(before_change, machine)
     log.on_reference = partial(referenced, machine)
 
@@ -83,16 +83,17 @@ def before_change(machine: Machine, tracker: Tracker) -> None:
 
     The change may let go of them.
     """
-    if tracker.source is None or machine.tx.mutations.is_changed(tracker):
+    if tracker.source is None or machine.tx.changes.is_changed(tracker):
         return
     machine.ends.changed.add(tracker.source)
     real = real_object(tracker)
     if real is None or not is_known_container(tracker):
         return
     parts = parts_of(real)
-    kinds = {kind for kind in set(map(type, parts)) if may_be_seen(machine, kind)}
-    for part in parts if kinds else ():
-        if type(part) in kinds and id(part) not in machine.ends.held and is_seen(machine, part):
+    kinds = {id(kind): kind for kind in map(type, parts)}  # by identity: a metaclass may define `__hash__`
+    seen = {key for key, kind in kinds.items() if may_be_seen(machine, kind)}
+    for part in parts if seen else ():
+        if id(type(part)) in seen and id(part) not in machine.ends.held and is_seen(machine, part):
             machine.ends.held[id(part)] = Ending(part, tracker, is_inside=True)
 
 
@@ -115,7 +116,7 @@ def is_led_to(machine: Machine, ending: Ending) -> bool:
     ):
         return True
     # not held directly: search what the frames lead to
-    changed = {id(real_object(one)): one for one in machine.tx.mutations.changed()}
+    changed = {id(real_object(one)): one for one in machine.tx.changes.changed()}
     found = reachable(roots(machine)).values()
     return any(holds(tracker, ending.real, changed) for tracker in found)
 
@@ -138,7 +139,7 @@ def roots(machine: Machine) -> Iterator[Tracker]:
     A changed object that was handed over to the frames is theirs: it counts only where a frame holds it.
     """
     owning = machine.ends.owning
-    for changed in machine.tx.mutations.changed():
+    for changed in machine.tx.changes.changed():
         if not (owning and isinstance(changed.source, Local)):
             yield changed
     yield from present((machine.handled,))

@@ -17,17 +17,16 @@ from framesmith.guards.kinds.containers import (
     IteratorExhaustedAfter,
     IteratorHasAtLeast,
     KeysAre,
-    LengthAtLeast,
     LengthIs,
 )
 from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.identity import Identical, IsNone, NotIdentical, NotNone, WeaklyIdentical
-from framesmith.guards.kinds.modules import ModuleHooks, ModuleTraining, NoModuleHooks
+from framesmith.guards.kinds.identity import Identical, NotIdentical, WeaklyIdentical
+from framesmith.guards.kinds.modules import NoModuleHooks
 from framesmith.guards.kinds.presence import Present
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorProperty
 from framesmith.guards.kinds.tensor_spec import TensorSpec
-from framesmith.guards.kinds.types import SequenceTypes, TypeIs
+from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo, NotEqualTo, Truthy
 from framesmith.guards.kinds.weak_references import NotWeaklyObserved, is_weakly_observed
 
@@ -45,25 +44,19 @@ __all__ = [
     "HasInstanceAttribute",
     "HasKey",
     "Identical",
-    "IsNone",
     "IteratorExhaustedAfter",
     "IteratorHasAtLeast",
     "KeysAre",
-    "LengthAtLeast",
     "LengthIs",
-    "ModuleHooks",
-    "ModuleTraining",
     "NoModuleHooks",
     "NotEqualTo",
     "NotIdentical",
-    "NotNone",
     "NotWeaklyObserved",
     "Present",
     "Relation",
     "SameObject",
     "SameOverlap",
     "SameStorage",
-    "SequenceTypes",
     "ShapeExpression",
     "TensorChange",
     "TensorIs",

@@ -76,6 +76,8 @@ class ClassAttribute(Claim):
         return f"{source.text()}: class attribute {self.name!r} changed from {shown(self.value)} to {found}"
 
     def text(self, source: Source) -> str:
+        if self.value is MISSING:
+            return f"{source.text()} has no class attribute {self.name}"
         return f"{source.text()}.{self.name} is {shown(self.value)} (class attribute)"
 
     def lowered(self, source: Source) -> list[tuple[Source, Claim]] | None:

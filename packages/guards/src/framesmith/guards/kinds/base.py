@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import ClassVar, Final, cast
 
-from framesmith.guards.class_lookup import is_heap_type, owner_of, type_dict
+from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, owner_of, type_dict
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -80,6 +80,8 @@ class Relation(Comparable):
 def shown(value: object, limit: int = 60) -> str:
     """The value for a message: short, on one line. No `__repr__` that a user wrote runs, also not of an item."""
     kind = type(value)
+    if value is MISSING:
+        return repr(value)
     if issubclass(kind, type):
         return type.__repr__(value)  # not the `__repr__` of its metaclass
     if not _prints_natively(value, 0):
@@ -91,6 +93,13 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
+def described(value: object) -> str:
+    """The value and its type for a message about a wrong argument: `3, an int`."""
+    kind = a_type(type(value))
+    text = shown(value)
+    return text if value is None or text == kind else f"{text}, {kind}"
+
+
 _CONTAINERS: Final = (list, tuple, set, frozenset)
 _LIBRARIES: Final = ("torch", "enum")
 
@@ -98,7 +107,7 @@ _LIBRARIES: Final = ("torch", "enum")
 def _prints_natively(value: object, depth: int) -> bool:
     """Whether `repr` runs only code of CPython and the libraries. False for `object.__repr__`, which says nothing."""
     kind = type(value)
-    if kind in _CONTAINERS or kind is dict:
+    if is_one_of(kind, _CONTAINERS) or kind is dict:
         if depth > 3:
             return False
         items = (

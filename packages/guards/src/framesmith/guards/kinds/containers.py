@@ -41,26 +41,6 @@ class LengthIs(Claim):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class LengthAtLeast(Claim):
-    """`len(value)` is this number or more."""
-
-    length: int
-
-    def check(self, value: object) -> bool:
-        return len(cast(Sized, value)) >= self.length
-
-    def render(self, value_expression: str, names: Names) -> str:
-        return f"{names.constant(len, 'len')}({value_expression}) >= {self.length}"
-
-    def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: length was at least {self.length}, is {_length(value)} now"
-
-    def text(self, source: Source) -> str:
-        return f"len({source.text()}) >= {self.length}"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class KeysAre(Claim):
     """Exactly these keys in this order, compared as constants (see `comparison`)."""
 

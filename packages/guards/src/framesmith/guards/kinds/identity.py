@@ -36,42 +36,6 @@ class Identical(Claim):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class IsNone(Claim):
-    """The value is None."""
-
-    def check(self, value: object) -> bool:
-        return value is None
-
-    def render(self, value_expression: str, names: Names) -> str:
-        return f"{value_expression} is None"
-
-    def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: was None, is {shown(value)} now"
-
-    def text(self, source: Source) -> str:
-        return f"{source.text()} is None"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class NotNone(Claim):
-    """The value is anything but None."""
-
-    def check(self, value: object) -> bool:
-        return value is not None
-
-    def render(self, value_expression: str, names: Names) -> str:
-        return f"{value_expression} is not None"
-
-    def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: is None now"
-
-    def text(self, source: Source) -> str:
-        return f"{source.text()} is not None"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class NotIdentical(Claim):
     """The value is any object but this one (held strongly)."""
 

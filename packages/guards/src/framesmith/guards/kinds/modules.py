@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import cast, final
 
 from framesmith.guards.kinds.base import Claim
-from framesmith.guards.kinds.identity import Identical
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import InstanceDict, InstanceItem
+from framesmith.guards.sources.steps import InstanceDict
 
 # What `Module.__call__` checks before it goes straight to `forward`.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -37,9 +36,6 @@ class NoModuleHooks(Claim):
         return [(InstanceDict(source), _NoHooksIn())]
 
 
-ModuleHooks = NoModuleHooks
-
-
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _NoHooksIn(Claim):
@@ -56,27 +52,3 @@ class _NoHooksIn(Claim):
 
     def text(self, source: Source) -> str:
         return f"no hooks in {source.text()}"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class ModuleTraining(Claim):
-    """`module.training`, as the instance holds it."""
-
-    training: bool
-
-    def check(self, value: object) -> bool:
-        return value.__dict__["training"] is self.training
-
-    def render(self, value_expression: str, names: Names) -> str:
-        return f"{value_expression}.__dict__['training'] is {self.training}"
-
-    def explain(self, value: object, source: Source) -> str:
-        mode = "eval" if self.training else "train"
-        return f"{source.text()}: the module is in {mode} mode now (training was {self.training})"
-
-    def text(self, source: Source) -> str:
-        return f"{source.text()}.training is {self.training}"
-
-    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
-        return [(InstanceItem(source, "training"), Identical(self.training))]

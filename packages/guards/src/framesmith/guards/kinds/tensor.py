@@ -30,11 +30,6 @@ class TensorChange:
     rank: tuple[int, int] | None = None
     other: tuple[str, ...] = ()
 
-    @property
-    def only_shape(self) -> bool:
-        """Whether making dimensions dynamic would have been enough."""
-        return self.rank is None and not self.other and bool(self.sizes or self.strides)
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)

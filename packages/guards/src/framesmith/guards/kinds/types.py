@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 
@@ -30,39 +30,6 @@ class TypeIs(Claim):
 
     def text(self, source: Source) -> str:
         return f"type({source.text()}) is {_named(self.expected)}"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class SequenceTypes(Claim):
-    """The types of the items of a list or tuple, in order: one check for many small values."""
-
-    types: tuple[type, ...]
-
-    def compared(self) -> tuple[object, ...]:
-        return tuple(map(id, self.types))
-
-    def check(self, value: object) -> bool:
-        return isinstance(value, list | tuple) and [*map(type, value)] == [*self.types]
-
-    def render(self, value_expression: str, names: Names) -> str:
-        check = names.constant(self.check, "types")
-        return f"{check}({value_expression})"
-
-    def explain(self, value: object, source: Source) -> str:
-        if not isinstance(value, list | tuple):
-            return f"{source.text()}: was a sequence, is {shown(value)} now"
-        if len(value) != len(self.types):
-            return f"{source.text()}: length changed from {len(self.types)} to {len(value)}"
-        for index, (item, expected) in enumerate(zip(value, self.types, strict=True)):
-            if type(item) is not expected:
-                return (
-                    f"{source.text()}[{index}]: type changed from {_named(expected)} to {_named(type(item))}"
-                )
-        return f"{source.text()}: the types of its items changed"
-
-    def text(self, source: Source) -> str:
-        return f"types of {source.text()} are [{', '.join(map(_named, self.types))}]"
 
 
 def _named(cls: type) -> str:

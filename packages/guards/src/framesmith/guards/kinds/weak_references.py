@@ -6,6 +6,7 @@ from typing import Final, final
 
 from torch.utils.weak import WeakIdRef
 
+from framesmith.guards.class_lookup import is_one_of
 from framesmith.guards.kinds.base import Claim
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -20,7 +21,7 @@ def is_weakly_observed(value: object) -> bool:
     Fake tensors refer to the tensors of which they were made by `WeakIdRef`: those do not count.
     """
     kind = type(value)
-    if kind in _PROXIES:
+    if is_one_of(kind, _PROXIES):
         return True
     if issubclass(kind, weakref.ref):
         assert isinstance(value, weakref.ref)

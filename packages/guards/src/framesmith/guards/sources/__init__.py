@@ -8,20 +8,18 @@ from framesmith.guards.sources.containers import (
     Item,
     IteratorPart,
     IteratorPeek,
-    Length,
     SetItemAt,
 )
 from framesmith.guards.sources.functions import (
     CellContents,
     FunctionClosure,
     FunctionDefault,
-    FunctionGlobals,
     FunctionKeywordDefault,
     MethodFunction,
     MethodSelf,
 )
 from framesmith.guards.sources.modules import buffer, parameter, submodule
-from framesmith.guards.sources.roots import Builtin, Global, GlobalsDict, Local, Pinned
+from framesmith.guards.sources.roots import Global, Local, Pinned
 from framesmith.guards.sources.steps import (
     Attribute,
     CallResult,
@@ -29,16 +27,12 @@ from framesmith.guards.sources.steps import (
     ClassDictItem,
     InstanceDict,
     InstanceItem,
-    TypeOf,
     WeakReferent,
 )
 from framesmith.guards.sources.tensors import Gradient, TensorSize, TensorStorageOffset, TensorStride
 
-ListItem = Item
-
 __all__ = [
     "Attribute",
-    "Builtin",
     "CallResult",
     "CellContents",
     "ClassDict",
@@ -48,18 +42,14 @@ __all__ = [
     "DictKeys",
     "FunctionClosure",
     "FunctionDefault",
-    "FunctionGlobals",
     "FunctionKeywordDefault",
     "Global",
-    "GlobalsDict",
     "Gradient",
     "InstanceDict",
     "InstanceItem",
     "Item",
     "IteratorPart",
     "IteratorPeek",
-    "Length",
-    "ListItem",
     "Local",
     "MethodFunction",
     "MethodSelf",
@@ -69,7 +59,6 @@ __all__ = [
     "TensorSize",
     "TensorStorageOffset",
     "TensorStride",
-    "TypeOf",
     "WeakReferent",
     "buffer",
     "parameter",

@@ -13,6 +13,7 @@ from framesmith.guards.iterators import parts, peek
 from framesmith.guards.names import Names, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.roots import namespace_name
 from framesmith.guards.sources.steps import InstanceItem, subscript
 
 
@@ -40,6 +41,9 @@ class Item(Source):
             and isinstance(self.key, str)
         ):
             return f"{self.base.base.text()}.{self.key}"
+        module = namespace_name(self.base)
+        if module is not None and isinstance(self.key, str):
+            return self.key if module == "builtins" else f"{module}.{self.key}"
         return f"{self.base.text()}[{self.key!r}]"
 
 
@@ -95,24 +99,6 @@ class SetItemAt(Source):
 
     def text(self) -> str:
         return f"list({self.base.text()})[{self.index}]"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class Length(Source):
-    """`len(base)`."""
-
-    base: Source
-
-    def read(self, scope: Scope) -> object:
-        value = scope.value_of(self.base)
-        return len(cast(Sized, value))
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(len, 'len')}({names.source(self.base)})"
-
-    def text(self) -> str:
-        return f"len({self.base.text()})"
 
 
 @final

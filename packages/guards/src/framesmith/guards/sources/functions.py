@@ -1,11 +1,13 @@
 """Steps into functions, methods and cells."""
 
 from dataclasses import dataclass
+from types import FunctionType
 from typing import final
 
 from framesmith.guards.names import Names, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.roots import Pinned
 from framesmith.guards.sources.steps import Attribute, subscript
 
 
@@ -23,6 +25,10 @@ class CellContents(Source):
         return f"{names.source(self.base)}.cell_contents"
 
     def text(self) -> str:
+        if isinstance(self.base, FunctionClosure) and isinstance(self.base.base, Pinned):
+            function = self.base.base.value
+            if isinstance(function, FunctionType):
+                return function.__code__.co_freevars[self.base.index]
         return f"{self.base.text()}.cell_contents"
 
 
@@ -87,23 +93,6 @@ class FunctionClosure(Source):
 
     def _holder(self) -> Source:
         return Attribute(self.base, "__closure__")
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionGlobals(Source):
-    """`function.__globals__`: the dictionary."""
-
-    base: Source
-
-    def read(self, scope: Scope) -> object:
-        return scope.value_of(Attribute(self.base, "__globals__"))
-
-    def expression(self, names: Names) -> str:
-        return names.source(Attribute(self.base, "__globals__"))
-
-    def text(self) -> str:
-        return f"{self.base.text()}.__globals__"
 
 
 @final

@@ -1,6 +1,5 @@
 """Sources that start a path: local variables, globals, and objects held as constants."""
 
-import builtins
 from dataclasses import dataclass, field
 from typing import final
 
@@ -52,41 +51,6 @@ class Global(Source):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Builtin(Source):
-    """A name of the module `builtins`, whatever the globals hold."""
-
-    name: str
-    base: None = field(default=None, init=False, repr=False)
-
-    def read(self, scope: Scope) -> object:
-        return vars(builtins)[self.name]
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(vars(builtins), 'builtins')}[{self.name!a}]"
-
-    def text(self) -> str:
-        return self.name
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class GlobalsDict(Source):
-    """The globals dictionary of the compiled function itself."""
-
-    base: None = field(default=None, init=False, repr=False)
-
-    def read(self, scope: Scope) -> object:
-        return scope.globals
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(globals, 'globals')}()"
-
-    def text(self) -> str:
-        return "globals()"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class Pinned(Source):
     """An object held as a constant, compared by identity. It lives as long as the guards do."""
 
@@ -108,3 +72,11 @@ class Pinned(Source):
 
     def is_direct(self) -> bool:
         return True
+
+
+def namespace_name(source: Source) -> str | None:
+    """The name of the module whose globals a source is, if it is such a dictionary, held as a constant."""
+    if not isinstance(source, Pinned) or type(source.value) is not dict:
+        return None
+    names: dict[object, object] = source.value
+    return source.label if names.get("__name__") == source.label else None

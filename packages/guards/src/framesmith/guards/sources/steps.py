@@ -67,23 +67,6 @@ class InstanceItem(Source):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class TypeOf(Source):
-    """`type(base)`."""
-
-    base: Source
-
-    def read(self, scope: Scope) -> object:
-        return type(scope.value_of(self.base))
-
-    def expression(self, names: Names) -> str:
-        return f"{names.constant(type, 'type')}({names.source(self.base)})"
-
-    def text(self) -> str:
-        return f"type({self.base.text()})"
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
 class ClassDict(Source):
     """`base.__dict__` of a class: the attributes this very class defines."""
 

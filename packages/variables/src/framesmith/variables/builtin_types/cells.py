@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from types import CellType
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Present, TypeIs
 from framesmith.guards.sources import CallResult, CellContents
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.lazy import Lazy
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 @final
@@ -39,7 +41,7 @@ class CellTracker(Tracker):
 
     def store(self, tx: TraceContext, value: Tracker | None) -> None:
         """Bind or (None) unbind the variable."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.contents = value
         self.is_stored = True
 
@@ -74,7 +76,7 @@ def is_empty_cell(cell: object) -> bool:
     return False
 
 
-@WRAP_RULES.exact(CellType)
+@ROWS.wrap(CellType)
 def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing cell, met as a value or as part of a closure; its contents are wrapped when they are read."""
     assert isinstance(value, CellType)

@@ -12,12 +12,15 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, at_ind
 from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.constant import Constant, install_constant_slots
+from framesmith.variables.core.constant import CONSTANT_SLOTS, Constant
 from framesmith.variables.core.folding import fold, from_python
-from framesmith.variables.core.pure import register_pure_type
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.registry import Table
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.index import index_of
+
+ROWS: Final = Rows()
 
 UNARY: Final[dict[str, Callable[..., object]]] = {
     "-": operator.neg,
@@ -27,31 +30,27 @@ UNARY: Final[dict[str, Callable[..., object]]] = {
 }
 
 AttributeReader = Callable[[TraceContext, Constant, str], Tracker]
-_readers: list[tuple[type, AttributeReader]] = []
-
-
-def register_constant_attribute(kind: type, reader: AttributeReader) -> None:
-    """Read attributes of constants that are instances of `kind` (enum members, say) with `reader`."""
-    _readers.append((kind, reader))
+CONSTANT_ATTRIBUTES: Final = Table[type, AttributeReader]("attributes of constants")
+"""How attributes of constants that are instances of a class (enum members, say) are read."""
 
 
 @final
 class _Slots:
     """The implementation of `ConstantSlots`."""
 
-    def attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
         """A method, bound, or the value of a data attribute, computed at once."""
         value = constant.value
-        for kind, reader in _readers:
+        for kind, reader in tx.registry[CONSTANT_ATTRIBUTES].items():
             if isinstance(value, kind):
                 return reader(tx, constant, name)
         if isinstance(value, tuple | frozenset):
-            return from_python(value).attribute(tx, name)
+            return from_python(tx, value).attribute(tx, name)
         if isinstance(value, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
             return fold(tx, lambda member: getattr(member, name), [constant])
         return builtin_attribute(tx, constant, name)
 
-    def call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
             raise_observed(TypeError, f"'{type_name(constant)}' object is not callable")
@@ -63,7 +62,7 @@ class _Slots:
         if isinstance(value, str | bytes) and type(value) in (str, bytes):
             return TextIterator(constant, value)
         if isinstance(value, tuple | frozenset):
-            return from_python(value).iterate(tx)
+            return from_python(tx, value).iterate(tx)
         if not defines(constant.python_type, "__iter__") and not defines(constant.python_type, "__getitem__"):
             raise_observed(TypeError, f"'{type_name(constant)}' object is not iterable")
         return constant.unsupported("iterating over it")
@@ -76,7 +75,7 @@ class _Slots:
         """`item in constant`, computed at once if the item is known; else TypeError as CPython, or a graph break."""
         item = item.realize()
         if isinstance(constant.value, tuple | frozenset):
-            return from_python(constant.value).contains(tx, item)
+            return from_python(tx, constant.value).contains(tx, item)
         if isinstance(item, Constant):
             return fold(tx, operator.contains, [constant, item])
         if isinstance(constant.value, str) and not issubclass(item.python_type, str):
@@ -89,7 +88,7 @@ class _Slots:
         or have a known `__index__`, else the graph breaks."""
         key = key.realize()
         if isinstance(constant.value, tuple):
-            return from_python(constant.value).subscript(tx, key)
+            return from_python(tx, constant.value).subscript(tx, key)
         if not key.is_python_constant() and isinstance(constant.value, str | bytes):
             if defines(key.python_type, "__index__"):
                 key = Constant(index_of(tx, key))
@@ -107,7 +106,7 @@ class _Slots:
         for numbers, so that the other operand decides."""
         value = constant.value
         if isinstance(value, tuple | frozenset):
-            return from_python(value).binary(tx, symbol, other)
+            return from_python(tx, value).binary(tx, symbol, other)
         if not isinstance(value, str | bytes):
             return None
         if symbol == "%":
@@ -117,7 +116,7 @@ class _Slots:
         times = repeat_count(tx, other) if symbol == "*" else None
         if times is None:
             return None
-        with user_errors():
+        with user_errors(tx):
             return Constant(value * times)
 
     def unary(self, tx: TraceContext, constant: Constant, symbol: str) -> Tracker:
@@ -125,8 +124,8 @@ class _Slots:
         return fold(tx, UNARY[symbol], [constant])
 
 
-install_constant_slots(_Slots())
-register_pure_type(
+ROWS.add(CONSTANT_SLOTS, None, _Slots())
+ROWS.pure_types(
     str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, range, slice
 )
 
@@ -145,9 +144,9 @@ class TextIterator(IteratorTracker):
         """`str_ascii_iterator`, `str_iterator` or `bytes_iterator`."""
         return type(iter(self.value))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next character or byte."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.index >= len(self.value):
             return None
         self.index += 1

@@ -21,14 +21,17 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import require_specializable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import index_of, known_equal
+
+ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
 ONE: Final = Constant(1)
@@ -80,17 +83,17 @@ class DequeTracker(Tracker):
     def change(self, tx: TraceContext) -> "deque[Tracker]":
         """The items, for a caller that is about to change them: noted for replay and for the iterators."""
         items = self.items
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state += 1
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
         """Append an item. Without `maxlen` the existing items are not read; with it the oldest may go, so they are."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state += 1
         (self._items if self.maxlen is None else self.items).append(item)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods and `maxlen`."""
         return builtin_attribute(tx, self, name)
 
@@ -117,20 +120,20 @@ class DequeTracker(Tracker):
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """An item; deques have no slices."""
         place = self._place(tx, key)
-        with user_errors():
+        with user_errors(tx):
             return self.items[place]
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`self[key] = value`."""
         place = self._place(tx, key)
-        tx.mutations.note(self)
-        with user_errors():
+        tx.changes.note(self)
+        with user_errors(tx):
             self.items[place] = value
 
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`del self[key]`."""
         place = self._place(tx, key)
-        with user_errors():
+        with user_errors(tx):
             del self.change(tx)[place]
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -159,7 +162,7 @@ class DequeTracker(Tracker):
         times = repeat_count(tx, other)
         if times is None:
             return None
-        with user_errors():
+        with user_errors(tx):
             return DequeTracker(self.items * times, self.maxlen)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -219,9 +222,9 @@ class DequeIterator(IteratorTracker):
         """`deque_iterator` or `deque_reverse_iterator`."""
         return type(reversed(deque[object]())) if self.backwards else type(iter(deque[object]()))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None at the end; RuntimeError from then on when the deque changed."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.owner.state != self.state:
             raise_observed(RuntimeError, "deque mutated during iteration")
         if self.index >= len(self.items):
@@ -252,7 +255,6 @@ def put_items(target: "deque[object]", items: list[object]) -> None:
     target.extend(items)
 
 
-@WRAP_RULES.exact(deque)
 def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing deque; its items are not read before the trace needs them, its `maxlen` is guarded."""
     assert isinstance(value, deque)
@@ -267,16 +269,13 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     return DequeTracker((), value.maxlen, source, value, read)
 
 
-def build_deque(value: object) -> Tracker:
+def build_deque(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a deque created in the trace, from known values."""
     assert isinstance(value, deque)
-    return DequeTracker([from_python(item) for item in value], value.maxlen)
+    return DequeTracker([from_python(tx, item) for item in value], value.maxlen)
 
 
-register_builder(deque, build_deque)
-
-
-@CALLABLES.row(deque)
+@ROWS.call(deque)
 def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracker | None = None) -> Tracker:
     """`deque(iterable, maxlen)`."""
     limit = None
@@ -287,27 +286,27 @@ def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracke
     return DequeTracker([] if iterable is None else unpack(tx, iterable), limit)
 
 
-@CALLABLES.row(deque.__dict__["maxlen"])
+@ROWS.call(deque.__dict__["maxlen"])
 def deque_maxlen(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.maxlen`."""
     return Constant(self.maxlen)
 
 
-@CALLABLES.row(deque.append)
+@ROWS.call(deque.append)
 def deque_append(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
     """`self.append(item)`."""
     self.append(tx, item)
     return NONE
 
 
-@CALLABLES.row(deque.appendleft)
+@ROWS.call(deque.appendleft)
 def deque_appendleft(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
     """`self.appendleft(item)`."""
     self.change(tx).appendleft(item)
     return NONE
 
 
-@CALLABLES.row(deque.extend)
+@ROWS.call(deque.extend)
 def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
     """`self.extend(iterable)`."""
     for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
@@ -315,7 +314,7 @@ def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> 
     return NONE
 
 
-@CALLABLES.row(deque.extendleft)
+@ROWS.call(deque.extendleft)
 def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
     """`self.extendleft(iterable)`."""
     for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
@@ -323,64 +322,64 @@ def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /)
     return NONE
 
 
-@CALLABLES.row(deque.pop)
+@ROWS.call(deque.pop)
 def deque_pop(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.pop()`."""
-    with user_errors():
+    with user_errors(tx):
         return self.change(tx).pop()
 
 
-@CALLABLES.row(deque.popleft)
+@ROWS.call(deque.popleft)
 def deque_popleft(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.popleft()`."""
-    with user_errors():
+    with user_errors(tx):
         return self.change(tx).popleft()
 
 
-@CALLABLES.row(deque.clear)
+@ROWS.call(deque.clear)
 def deque_clear(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.clear()`."""
     self.change(tx).clear()
     return NONE
 
 
-@CALLABLES.row(deque.copy, deque.__copy__)
+@ROWS.call(deque.copy, deque.__copy__)
 def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.copy()`."""
     return DequeTracker(self.items, self.maxlen)
 
 
-@CALLABLES.row(deque.reverse)
+@ROWS.call(deque.reverse)
 def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`self.reverse()`; not a structural change, so iterators go on."""
-    tx.mutations.note(self)
+    tx.changes.note(self)
     self.items.reverse()
     return NONE
 
 
-@CALLABLES.row(deque.rotate)
+@ROWS.call(deque.rotate)
 def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = ONE, /) -> Tracker:
     """`self.rotate(steps)`."""
     self.change(tx).rotate(index_of(tx, steps))
     return NONE
 
 
-@CALLABLES.row(deque.count)
+@ROWS.call(deque.count)
 def deque_count(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
     return Constant(count(tx, self.items, value))
 
 
-@CALLABLES.row(deque.insert)
+@ROWS.call(deque.insert)
 def deque_insert(tx: TraceContext, self: DequeTracker, index: Tracker, item: Tracker, /) -> Tracker:
     """`self.insert(index, item)`."""
     place = index_of(tx, index)
-    with user_errors():
+    with user_errors(tx):
         self.change(tx).insert(place, item)
     return NONE
 
 
-@CALLABLES.row(deque.remove)
+@ROWS.call(deque.remove)
 def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
     """`self.remove(value)`."""
     for place, item in enumerate(tuple(self.items)):
@@ -390,7 +389,7 @@ def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tra
     return raise_observed(ValueError, not_in_deque(value))
 
 
-@CALLABLES.row(deque.index)
+@ROWS.call(deque.index)
 def deque_index(
     tx: TraceContext,
     self: DequeTracker,
@@ -413,10 +412,28 @@ def not_in_deque(value: Tracker) -> str:
     return f"{value.as_python_constant()!r} is not in deque"
 
 
-@CALLABLES.row(deque.__reversed__)
+@ROWS.call(deque.__reversed__)
 def deque_reversed(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     """`reversed(self)`."""
     return DequeIterator(self, backwards=True)
 
 
-register_storage(deque, DequeTracker)
+def deque_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`deque([1, 2], maxlen=3)`."""
+    assert isinstance(value, DequeTracker)
+    limit = f", maxlen={value.items.maxlen}" if value.items.maxlen is not None else ""
+    return f"{deque.__name__}([{join(tx, value.items)}]{limit})"
+
+
+ROWS.builtin_type(
+    BuiltinType(
+        deque,
+        (DequeTracker,),
+        wrap=wrap_deque,
+        build=build_deque,
+        text=deque_text,
+        iterators=(type(iter(deque[object]())), type(reversed(deque[object]()))),
+        is_sequence=True,
+        grows_in_place=True,
+    )
+)

@@ -1,7 +1,8 @@
 """Iterators over dicts and their views: they notice that the dict changed."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
@@ -10,6 +11,9 @@ from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEnt
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
+
+KEY_ITERATOR: Final[type] = type(iter({}))
+ORDERED_ITERATOR: Final[type] = type(iter(OrderedDict[object, object]()))
 
 
 @final
@@ -45,9 +49,9 @@ class DictIterator(IteratorTracker):
         """The type of CPython: `dict_keyiterator`, `odict_iterator` ..."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next key, value or pair, or None at the end; RuntimeError when the dict changed its size."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.owner is None:
             return None
         self._check_unchanged()

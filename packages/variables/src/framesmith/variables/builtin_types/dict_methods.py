@@ -2,29 +2,31 @@
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
-from typing import NoReturn, cast
+from typing import Final, NoReturn, cast
 
-from framesmith.variables.builtin_types.dict_iterators import DictIterator
-from framesmith.variables.builtin_types.dicts import ORDERED_ITERATOR, DictTracker, new_dict
+from framesmith.variables.builtin_types.dict_iterators import ORDERED_ITERATOR, DictIterator
+from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.operations.truth import known_truth
+
+ROWS: Final = Rows()
 
 NONE = Constant(None)
 
 
-@CALLABLES.row(dict.get)
+@ROWS.call(dict.get)
 def dict_get(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE, /) -> Tracker:
     """`self.get(key, default)`."""
     found = self.get_item(tx, key)
     return default if found is None else found
 
 
-@CALLABLES.row(dict.setdefault)
+@ROWS.call(dict.setdefault)
 def dict_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE, /) -> Tracker:
     """`self.setdefault(key, default)`."""
     return _setdefault(tx, self, key, default)
@@ -38,13 +40,13 @@ def _setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
     return default
 
 
-@CALLABLES.row(OrderedDict.setdefault)
+@ROWS.call(OrderedDict.setdefault)
 def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
     """`self.setdefault(key, default)`; unlike `dict.setdefault` it takes keywords."""
     return _setdefault(tx, self, key, default)
 
 
-@CALLABLES.row(dict.pop)
+@ROWS.call(dict.pop)
 def dict_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker | None = None, /) -> Tracker:
     """`self.pop(key[, default])`."""
     found = self.remove(tx, key)
@@ -53,30 +55,30 @@ def dict_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker
     return raise_observed(KeyError, key) if default is None else default
 
 
-@CALLABLES.row(OrderedDict.pop)
+@ROWS.call(OrderedDict.pop)
 def ordered_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker | None = None) -> Tracker:
     """`self.pop(key[, default])`; unlike `dict.pop` it takes keywords."""
     found = self.remove(tx, key)
     if found is not None:
         return found
-    return _raise_key(key) if default is None else default
+    return _raise_key(tx, key) if default is None else default
 
 
-def _raise_key(key: Tracker) -> NoReturn:
+def _raise_key(tx: TraceContext, key: Tracker) -> NoReturn:
     """KeyError as Objects/odictobject.c raises it: None gives no argument, a tuple gives one for each item."""
     if isinstance(key, Constant) and key.value is None:
         raise_observed(KeyError)
-    items = as_tuple(key)
+    items = as_tuple(tx, key)
     raise_observed(KeyError, *([key] if items is None else items.items))
 
 
-@CALLABLES.row(dict.popitem)
+@ROWS.call(dict.popitem)
 def dict_popitem(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`self.popitem()`: the last pair; KeyError when the dict is empty."""
     return _popitem(tx, self, -1, "popitem(): dictionary is empty")
 
 
-@CALLABLES.row(OrderedDict.popitem)
+@ROWS.call(OrderedDict.popitem)
 def ordered_popitem(tx: TraceContext, self: DictTracker, last: Tracker | None = None) -> Tracker:
     """`self.popitem(last=True)`: the last or the first pair; KeyError when it is empty."""
     return _popitem(tx, self, -1 if last is None or known_truth(tx, last) else 0, "dictionary is empty")
@@ -91,34 +93,34 @@ def _popitem(tx: TraceContext, self: DictTracker, index: int, message: str) -> T
     return TupleTracker([key, value])
 
 
-@CALLABLES.row(OrderedDict.move_to_end)
+@ROWS.call(OrderedDict.move_to_end)
 def move_to_end(tx: TraceContext, self: DictTracker, key: Tracker, last: Tracker | None = None) -> Tracker:
     """`self.move_to_end(key, last=True)`."""
     if not self.move(tx, key, last is None or known_truth(tx, last)):
-        _raise_key(key)
+        _raise_key(tx, key)
     return NONE
 
 
-@CALLABLES.row(dict.clear, OrderedDict.clear)
+@ROWS.call(dict.clear, OrderedDict.clear)
 def dict_clear(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`self.clear()`."""
     self.clear(tx)
     return NONE
 
 
-@CALLABLES.row(dict.copy, OrderedDict.copy, defaultdict.copy)
+@ROWS.call(dict.copy, OrderedDict.copy, defaultdict.copy)
 def dict_copy(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`self.copy()`."""
     return self.copy(tx)
 
 
-@CALLABLES.row(cast(object, defaultdict.__copy__))
+@ROWS.call(cast(object, defaultdict.__copy__))
 def defaultdict_copy(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`copy.copy` of a defaultdict."""
     return self.copy(tx)
 
 
-@CALLABLES.row(dict.update)
+@ROWS.call(dict.update)
 def dict_update(
     tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
@@ -134,7 +136,7 @@ def _update(tx: TraceContext, self: DictTracker, other: Tracker | None, named: M
         self.store(tx, Constant(name), value)
 
 
-@CALLABLES.row(OrderedDict.update)
+@ROWS.call(OrderedDict.update)
 def ordered_update(
     tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
@@ -143,13 +145,13 @@ def ordered_update(
     return NONE
 
 
-@CALLABLES.row(defaultdict.__missing__)
+@ROWS.call(defaultdict.__missing__)
 def defaultdict_missing(tx: TraceContext, self: DictTracker, key: Tracker, /) -> Tracker:
     """`self.__missing__(key)`."""
     return self.missing(tx, key)
 
 
-@CALLABLES.row(dict.__reversed__, OrderedDict.__reversed__)
+@ROWS.call(dict.__reversed__, OrderedDict.__reversed__)
 def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`reversed(self)`."""
     self.complete(tx)
@@ -161,19 +163,19 @@ def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
 KEY_REVERSED: type = type(reversed(dict[object, object]()))
 
 
-@CALLABLES.row(dict)
+@ROWS.call(dict)
 def call_dict(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`dict(mapping or pairs, **named)`."""
     return _filled(tx, new_dict(()), source, named)
 
 
-@CALLABLES.row(OrderedDict)
+@ROWS.call(OrderedDict)
 def call_ordered(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`OrderedDict(mapping or pairs, **named)`."""
     return _filled(tx, new_dict((), OrderedDict), source, named)
 
 
-@CALLABLES.row(defaultdict)
+@ROWS.call(defaultdict)
 def call_defaultdict(
     tx: TraceContext, factory: Tracker = NONE, source: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
@@ -188,13 +190,13 @@ def _filled(
     return new
 
 
-@CALLABLES.row(dict.fromkeys)
+@ROWS.call(dict.fromkeys)
 def dict_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) -> Tracker:
     """`dict.fromkeys(keys, value)`."""
     return _from_keys(tx, new_dict(()), keys, value)
 
 
-@CALLABLES.row(OrderedDict.fromkeys)
+@ROWS.call(OrderedDict.fromkeys)
 def ordered_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) -> Tracker:
     """`OrderedDict.fromkeys(keys, value)`."""
     return _from_keys(tx, new_dict((), OrderedDict), keys, value)

@@ -20,10 +20,11 @@ from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.compare import FUNCTIONS
 from framesmith.variables.operations.index import known_equal
+
+ROWS: Final = Rows()
 
 PICK: Final[dict[str, Callable[[DictEntry], Tracker]]] = {
     "keys": lambda entry: entry.key,
@@ -52,7 +53,7 @@ class ViewTracker(Tracker):
         """The type of CPython: `dict_keys`, `odict_values` ..."""
         return VIEW_TYPES[issubclass(self.owner.kind, OrderedDict), self.name]
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of the view type, and `mapping`: a read-only proxy of the dict."""
         if name == "mapping":
             return ProxyTracker(self.owner)
@@ -89,7 +90,7 @@ class ViewTracker(Tracker):
             return self.owner.contains(tx, item)
         if self.name == "values":
             return Constant(any(known_equal(tx, value, item) for value in self.trackers(tx)))
-        pair = as_tuple(item)
+        pair = as_tuple(tx, item)
         if pair is None or len(pair.items) != 2:
             return Constant(False)
         found = self.owner.get_item(tx, pair.items[0])
@@ -122,7 +123,7 @@ class ViewTracker(Tracker):
         return result
 
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
-        exact = as_set(other)
+        exact = as_set(tx, other)
         size = self.owner.size(tx)
         if exact is not None and exact.kind is set and size <= len(exact.complete(tx)):
             return exact.combined(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
@@ -135,7 +136,7 @@ class ViewTracker(Tracker):
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Subset relations with sets and with views of keys or items; None (NotImplemented) otherwise."""
         is_view = isinstance(other, ViewTracker) and other.name != "values"
-        if self.name == "values" or not (is_view or as_set(other) is not None):
+        if self.name == "values" or not (is_view or as_set(tx, other) is not None):
             return None
         if self.name == "items":
             return self._compare_items(tx, symbol, other)
@@ -153,7 +154,7 @@ class ViewTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self) if self.name == "values" else unhashable(self)
 
     def children(self) -> Iterator[Tracker]:
@@ -180,7 +181,7 @@ class ProxyTracker(Tracker):
         """`mappingproxy`."""
         return MappingProxyType
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `mappingproxy`."""
         return builtin_attribute(tx, self, name)
 
@@ -224,7 +225,7 @@ class ProxyTracker(Tracker):
 
 
 def _view_row(name: str) -> None:
-    @CALLABLES.row(getattr(dict, name), getattr(OrderedDict, name))
+    @ROWS.call(getattr(dict, name), getattr(OrderedDict, name))
     def view(tx: TraceContext, self: DictTracker, /) -> Tracker:
         return ViewTracker(self, name)
 
@@ -234,7 +235,7 @@ for _name in PICK:
 
 
 def _reversed_row(kind: type) -> None:
-    @CALLABLES.row(kind.__dict__["__reversed__"])
+    @ROWS.call(kind.__dict__["__reversed__"])
     def backwards(tx: TraceContext, self: ViewTracker, /) -> Tracker:
         return self.iterator(tx, backwards=True)
 
@@ -247,7 +248,7 @@ for _kind in VIEW_TYPES.values():
 def _proxy_row(name: str) -> None:
     method = getattr(dict, name)
 
-    @CALLABLES.row(getattr(MappingProxyType, name))
+    @ROWS.call(getattr(MappingProxyType, name))
     def forward(tx: TraceContext, self: ProxyTracker, /, *args: Tracker) -> Tracker:
         return builtin_attribute(tx, self.owner, method.__name__).call(tx, args, {})
 
@@ -256,13 +257,13 @@ for _name in ("get", "keys", "values", "items", "copy", "__reversed__"):
     _proxy_row(_name)
 
 
-@CALLABLES.row(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])
+@ROWS.call(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])
 def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> Tracker:
     """`self.isdisjoint(other)`."""
     return Constant(not any(self.contains(tx, item).truth(tx) for item in unpack(tx, other)))
 
 
-@CALLABLES.row(MappingProxyType)
+@ROWS.call(MappingProxyType)
 def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
     """`MappingProxyType(dict)`; breaks the graph for any other mapping."""
     storage = mapping.storage()
@@ -277,7 +278,7 @@ def dict_behind(view: object) -> object:
     return owner
 
 
-@WRAP_RULES.exact(*{**dict.fromkeys(VIEW_TYPES.values()), MappingProxyType: None})
+@ROWS.wrap(*{**dict.fromkeys(VIEW_TYPES.values()), MappingProxyType: None})
 def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing view or proxy, represented by the tracker of its dict."""
     tx.guard(source, TypeIs(type(value)))

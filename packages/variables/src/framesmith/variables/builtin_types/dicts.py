@@ -7,7 +7,7 @@ for all keys (iteration, comparison, a key that is no constant) guards the keys 
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
@@ -17,21 +17,24 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, DictKeyAt, Item
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
-from framesmith.variables.builtin_types.dict_iterators import DictIterator
+from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant, constant_key
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
+ROWS: Final = Rows()
 _NATIVE_MODULES = ("builtins", "collections")
 
 
@@ -97,7 +100,7 @@ class DictTracker(Tracker):
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
         known, self.state.by_name = self.entries, {}
         for index, key in enumerate(keys):
-            tracker = from_python(key) if exact else from_key(tx, self, index, key)
+            tracker = from_python(tx, key) if exact else from_key(tx, self, index, key)
             name = tracker.hash_key(tx)
             entry = known.get(name)
             if entry is not None and entry.original:
@@ -172,7 +175,7 @@ class DictTracker(Tracker):
             self._store_blindly(tx, key.realize(), value)
             return
         entry = self.find(tx, key)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if entry is None:
             self.state.add(key.realize().hash_key(tx), key.realize(), value)
         else:
@@ -181,7 +184,7 @@ class DictTracker(Tracker):
     def _store_blindly(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         native = self.kind in (dict, OrderedDict, defaultdict) and not self.is_complete
         check_storable(key, dict.keys(self.value or {}) if native else None)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state.structure += 1
         self.deferred_stores.append((key, value))
 
@@ -192,7 +195,7 @@ class DictTracker(Tracker):
         entry = self.find(tx, key)
         if entry is None:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state.structure += 1
         name = key.realize().hash_key(tx)
         del self.entries[name]
@@ -204,7 +207,7 @@ class DictTracker(Tracker):
         """Delete all items."""
         for entry in list(self.complete(tx).values()):
             self.remove(tx, entry.key)
-        tx.mutations.note(self)
+        tx.changes.note(self)
 
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
         """Move a key to the end or to the front; False when it is missing."""
@@ -212,7 +215,7 @@ class DictTracker(Tracker):
         name = key.realize().hash_key(tx)
         if name not in entries:
             return False
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.state.moves += 1
         entry = entries.pop(name)
         rest = {} if last else dict(entries)
@@ -238,7 +241,7 @@ class DictTracker(Tracker):
         pairs = [(k.as_python_constant(), v.as_python_constant()) for k, v in self.items()]
         return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods, `default_factory`, and the entries of an OrderedDict's `__dict__`."""
         if self.kind is OrderedDict:
             own = own_attribute(tx, self.value, self.source, self.attributes, name)
@@ -251,7 +254,7 @@ class DictTracker(Tracker):
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """An OrderedDict takes names that its class lacks; AttributeError for a dict, else a graph break."""
         if self.kind is OrderedDict and not hasattr(OrderedDict, name):
-            tx.mutations.note(self)
+            tx.changes.note(self)
             self.attributes[name] = value
             return
         if self.kind is not dict:
@@ -449,7 +452,7 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
-@WRAP_RULES.exact(dict, OrderedDict, defaultdict)
+@ROWS.wrap(dict, OrderedDict, defaultdict)
 def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing dict, of which nothing is read yet; the globals of a module break the graph."""
     assert isinstance(value, dict)
@@ -484,17 +487,11 @@ def new_dict(
     return result
 
 
-KEY_ITERATOR: type = type(iter({}))
-ORDERED_ITERATOR: type = type(iter(OrderedDict[object, object]()))
-
-
-def build_dict(value: object) -> DictTracker:
+def build_dict(tx: TraceContext, value: object) -> DictTracker:
     """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
-    return new_dict([(from_python(k), from_python(v)) for k, v in value.items()], type(value))
+    return new_dict([(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value))
 
 
-register_builder(dict, build_dict)
-register_builder(OrderedDict, build_dict)
 for _kind in (dict, OrderedDict, defaultdict):
-    register_storage(_kind, DictTracker)
+    ROWS.builtin_type(BuiltinType(_kind, (DictTracker,), build=None if _kind is defaultdict else build_dict))

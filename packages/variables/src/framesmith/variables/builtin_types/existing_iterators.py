@@ -8,7 +8,7 @@ import gc
 from collections import deque
 from collections.abc import Callable
 from functools import cache
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
@@ -26,8 +26,11 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
 CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, deque, tuple, bytearray)
@@ -49,7 +52,7 @@ class ExistingIterator(IteratorTracker):
         """The type of the iterator."""
         return type(self.value)
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, read ahead, or None; guards that it exists, or that the iterator is exhausted."""
         if self.exhausted:
             return None
@@ -59,13 +62,13 @@ class ExistingIterator(IteratorTracker):
         self._check_untouched(tx)
         if not has_at_least(self.value, self.taken + 1):
             tx.guard(self, IteratorExhaustedAfter(self.taken))
-            tx.mutations.note(self)
+            tx.changes.note(self)
             self.exhausted = True
             return None
         # not the position: the same entry serves each iteration of a loop
         tx.guard(self, IteratorHasAtLeast(self.taken + 1))
         item = lazy(tx, peek(self.value, self.taken), IteratorPeek(self.source, self.taken))
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.taken += 1
         return item
 
@@ -73,7 +76,7 @@ class ExistingIterator(IteratorTracker):
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
         behind = containers_behind(self.value)
-        for changed in tx.mutations.changed():
+        for changed in tx.changes.changed():
             if changed is self or changed.source is None:
                 continue
             if isinstance(changed, ExistingIterator):
@@ -133,14 +136,14 @@ def shares(one: object, other: object) -> bool:
     return any(id(inner) in mine for inner in inner_iterators(other))
 
 
-@WRAP_RULES.when(35, lambda value: can_clone(value))
+@ROWS.wrap_when(35, lambda _, value: can_clone(value))
 def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing iterator over builtin containers, one that `can_clone` accepts."""
     tx.guard(source, TypeIs(type(value)))
     return ExistingIterator(value, source)
 
 
-@WRAP_RULES.exact(map, filter)
+@ROWS.wrap(map, filter)
 def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing `map` or `filter`: its only state is that of its parts, which are wrapped."""
     tx.guard(source, TypeIs(type(value)))

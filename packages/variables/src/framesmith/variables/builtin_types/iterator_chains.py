@@ -1,19 +1,21 @@
 """`zip`, `enumerate`, `map` and `filter`: iterators over other iterators, and the rows that make them."""
 
 from collections.abc import Iterator, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import index_of, known_truth
+from framesmith.variables.operations.index import index_of
+from framesmith.variables.operations.truth import known_truth
+
+ROWS: Final = Rows()
 
 ONE = Constant(1)
 
@@ -46,7 +48,7 @@ class ZipIterator(IteratorTracker):
         """`zip`."""
         return zip
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A tuple of one item of each, or None as soon as one ends;
         with `strict` ValueError unless all end together."""
         items: list[Tracker] = []
@@ -93,12 +95,12 @@ class EnumerateIterator(IteratorTracker):
         """`enumerate`."""
         return enumerate
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The pair of count and item."""
         item = self.part.advance(tx)
         if item is None:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         count, self.count = self.count, binary(tx, "+", self.count, ONE)
         return TupleTracker([count, item])
 
@@ -123,15 +125,6 @@ class MapIterator(IteratorTracker):
     def python_type(self) -> type:
         """`map`."""
         return map
-
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """The result of calling the function on one item of each, or None at the end."""
-        begun = self.begin_advance(tx)
-        try:
-            return None if begun is None else complete(tx, begun)
-        except ObservedException as error:
-            check_end(error)
-            return None
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
         """Take one item of each; the symbolic interpreter runs the call, so that it may break inside."""
@@ -172,7 +165,7 @@ class FilterIterator(IteratorTracker):
         """`filter` or `filterfalse`."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item that passes, or None; a test whose truth is known at run time only breaks the graph."""
         by_itself = is_none(self.function) or (
             self.function.is_python_constant() and self.function.as_python_constant() is bool
@@ -198,13 +191,13 @@ def iterators(tx: TraceContext, iterables: Sequence[Tracker]) -> list[Tracker]:
     return [iterable.realize().iterate(tx).realize() for iterable in iterables]
 
 
-@CALLABLES.row(zip)
+@ROWS.call(zip)
 def call_zip(tx: TraceContext, *iterables: Tracker, strict: Tracker | None = None) -> Tracker:
     """`zip(*iterables, strict=False)`."""
     return ZipIterator(iterators(tx, iterables), strict is not None and known_truth(tx, strict))
 
 
-@CALLABLES.row(enumerate)
+@ROWS.call(enumerate)
 def call_enumerate(tx: TraceContext, iterable: Tracker, start: Tracker | None = None) -> Tracker:
     """`enumerate(iterable, start=0)`."""
     if start is not None and not isinstance(start, Constant) and start.python_type is not int:
@@ -214,13 +207,13 @@ def call_enumerate(tx: TraceContext, iterable: Tracker, start: Tracker | None = 
     return EnumerateIterator(iterable.iterate(tx).realize(), Constant(0) if start is None else start)
 
 
-@CALLABLES.row(map)
+@ROWS.call(map)
 def call_map(tx: TraceContext, function: Tracker, first: Tracker, /, *others: Tracker) -> Tracker:
     """`map(function, *iterables)`."""
     return MapIterator(function, iterators(tx, [first, *others]))
 
 
-@CALLABLES.row(filter)
+@ROWS.call(filter)
 def call_filter(tx: TraceContext, function: Tracker, iterable: Tracker, /) -> Tracker:
     """`filter(function, iterable)`."""
     return FilterIterator(function, iterable.iterate(tx).realize(), filter, True)

@@ -25,7 +25,7 @@ class IteratorTracker(Tracker):
         """An iterator is its own iterator."""
         return self
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of the iterator type."""
         return builtin_attribute(tx, self, name)
 
@@ -39,7 +39,7 @@ class IteratorTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Iterators hash by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
 
@@ -78,9 +78,9 @@ class SequenceIterator(IteratorTracker):
         """`list_iterator`, `tuple_iterator` ..."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None at the end; items that a list gained meanwhile are given too."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.sequence is None:
             return None
         if self.index >= len(self.items):
@@ -118,9 +118,9 @@ class ReversedIterator(IteratorTracker):
         """`list_reverseiterator` or `reversed`."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None; a list that shrank below the index ends the iteration."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.sequence is None:
             return None
         if not 0 <= self.index < len(self.items):
@@ -156,4 +156,3 @@ LIST_ITERATOR: type = type(iter([]))
 TUPLE_ITERATOR: type = type(iter(()))
 LIST_REVERSED: type = type(reversed([]))
 TUPLE_REVERSED: type = type(reversed(()))
-STRING_ITERATOR: type = type(iter("a"))

@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.itertools_types import listed
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.operations.truth import known_truth
 
 
 @final
@@ -30,7 +30,7 @@ class StarMapIterator(IteratorTracker):
         """`itertools.starmap`."""
         return itertools.starmap
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The result of calling the function with the members of the next item, or None at the end."""
         item = self.part.advance(tx)
         if item is None:
@@ -60,7 +60,7 @@ class CompressIterator(IteratorTracker):
         """`itertools.compress`."""
         return itertools.compress
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item whose selector is true, or None; a selector
         whose truth is known at run time only breaks the graph."""
         while (item := self.data.advance(tx)) is not None:
@@ -94,9 +94,9 @@ class PairwiseIterator(IteratorTracker):
         """`itertools.pairwise`."""
         return itertools.pairwise
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next pair, or None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.part is None:
             return None
         if self.before is None:
@@ -139,9 +139,9 @@ class AccumulateIterator(IteratorTracker):
         """`itertools.accumulate`."""
         return itertools.accumulate
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next total, or None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.pending is not None:
             self.total, self.pending = self.pending, None
             return self.total
@@ -188,9 +188,9 @@ class LongestIterator(IteratorTracker):
         """`itertools.zip_longest`."""
         return itertools.zip_longest
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A tuple of one item of each, with the fill value for those that have ended; None when all have."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if not any(part is not None for part in self.parts):
             return None
         items: list[Tracker] = []
@@ -235,9 +235,9 @@ class PoolIterator(IteratorTracker):
         """`itertools.product` ..."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next tuple of items, or None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         row = next(self.rows, None)
         self.taken += 1
         if row is None:

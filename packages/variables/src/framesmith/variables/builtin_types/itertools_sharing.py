@@ -34,12 +34,12 @@ class GroupByIterator(IteratorTracker):
         item = self.part.advance(tx)
         if item is None:
             return False
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.key = item if self.function is None else self.function.call(tx, [item], {})
         self.item = item
         return True
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """Skip to the next key, and return it with its group; the items left in the group before are lost."""
         self.group = None
         while self.key is None or (self.target is not None and known_equal(tx, self.target, self.key)):
@@ -74,7 +74,7 @@ class GroupIterator(IteratorTracker):
         """`itertools._grouper`."""
         return type(next(itertools.groupby([0]))[1])
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item while its key equals the key of the group; None afterwards, or once `groupby` went on."""
         owner = self.owner
         if owner.group is not self:
@@ -84,7 +84,7 @@ class GroupIterator(IteratorTracker):
         assert owner.key is not None
         if not known_equal(tx, self.target, owner.key):
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         item, owner.item = owner.item, None
         return item
 
@@ -133,9 +133,9 @@ class TeeIterator(IteratorTracker):
         """`itertools._tee`."""
         return type(itertools.tee(())[0])
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """A shared item, or a new one, which is kept for the other iterators of the `tee`."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.place == len(self.shared.taken):
             item = self.shared.part.advance(tx)
             if item is None:

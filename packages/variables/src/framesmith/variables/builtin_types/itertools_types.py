@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import known_truth
+from framesmith.variables.operations.truth import known_truth
 
 
 def listed(writer: Writer, items: Sequence[Tracker]) -> str:
@@ -35,9 +35,9 @@ class ChainIterator(IteratorTracker):
         """`itertools.chain`."""
         return itertools.chain
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item of the present iterator, or of the first of the following ones that has any."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         while self.outer is not None:
             if self.inner is None:
                 iterable = self.outer.advance(tx)
@@ -81,9 +81,9 @@ class SliceIterator(IteratorTracker):
         """`itertools.islice`."""
         return itertools.islice
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None; skips items as CPython's `islice_next` does."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.part is None:
             return None
         skip = self.start if self.stop is None else min(self.start, self.stop)
@@ -130,9 +130,9 @@ class CountIterator(IteratorTracker):
         """`itertools.count`."""
         return itertools.count
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next number."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         number, self.number = self.number, binary(tx, "+", self.number, self.step)
         return number
 
@@ -159,9 +159,9 @@ class RepeatIterator(IteratorTracker):
         """`itertools.repeat`."""
         return itertools.repeat
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The same item, or None when no repetition is left."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.times is None:
             return self.item
         if self.times <= 0:
@@ -193,9 +193,9 @@ class CycleIterator(IteratorTracker):
         """`itertools.cycle`."""
         return itertools.cycle
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item; after the first pass those that were saved, again and again."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.part is not None:
             item = self.part.advance(tx)
             if item is not None:
@@ -241,9 +241,9 @@ class WhileIterator(IteratorTracker):
         """`itertools.takewhile` or `itertools.dropwhile`."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """`takewhile`: the items up to the first failing one; `dropwhile`: those from it on. None at the end."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         takes = self.kind is itertools.takewhile
         if takes and self.switched:
             return None

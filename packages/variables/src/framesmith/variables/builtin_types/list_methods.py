@@ -1,32 +1,37 @@
 """Rows for the methods of `list`."""
 
+from typing import Final
+
 from framesmith.variables.builtin_types.iterators import LIST_REVERSED, ReversedIterator
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import bounds, count, find, sort_items, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.operations.index import index_of, known_truth
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.operations.index import index_of
+from framesmith.variables.operations.truth import known_truth
+
+ROWS: Final = Rows()
 
 NONE = Constant(None)
 
 
-@CALLABLES.row(list.append)
+@ROWS.call(list.append)
 def list_append(tx: TraceContext, self: ListTracker, item: Tracker, /) -> Tracker:
     """`self.append(item)`."""
     self.append(tx, item)
     return NONE
 
 
-@CALLABLES.row(list.extend)
+@ROWS.call(list.extend)
 def list_extend(tx: TraceContext, self: ListTracker, iterable: Tracker, /) -> Tracker:
     """`self.extend(iterable)`."""
     self.extend(tx, iterable)
     return NONE
 
 
-@CALLABLES.row(list.insert)
+@ROWS.call(list.insert)
 def list_insert(tx: TraceContext, self: ListTracker, index: Tracker, item: Tracker, /) -> Tracker:
     """`self.insert(index, item)`."""
     place = index_of(tx, index)
@@ -34,15 +39,15 @@ def list_insert(tx: TraceContext, self: ListTracker, index: Tracker, item: Track
     return NONE
 
 
-@CALLABLES.row(list.pop)
+@ROWS.call(list.pop)
 def list_pop(tx: TraceContext, self: ListTracker, index: Tracker | None = None, /) -> Tracker:
     """`self.pop([index])`."""
     place = -1 if index is None else index_of(tx, index)
-    with user_errors():
+    with user_errors(tx):
         return self.change(tx).pop(place)
 
 
-@CALLABLES.row(list.remove)
+@ROWS.call(list.remove)
 def list_remove(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Tracker:
     """`self.remove(value)`."""
     place = find(tx, self.items, value)
@@ -52,33 +57,33 @@ def list_remove(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Track
     return NONE
 
 
-@CALLABLES.row(list.clear)
+@ROWS.call(list.clear)
 def list_clear(tx: TraceContext, self: ListTracker, /) -> Tracker:
     """`self.clear()`."""
     self.change(tx).clear()
     return NONE
 
 
-@CALLABLES.row(list.copy)
+@ROWS.call(list.copy)
 def list_copy(tx: TraceContext, self: ListTracker, /) -> Tracker:
     """`self.copy()`."""
     return ListTracker(self.items)
 
 
-@CALLABLES.row(list.reverse)
+@ROWS.call(list.reverse)
 def list_reverse(tx: TraceContext, self: ListTracker, /) -> Tracker:
     """`self.reverse()`."""
     self.change(tx).reverse()
     return NONE
 
 
-@CALLABLES.row(list.count)
+@ROWS.call(list.count)
 def list_count(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
     return Constant(count(tx, self.items, value))
 
 
-@CALLABLES.row(list.index)
+@ROWS.call(list.index)
 def list_index(
     tx: TraceContext,
     self: ListTracker,
@@ -101,7 +106,7 @@ def not_in(value: Tracker, kind: str) -> str:
     return f"{value.as_python_constant()!r} is not in {kind}"
 
 
-@CALLABLES.row(list.sort)
+@ROWS.call(list.sort)
 def list_sort(
     tx: TraceContext, self: ListTracker, /, *, key: Tracker | None = None, reverse: Tracker | None = None
 ) -> Tracker:
@@ -120,7 +125,7 @@ def list_sort(
     return NONE
 
 
-@CALLABLES.row(list.__reversed__)
+@ROWS.call(list.__reversed__)
 def list_reversed(tx: TraceContext, self: ListTracker, /) -> Tracker:
     """`reversed(self)`."""
     return ReversedIterator(self, self.items, LIST_REVERSED)

@@ -21,11 +21,15 @@ from framesmith.variables.builtin_types.sequences import (
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import require_specializable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 STORE: Final[Callable[..., None]] = operator.setitem
 
@@ -89,15 +93,15 @@ class ListTracker(Tracker):
     def change(self, tx: TraceContext) -> list[Tracker]:
         """The items, for a caller that is about to change them: noted for replay."""
         items = self.items
-        tx.mutations.note(self)
+        tx.changes.note(self)
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
         """Append an item, without reading the existing ones."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self._items.append(item)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `list`."""
         return builtin_attribute(tx, self, name)
 
@@ -122,31 +126,31 @@ class ListTracker(Tracker):
         place = position(tx, key, "list")
         if isinstance(place, slice):
             return ListTracker(self.items[place])
-        with user_errors():
+        with user_errors(tx):
             return self.items[place]
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`self[key] = value`; a slice takes any iterable."""
         place = position(tx, key, "list")
         if not isinstance(place, slice):
-            tx.mutations.note(self)
-            with user_errors():
+            tx.changes.note(self)
+            with user_errors(tx):
                 self.items[place] = value
             return
         value = value.realize()
         if not (defines(value.python_type, "__iter__") or defines(value.python_type, "__getitem__")):
-            with user_errors():  # the real list words it, differently in each Python version
+            with user_errors(tx):  # the real list words it, differently in each Python version
                 STORE(list(self.items), place, 0)
         values = unpack(tx, value)
-        tx.mutations.note(self)
-        with user_errors():
+        tx.changes.note(self)
+        with user_errors(tx):
             self.items[place] = values
 
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`del self[key]`."""
         place = position(tx, key, "list")
-        tx.mutations.note(self)
-        with user_errors():
+        tx.changes.note(self)
+        with user_errors(tx):
             del self.items[place]
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -168,9 +172,9 @@ class ListTracker(Tracker):
         times = repeat_count(tx, other) if symbol == "*" else None
         if times is None:
             return None
-        with user_errors():
+        with user_errors(tx):
             repeated = self.items * times
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.items[:] = repeated
         return self
 
@@ -179,12 +183,12 @@ class ListTracker(Tracker):
         iterable = iterable.realize()
         if isinstance(iterable, ListTracker):
             given = tuple(iterable.items)
-            tx.mutations.note(self)
+            tx.changes.note(self)
             # the own items stay unread: a loop that collects results needs no guard on their number (ADR 0010)
             self._items.extend(given)
             return
         iterator = iterable.iterate(tx)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         limit = len(self._items) + MOST_ITEMS
         while (item := iterator.advance(tx)) is not None:
             self.append(tx, item)
@@ -195,7 +199,7 @@ class ListTracker(Tracker):
         times = repeat_count(tx, other)
         if times is None:
             return None
-        with user_errors():
+        with user_errors(tx):
             return ListTracker(self.items * times)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -244,7 +248,7 @@ class ListTracker(Tracker):
         return f"[{', '.join([writer.value(item) for item in self._items])}]"
 
 
-@WRAP_RULES.exact(list)
+@ROWS.wrap(list)
 def wrap_list(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing list; its items are not read before the trace needs them."""
     assert isinstance(value, list)
@@ -263,11 +267,10 @@ def list_storage(tx: TraceContext, value: list[object], source: Source, kind: ty
     return ListTracker((), source, kind, value, read)
 
 
-def new_list(value: object) -> ListTracker:
+def new_list(tx: TraceContext, value: object) -> ListTracker:
     """The tracker of a list created in the trace, from known values."""
     assert isinstance(value, list)
-    return ListTracker([from_python(item) for item in value])
+    return ListTracker([from_python(tx, item) for item in value])
 
 
-register_builder(list, new_list)
-register_storage(list, ListTracker)
+ROWS.builtin_type(BuiltinType(list, (ListTracker,), build=new_list, is_sequence=True, grows_in_place=True))

@@ -7,25 +7,25 @@ existing objects, pinned: what a code object holds does not change, so nothing o
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.sets import SetTracker, build_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, is_nan
 from framesmith.variables.core.folding import from_python
 
 
-def literal(value: object) -> Tracker:
+def literal(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a constant of a code object, with the identity of the object where it matters."""
     kind = type(value)
     if kind is tuple and value:
         assert isinstance(value, tuple)
-        return TupleTracker([literal(item) for item in value], Pinned(value, "tuple"), value=value)
+        return TupleTracker([literal(tx, item) for item in value], Pinned(value, "tuple"), value=value)
     if kind is frozenset:
-        return _literal_set(value)
-    return Constant(value, Pinned(value, "nan")) if is_nan(value) else from_python(value)
+        return _literal_set(tx, value)
+    return Constant(value, Pinned(value, "nan")) if is_nan(value) else from_python(tx, value)
 
 
-def _literal_set(value: object) -> SetTracker:
+def _literal_set(tx: TraceContext, value: object) -> SetTracker:
     assert isinstance(value, frozenset)
-    result = build_set(value)
+    result = build_set(tx, value)
     result.source, result.value = Pinned(value, "frozenset"), value
-    result.members = {item: literal(item) for item in value}
+    result.members = {item: literal(tx, item) for item in value}
     return result

@@ -3,14 +3,17 @@
 import builtins
 from dataclasses import dataclass
 from types import ModuleType
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import looked_up
+
+ROWS: Final = Rows()
 
 
 @final
@@ -57,7 +60,7 @@ class NamespaceTracker(Tracker):
 
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if value is None and name not in self.value:
             self.pending.pop(name, None)  # stored and deleted within the trace
         else:
@@ -89,7 +92,7 @@ class Globals:
     value: dict[str, object]
 
 
-@WRAP_RULES.exact(Globals)
+@ROWS.wrap(Globals)
 def wrap_namespace(tx: TraceContext, value: object, source: Source) -> Tracker:
     """The namespace of a module, without a guard: the dictionary
     is a constant of the entry; what is read from it is guarded."""

@@ -11,13 +11,14 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import IteratorTracker, found_by_iteration
 from framesmith.variables.builtin_types.sequences import position, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import register_builder
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
-from framesmith.variables.core.wrap_rules import WRAP_RULES
 from framesmith.variables.operations.index import index_of
+
+ROWS: Final = Rows()
 
 INDEX: Final[Callable[..., int]] = range.index
 COUNT: Final[Callable[..., int]] = range.count
@@ -44,7 +45,7 @@ class RangeTracker(Tracker):
         """The range itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`start`, `stop`, `step` and methods."""
         return builtin_attribute(tx, self, name)
 
@@ -54,7 +55,7 @@ class RangeTracker(Tracker):
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        with user_errors():
+        with user_errors(tx):
             return Constant(len(self.value))
 
     def truth(self, tx: TraceContext) -> bool:
@@ -71,7 +72,7 @@ class RangeTracker(Tracker):
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """An integer, or a range for a slice."""
         place = position(tx, key, "range")
-        with user_errors():
+        with user_errors(tx):
             found = self.value[place]
         return Constant(found) if isinstance(found, int) else RangeTracker(found)
 
@@ -104,9 +105,9 @@ class RangeIterator(IteratorTracker):
         """`range_iterator`, or `longrange_iterator` for large numbers."""
         return self.kind
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The first of the remaining numbers, or None."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if not self.value:
             return None
         first = self.value[0]
@@ -145,7 +146,7 @@ class UnknownRange(UnspecializedTracker):
         return f"{writer.constant(range, 'range')}({', '.join([writer.value(item) for item in self.bounds])})"
 
 
-@WRAP_RULES.exact(range)
+@ROWS.wrap(range)
 def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing range: its start, stop and step become constants of the entry."""
     assert isinstance(value, range)
@@ -156,16 +157,13 @@ def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
     return RangeTracker(value, source)
 
 
-def new_range(value: object) -> Tracker:
+def new_range(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a range created in the trace."""
     assert isinstance(value, range)
     return RangeTracker(value)
 
 
-register_builder(range, new_range)
-
-
-@CALLABLES.row(range)
+@ROWS.call(range)
 def call_range(
     tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
 ) -> Tracker:
@@ -174,7 +172,7 @@ def call_range(
     if _is_unknown(given):
         return UnknownRange(given)
     numbers = [index_of(tx, operand) for operand in given]
-    with user_errors():
+    with user_errors(tx):
         return RangeTracker(range(*numbers))
 
 
@@ -188,7 +186,7 @@ def _is_unknown(bounds: Sequence[Tracker]) -> bool:
 
 
 def _member(name: str) -> None:
-    @CALLABLES.row(range.__dict__[name])
+    @ROWS.call(range.__dict__[name])
     def read(tx: TraceContext, self: RangeTracker, /) -> Tracker:
         value = getattr(self.value, name)
         assert isinstance(value, int)
@@ -199,21 +197,21 @@ for _name in ("start", "stop", "step"):
     _member(_name)
 
 
-@CALLABLES.row(range.index)
+@ROWS.call(range.index)
 def range_index(tx: TraceContext, self: RangeTracker, value: Tracker, /) -> Tracker:
     """`self.index(value)`."""
     known = _known(value)
-    with user_errors():
+    with user_errors(tx):
         return Constant(INDEX(self.value, known))
 
 
-@CALLABLES.row(range.count)
+@ROWS.call(range.count)
 def range_count(tx: TraceContext, self: RangeTracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
     return Constant(COUNT(self.value, _known(value)))
 
 
-@CALLABLES.row(range.__reversed__)
+@ROWS.call(range.__reversed__)
 def range_reversed(tx: TraceContext, self: RangeTracker, /) -> Tracker:
     """`reversed(self)`."""
     return RangeIterator(self.value[::-1])
@@ -226,4 +224,4 @@ def _known(value: Tracker) -> object:
     return value.value
 
 
-register_storage(range, RangeTracker)
+ROWS.builtin_type(BuiltinType(range, (RangeTracker,), build=new_range))

@@ -16,13 +16,13 @@ Key = int | slice
 
 
 @contextmanager
-def user_errors() -> Iterator[None]:
+def user_errors(tx: TraceContext) -> Iterator[None]:
     """Errors of the block are exceptions of the user's program.
     Only around operations of builtin containers on trackers."""
     try:
         yield
     except (IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise_observed(type(error), *[from_python(argument) for argument in error.args])
+        raise_observed(type(error), *[from_python(tx, argument) for argument in error.args])
 
 
 def compare_items(

@@ -37,10 +37,10 @@ class SetIterator(IteratorTracker):
         """`set_iterator`."""
         return type(iter(set()))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next member, or None; RuntimeError when the size
         changed, a graph break when other members replaced some."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.owner is None:
             return None
         if self.spoiled or len(self.layout.content) != len(self.items):

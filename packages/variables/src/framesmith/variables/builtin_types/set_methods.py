@@ -1,6 +1,7 @@
 """Rows for the methods of `set` and `frozenset`, and their constructors."""
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import Final
 
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.set_items import stand_in
@@ -9,14 +10,16 @@ from framesmith.variables.builtin_types.sets import Operand, SetTracker, as_set,
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 NONE = Constant(None)
 
 
 def operand(tx: TraceContext, iterable: Tracker) -> Operand:
     """An argument of a set method, which may be any iterable."""
-    found = as_set(iterable)
+    found = as_set(tx, iterable)
     if found is not None:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
@@ -26,15 +29,15 @@ def operand(tx: TraceContext, iterable: Tracker) -> Operand:
     return Operand(given, trackers, listed(given, trackers))
 
 
-def own_set(self: Tracker) -> SetTracker:
+def own_set(tx: TraceContext, self: Tracker) -> SetTracker:
     """The set part of `self`; breaks the graph when it has none."""
-    found = as_set(self)
+    found = as_set(tx, self)
     if found is None:
         return self.unsupported("use as a set")
     return found
 
 
-@CALLABLES.row(set)
+@ROWS.call(set)
 def call_set(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`set([iterable])`."""
     if iterable is None:
@@ -42,7 +45,7 @@ def call_set(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     return made_set(tx, iterable, set)
 
 
-@CALLABLES.row(frozenset)
+@ROWS.call(frozenset)
 def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`frozenset([iterable])`: an exact frozenset is returned itself."""
     if iterable is None:
@@ -52,7 +55,7 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
 
 def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     """A new set: a copy of a set or frozenset, or of the items of any iterable."""
-    found = as_set(iterable)
+    found = as_set(tx, iterable)
     if found is not None:
         return found.copy(tx, kind)
     made = new_set(tx, unpack(tx, iterable))
@@ -67,21 +70,21 @@ def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     return result
 
 
-@CALLABLES.row(set.add)
+@ROWS.call(set.add)
 def set_add(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
     """`self.add(item)`."""
     self.add(tx, item)
     return NONE
 
 
-@CALLABLES.row(set.discard)
+@ROWS.call(set.discard)
 def set_discard(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
     """`self.discard(item)`."""
     self.discard(tx, item)
     return NONE
 
 
-@CALLABLES.row(set.remove)
+@ROWS.call(set.remove)
 def set_remove(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
     """`self.remove(item)`."""
     if not self.discard(tx, item):
@@ -89,7 +92,7 @@ def set_remove(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
     return NONE
 
 
-@CALLABLES.row(set.pop)
+@ROWS.call(set.pop)
 def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
     """`self.pop()`: the first in iteration order; breaks the graph if one of several members is not known."""
     members = self.in_order(tx)
@@ -100,27 +103,27 @@ def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
     return self.pop(tx)
 
 
-@CALLABLES.row(set.clear)
+@ROWS.call(set.clear)
 def set_clear(tx: TraceContext, self: SetTracker, /) -> Tracker:
     """`self.clear()`."""
     self.clear(tx)
     return NONE
 
 
-@CALLABLES.row(set.copy)
+@ROWS.call(set.copy)
 def set_copy(tx: TraceContext, self: SetTracker, /) -> Tracker:
     """`self.copy()`."""
     return self.copy(tx, set)
 
 
-@CALLABLES.row(frozenset.copy)
+@ROWS.call(frozenset.copy)
 def frozenset_copy(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`self.copy()`: an exact frozenset itself."""
-    return self if self.python_type is frozenset else own_set(self).copy(tx, frozenset)
+    return self if self.python_type is frozenset else own_set(tx, self).copy(tx, frozenset)
 
 
 def _updates(method: Callable[..., None], symbol: str) -> None:
-    @CALLABLES.row(method)
+    @ROWS.call(method)
     def change(tx: TraceContext, self: SetTracker, /, *others: Tracker) -> Tracker:
         for other in others:
             self.update(tx, symbol, operand(tx, other))
@@ -128,9 +131,9 @@ def _updates(method: Callable[..., None], symbol: str) -> None:
 
 
 def _combines(name: str) -> None:
-    @CALLABLES.row(getattr(set, name), getattr(frozenset, name))
+    @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def combine(tx: TraceContext, self: Tracker, /, *others: Tracker) -> Tracker:
-        result = own_set(self)
+        result = own_set(tx, self)
         if not others:
             return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
         for other in others:
@@ -147,9 +150,9 @@ def _method(name: str) -> Callable[..., Content]:
 
 
 def _tests(name: str) -> None:
-    @CALLABLES.row(getattr(set, name), getattr(frozenset, name))
+    @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-        content = own_set(self).complete(tx)
+        content = own_set(tx, self).complete(tx)
         return Constant(bool(getattr(content, name)(operand(tx, other).names)))
 
 
@@ -157,14 +160,14 @@ _updates(set.update, "|")
 _updates(set.difference_update, "-")
 
 
-@CALLABLES.row(set.symmetric_difference_update)
+@ROWS.call(set.symmetric_difference_update)
 def set_symmetric_update(tx: TraceContext, self: SetTracker, other: Tracker, /) -> Tracker:
     """`self.symmetric_difference_update(other)`."""
     self.update(tx, "^", operand(tx, other))
     return NONE
 
 
-@CALLABLES.row(set.intersection_update)
+@ROWS.call(set.intersection_update)
 def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Tracker) -> Tracker:
     """`self.intersection_update(*others)`."""
     for other in others:
@@ -172,10 +175,10 @@ def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Trac
     return NONE
 
 
-@CALLABLES.row(set.symmetric_difference, frozenset.symmetric_difference)
+@ROWS.call(set.symmetric_difference, frozenset.symmetric_difference)
 def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`self.symmetric_difference(other)`."""
-    return own_set(self).combined(tx, _method("symmetric_difference"), operand(tx, other))
+    return own_set(tx, self).combined(tx, _method("symmetric_difference"), operand(tx, other))
 
 
 for _name in ("union", "intersection", "difference"):

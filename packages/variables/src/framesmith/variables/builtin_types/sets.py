@@ -34,12 +34,16 @@ from framesmith.variables.builtin_types.set_recipes import (
 )
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.compare import FUNCTIONS
+
+ROWS: Final = Rows()
 
 OPERATIONS: Final[dict[str, Callable[[Content, Content], Content]]] = {
     "&": operator.and_,
@@ -107,7 +111,7 @@ class SetTracker(Tracker):
         values = [*_iterate(self.value)]
         if all(is_plain_constant(value) for value in values):
             tx.guard(CallResult(self.source, in_order), EqualTo(tuple(values)))
-            trackers = [from_python(value) for value in values]
+            trackers = [from_python(tx, value) for value in values]
             self.content = self.value
             self.members = dict(zip(values, trackers, strict=True))
             self.start = Items(tuple(trackers))
@@ -164,7 +168,7 @@ class SetTracker(Tracker):
     def change(self, tx: TraceContext) -> set[Hashable]:
         """The content, for a caller that is about to change it; what `value` or a frozenset holds is copied first."""
         content = self.complete(tx)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.source is not None:
             self.order_known = False
         if content is self.value or not isinstance(content, set):
@@ -186,7 +190,7 @@ class SetTracker(Tracker):
     def _add_blindly(self, tx: TraceContext, item: Tracker) -> None:
         native = self.kind is set and not self.is_complete
         check_storable(item, _iterate(self.value or set()) if native else None)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.is_blind = True
         self._note("add", item)
 
@@ -298,7 +302,7 @@ class SetTracker(Tracker):
             return frozenset([self.members[name].as_python_constant() for name in self.content])
         return set(self.content) if self.kind is set else self.unsupported("a constant")
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `set` or `frozenset`."""
         return builtin_attribute(tx, self, name)
 
@@ -327,7 +331,7 @@ class SetTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with a set."""
-        right = as_set(other)
+        right = as_set(tx, other)
         if symbol not in OPERATIONS or right is None:
             return None
         operation: Callable[..., Content] = OPERATIONS[symbol]
@@ -335,7 +339,7 @@ class SetTracker(Tracker):
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`&= |= -= ^=` change a set; None (NotImplemented) for a frozenset, so that the binary operation is used."""
-        right = as_set(other)
+        right = as_set(tx, other)
         if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
             return None
         self.update(tx, symbol, right.operand(tx))
@@ -343,7 +347,7 @@ class SetTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Subset relations and equality with sets; None (NotImplemented) otherwise."""
-        right = as_set(other)
+        right = as_set(tx, other)
         if right is None:
             return None
         return Constant(bool(FUNCTIONS[symbol](self.complete(tx), right.complete(tx))))
@@ -410,11 +414,11 @@ def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashabl
     return {name: next(each[id(name)] for each in trackers if id(name) in each) for name in content}
 
 
-def as_set(tracker: Tracker) -> SetTracker | None:
+def as_set(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     """The set part of a tracker, of a constant frozenset too; None when it has none."""
     tracker = tracker.realize().storage()
     if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
-        return build_set(tracker.value)
+        return build_set(tx, tracker.value)
     return tracker if isinstance(tracker, SetTracker) else None
 
 
@@ -426,21 +430,17 @@ def new_set(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> Set
     return result
 
 
-def build_set(value: object) -> SetTracker:
+def build_set(tx: TraceContext, value: object) -> SetTracker:
     """The tracker of a set created in the trace, from known values."""
     assert isinstance(value, set | frozenset)
     result = SetTracker(None, type(value))
-    result.members = {item: from_python(item) for item in value}
+    result.members = {item: from_python(tx, item) for item in value}
     result.content = value
     result.come_about(Items(tuple(result.members.values())))
     return result
 
 
-register_builder(set, build_set)
-register_builder(frozenset, build_set)
-
-
-@WRAP_RULES.exact(set, frozenset)
+@ROWS.wrap(set, frozenset)
 def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing set, of which nothing is read yet."""
     assert isinstance(value, set | frozenset)
@@ -465,5 +465,7 @@ def _iterate(value: "set[object] | frozenset[object]") -> Iterator[object]:
     return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
 
 
-register_storage(set, SetTracker)
-register_storage(frozenset, SetTracker, Constant)
+ROWS.builtin_type(
+    BuiltinType(set, (SetTracker,), build=build_set),
+    BuiltinType(frozenset, (SetTracker, Constant), build=build_set),
+)

@@ -1,7 +1,7 @@
 """`slice`: the tracker, its rows, and wrapping."""
 
 from collections.abc import Hashable, Iterator
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
@@ -9,13 +9,16 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.sequences import compare_items, user_errors
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import index_of
+
+ROWS: Final = Rows()
 
 
 @final
@@ -51,7 +54,7 @@ class SliceTracker(Tracker):
         """A real slice of the values."""
         return slice(*[member.as_python_constant() for member in self.members()])
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`start`, `stop`, `step` and methods."""
         return builtin_attribute(tx, self, name)
 
@@ -83,7 +86,7 @@ class SliceTracker(Tracker):
         return f"{writer.constant(slice, 'slice')}({members})"
 
 
-@WRAP_RULES.exact(slice)
+@ROWS.wrap(slice)
 def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing slice; its members are read when they are needed."""
     assert isinstance(value, slice)
@@ -93,16 +96,15 @@ def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
     return SliceTracker(start, stop, step, source)
 
 
-def new_slice(value: object) -> Tracker:
+def new_slice(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a slice created in the trace."""
     assert isinstance(value, slice)
-    return SliceTracker(from_python(value.start), from_python(value.stop), from_python(value.step))
+    return SliceTracker(
+        from_python(tx, value.start), from_python(tx, value.stop), from_python(tx, value.step)
+    )
 
 
-register_builder(slice, new_slice)
-
-
-@CALLABLES.row(slice)
+@ROWS.call(slice)
 def call_slice(
     tx: TraceContext, first: Tracker, second: Tracker | None = None, third: Tracker | None = None, /
 ) -> Tracker:
@@ -110,33 +112,33 @@ def call_slice(
     return SliceTracker(None, first) if second is None else SliceTracker(first, second, third)
 
 
-@CALLABLES.row(slice.__dict__["start"])
+@ROWS.call(slice.__dict__["start"])
 def slice_start(tx: TraceContext, self: SliceTracker, /) -> Tracker:
     """`self.start`."""
     return self.start
 
 
-@CALLABLES.row(slice.__dict__["stop"])
+@ROWS.call(slice.__dict__["stop"])
 def slice_stop(tx: TraceContext, self: SliceTracker, /) -> Tracker:
     """`self.stop`."""
     return self.stop
 
 
-@CALLABLES.row(slice.__dict__["step"])
+@ROWS.call(slice.__dict__["step"])
 def slice_step(tx: TraceContext, self: SliceTracker, /) -> Tracker:
     """`self.step`."""
     return self.step
 
 
-@CALLABLES.row(slice.indices)
+@ROWS.call(slice.indices)
 def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> Tracker:
     """`self.indices(length)`."""
     members = [member.realize() for member in self.members()]
     values = [None if isinstance(m, Constant) and m.value is None else index_of(tx, m) for m in members]
     size = index_of(tx, length)
-    with user_errors():
+    with user_errors(tx):
         found = slice(*values).indices(size)
     return TupleTracker([Constant(number) for number in found])
 
 
-register_storage(slice, SliceTracker)
+ROWS.builtin_type(BuiltinType(slice, (SliceTracker,), build=new_slice))

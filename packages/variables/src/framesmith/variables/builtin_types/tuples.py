@@ -34,14 +34,17 @@ from framesmith.variables.builtin_types.sequences import (
 )
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer, same_value
-from framesmith.variables.core.builtin_methods import builtin_attribute, register_storage
+from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python, register_builder
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.core.table import CALLABLES
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 
 @final
@@ -81,7 +84,7 @@ class TupleTracker(Tracker):
         """A real tuple of the values, of the same type."""
         return make(self.kind, [item.as_python_constant() for item in self.items])
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
         if self.kind not in PLAIN:
             guard_class_attribute(tx, self.kind, name)
@@ -105,7 +108,7 @@ class TupleTracker(Tracker):
         """Whether the class, or a base other than tuple, defines the slot in Python."""
         return self.kind not in PLAIN and isinstance(static_lookup(self.kind, name), FunctionType)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
         if not defines(self.kind, "__call__"):
             raise_observed(TypeError, f"'{type_name(self)}' object is not callable")
@@ -144,7 +147,7 @@ class TupleTracker(Tracker):
             if self.kind is tuple and place.indices(len(self.items)) == (0, len(self.items), 1):
                 return self  # `tuplesubscript` in Objects/tupleobject.c
             return TupleTracker(self.items[place], None, self._result_kind())
-        with user_errors():
+        with user_errors(tx):
             return self.items[place]
 
     def _result_kind(self) -> type:
@@ -156,7 +159,7 @@ class TupleTracker(Tracker):
         if symbol in NAMES and self._overrides(f"__{NAMES[symbol]}__"):
             return self._operator(tx, f"__{NAMES[symbol]}__", other)
         if symbol == "+":
-            right = as_tuple(other)
+            right = as_tuple(tx, other)
             if right is None:
                 return None
             if self.kind is tuple and right.kind is tuple and not (self.items and right.items):
@@ -171,7 +174,7 @@ class TupleTracker(Tracker):
         if self.kind not in PLAIN and symbol in NAMES and defines(self.kind, name):
             return self._operator(tx, name, other)
         if symbol == "+" and self.kind is torch.Size:
-            left = as_tuple(other)
+            left = as_tuple(tx, other)
             return None if left is None else TupleTracker((*left.items, *self.items), None, torch.Size)
         return self._repeat(tx, other) if symbol == "*" else None
 
@@ -188,7 +191,7 @@ class TupleTracker(Tracker):
             return None
         if self.kind is tuple and (times == 1 or not self.items):
             return self
-        with user_errors():
+        with user_errors(tx):
             return TupleTracker(self.items * times, None, self._result_kind())
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
@@ -203,7 +206,7 @@ class TupleTracker(Tracker):
         """Lexicographic, with tuples only, unless the class overrides the comparison."""
         if self._overrides(COMPARISONS[symbol]):
             return self._operator(tx, COMPARISONS[symbol], other)
-        right = as_tuple(other)
+        right = as_tuple(tx, other)
         return None if right is None else compare_items(tx, symbol, self.items, right.items)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -257,11 +260,11 @@ NAMES |= {"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "^": "xor", "
 COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">": "__gt__", ">=": "__ge__"}
 
 
-def as_tuple(tracker: Tracker) -> TupleTracker | None:
+def as_tuple(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
     """The tuple part of a tracker, of a constant tuple too; None when it has none."""
     tracker = tracker.realize().storage()
     if isinstance(tracker, Constant) and type(tracker.value) is tuple:
-        return TupleTracker([from_python(item) for item in tracker.value])
+        return TupleTracker([from_python(tx, item) for item in tracker.value])
     return tracker if isinstance(tracker, TupleTracker) else None
 
 
@@ -308,18 +311,18 @@ def plain_tuple(value: object) -> tuple[object, ...]:
 _READING: Final = ("__getitem__", "__len__", "__iter__")
 
 
-@WRAP_RULES.exact(tuple, torch.Size)
+@ROWS.wrap(tuple, torch.Size)
 def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing tuple, guarded by type and length; its items are read
     when they are needed. An unspecialized one stays unread (ADR 0010)."""
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(type(value)))
-    if tx.graph.is_unspecialized(source):
+    if tx.wrap.policy.is_unspecialized(source):
         return UnspecializedValue(value, source)
     return tuple_storage(tx, value, source, type(value))
 
 
-@WRAP_RULES.when(55, lambda value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
+@ROWS.wrap_when(55, lambda _, value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
 def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing named tuple or struct sequence. If its class overrides reading, guards read a plain copy."""
     kind = type(value)
@@ -344,23 +347,19 @@ def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, k
     )
 
 
-def new_tuple(value: object) -> TupleTracker:
+def new_tuple(tx: TraceContext, value: object) -> TupleTracker:
     """The tracker of a tuple created in the trace, from known values."""
     assert isinstance(value, tuple)
-    return TupleTracker([from_python(item) for item in value], None, type(value))
+    return TupleTracker([from_python(tx, item) for item in value], None, type(value))
 
 
-register_builder(tuple, new_tuple)
-register_builder(torch.Size, new_tuple)
-
-
-@CALLABLES.row(tuple.count)
+@ROWS.call(tuple.count)
 def tuple_count(tx: TraceContext, self: Tracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
-    return Constant(count(tx, items_of(self), value))
+    return Constant(count(tx, items_of(tx, self), value))
 
 
-@CALLABLES.row(tuple.index)
+@ROWS.call(tuple.index)
 def tuple_index(
     tx: TraceContext,
     self: Tracker,
@@ -370,16 +369,16 @@ def tuple_index(
     /,
 ) -> Tracker:
     """`self.index(value)`."""
-    items = items_of(self)
+    items = items_of(tx, self)
     place = find(tx, items, value, *bounds(tx, len(items), start, stop))
     if place is None:
         raise_observed(ValueError, "tuple.index(x): x not in tuple")
     return Constant(place)
 
 
-def items_of(tracker: Tracker) -> tuple[Tracker, ...]:
+def items_of(tx: TraceContext, tracker: Tracker) -> tuple[Tracker, ...]:
     """The items of a tuple tracker or a constant tuple; breaks the graph for anything else."""
-    found = as_tuple(tracker)
+    found = as_tuple(tx, tracker)
     if found is None:
         return tracker.unsupported("use as a tuple")
     return found.items
@@ -390,4 +389,5 @@ def reversed_tuple(tracker: TupleTracker) -> Tracker:
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
 
 
-register_storage(tuple, TupleTracker, Constant)
+ROWS.builtin_type(BuiltinType(tuple, (TupleTracker, Constant), build=new_tuple, is_sequence=True))
+ROWS.build(new_tuple, torch.Size)

@@ -36,7 +36,7 @@ class UnspecializedValue(UnspecializedTracker):
         """True: the trace must not read it."""
         return True
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of literals and tuples, bound; other attributes break the graph."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
             cannot_specialize(self.describe())

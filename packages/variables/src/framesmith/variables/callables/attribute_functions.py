@@ -3,13 +3,16 @@
 The methods of `object` that do the same are in `objects.object_methods`.
 """
 
+from typing import Final
+
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 def attribute_name(name: Tracker, function: str) -> str:
@@ -25,7 +28,7 @@ def attribute_name(name: Tracker, function: str) -> str:
     return value
 
 
-@CALLABLES.row(getattr)
+@ROWS.call(getattr)
 def getattr_(
     tx: TraceContext, target: Tracker, name: Tracker, default: Tracker | None = None, /
 ) -> Tracker | PendingCall:
@@ -47,27 +50,27 @@ def attribute_or_none(tx: TraceContext, target: Tracker, name: str) -> Tracker |
         raise
 
 
-@CALLABLES.row(hasattr)
+@ROWS.call(hasattr)
 def hasattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
     """`hasattr(target, name)`."""
     return Constant(attribute_or_none(tx, target, attribute_name(name, "hasattr")) is not None)
 
 
-@CALLABLES.row(setattr)
+@ROWS.call(setattr)
 def setattr_(tx: TraceContext, target: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`setattr(target, name, value)`."""
     target.set_attribute(tx, attribute_name(name, "setattr"), value)
     return Constant(None)
 
 
-@CALLABLES.row(delattr)
+@ROWS.call(delattr)
 def delattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
     """`delattr(target, name)`."""
     target.delete_attribute(tx, attribute_name(name, "delattr"))
     return Constant(None)
 
 
-@CALLABLES.row(vars)
+@ROWS.call(vars)
 def vars_(tx: TraceContext, target: Tracker, /) -> Tracker:
     """`vars(target)`: its `__dict__`; TypeError without one. `vars()` needs the frame and has no row."""
     found = attribute_or_none(tx, target, "__dict__")

@@ -3,6 +3,7 @@ break the graph. Constructors are in `constructors`, reductions and sorting in `
 
 import builtins
 from dataclasses import replace
+from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
@@ -14,16 +15,18 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.hashing import hash_of
 from framesmith.variables.operations.index import index_of
 
+ROWS: Final = Rows()
+
 NONE = Constant(None)
 
 
-@CALLABLES.row(len)
+@ROWS.call(len)
 def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`len(value)`."""
     if not defines(value.python_type, "__len__"):
@@ -31,13 +34,13 @@ def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
     return value.length(tx)
 
 
-@CALLABLES.row(iter)
+@ROWS.call(iter)
 def call_iter(tx: TraceContext, value: Tracker, sentinel: Tracker | None = None, /) -> Tracker:
     """`iter(iterable)`, `iter(function, sentinel)`."""
     return value.iterate(tx) if sentinel is None else CallIterator(value, sentinel)
 
 
-@CALLABLES.row(next)
+@ROWS.call(next)
 def call_next(
     tx: TraceContext, iterator: Tracker, default: Tracker | None = None, /
 ) -> Tracker | PendingCall:
@@ -52,7 +55,7 @@ def call_next(
     return raise_observed(StopIteration) if default is None else default
 
 
-@CALLABLES.row(reversed)
+@ROWS.call(reversed)
 def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     """`reversed(sequence)`: by `__reversed__`, else by length and subscripts."""
     kind = sequence.python_type
@@ -68,7 +71,7 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     return SubscriptReversed(sequence, index_of(tx, sequence.length(tx)) - 1)
 
 
-@CALLABLES.row(abs)
+@ROWS.call(abs)
 def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`abs(value)`."""
     if not defines(value.python_type, "__abs__"):
@@ -76,7 +79,7 @@ def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
     return value.attribute(tx, "__abs__").call(tx, [], {})
 
 
-@CALLABLES.row(round)
+@ROWS.call(round)
 def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None) -> Tracker:
     """`round(number[, ndigits])`."""
     if not defines(number.python_type, "__round__"):
@@ -85,7 +88,7 @@ def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None
     return number.attribute(tx, "__round__").call(tx, digits, {})
 
 
-@CALLABLES.row(divmod)
+@ROWS.call(divmod)
 def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`divmod(a, b)`: by `__divmod__` or `__rdivmod__`, else the pair `a // b, a % b`."""
     left, right = left.realize(), right.realize()
@@ -99,7 +102,7 @@ def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     return TupleTracker([binary(tx, "//", left, right), binary(tx, "%", left, right)])
 
 
-@CALLABLES.row(pow)
+@ROWS.call(pow)
 def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE) -> Tracker:
     """`pow(base, exp[, mod])`; with a modulus only for constants."""
     if isinstance(mod, Constant) and mod.value is None:
@@ -110,13 +113,13 @@ def call_pow(tx: TraceContext, base: Tracker, exp: Tracker, mod: Tracker = NONE)
     return fold(tx, pow, operands)
 
 
-@CALLABLES.row(hash)
+@ROWS.call(hash)
 def call_hash(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`hash(value)`: known for constants. The hash of a string is valid for this process, as the entry is."""
     return hash_of(tx, value)
 
 
-@CALLABLES.row(print)
+@ROWS.call(print)
 def call_print(tx: TraceContext, *values: Tracker, **options: Tracker) -> Tracker:
     """`print(...)`: breaks the graph, since output is written between two graphs."""
     raise GraphBreak(PRINT_OR_LOG, "print()")
@@ -127,7 +130,7 @@ def _breaks(*names: str) -> None:
     for name in names:
         kind = INTROSPECTION if name in ("exec", "eval", "compile", "breakpoint") else NATIVE_CALL
 
-        @CALLABLES.row(getattr(builtins, name))
+        @ROWS.call(getattr(builtins, name))
         def refuse(
             tx: TraceContext, *args: Tracker, _kind: object = kind, _name: str = name, **kwargs: Tracker
         ) -> Tracker:

@@ -8,6 +8,7 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
+from typing import Final
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import module_of, static_lookup
@@ -19,26 +20,25 @@ from framesmith.variables.core.builtin_methods import (
     Builtin,
     begin_builtin,
     builtin_attribute,
-    complete,
-    register_binder,
 )
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.registry import Registry
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+
+ROWS: Final = Rows()
 
 __all__ = [
     "BoundBuiltin",
     "Builtin",
     "begin_builtin",
     "builtin_attribute",
-    "complete",
-    "register_binder",
 ]
 
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _CALLABLES = BuiltinFunctionType | ClassMethodDescriptorType | _METHODS
 
 
-def _has_row(value: object) -> bool:
+def _has_row(registry: Registry, value: object) -> bool:
     """Whether this object itself has a row. The look-up must not run user
     code, so types with a Python `__hash__` outside torch are skipped."""
     kind = type(value)
@@ -47,10 +47,10 @@ def _has_row(value: object) -> bool:
     hashing = static_lookup(kind, "__hash__")
     module = str(module_of(kind))
     own_code = type(hashing) is WrapperDescriptorType or (hashing is not None and module.startswith("torch."))
-    return own_code and CALLABLES.find(value) is not None
+    return own_code and row_of(registry, value) is not None
 
 
-@WRAP_RULES.when(10, _has_row)
+@ROWS.wrap_when(10, _has_row)
 def wrap_row(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A callable with a row, guarded by identity."""
     if _is_bound(value):
@@ -70,7 +70,7 @@ def _is_bound(value: object) -> bool:
     )  # what pybind11 keeps a function's record in
 
 
-@WRAP_RULES.when(30, lambda value: issubclass(type(value), _CALLABLES | MethodWrapperType))
+@ROWS.wrap_when(30, lambda _, value: issubclass(type(value), _CALLABLES | MethodWrapperType))
 def wrap_builtin(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A C function or descriptor, guarded by identity; a bound C method, by its receiver and name."""
     if _is_bound(value):

@@ -19,10 +19,11 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 _CachedFunction = functools._lru_cache_wrapper
 _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
@@ -42,7 +43,7 @@ _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
 @final
-class CachedFunctionTracker(PythonCallable):
+class CachedFunctionTracker(Tracker):
     """A cached function. The arguments must be constants or existing objects, and the cache must keep the result.
 
     A call whose result is stored runs no code. For any other the real call is made while tracing. That is right only
@@ -72,7 +73,7 @@ class CachedFunctionTracker(PythonCallable):
         if not is_made:
             self._make(tx, stored, here)
         self._calls.append(stored)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
     def _check_room(self, stored: "Stored") -> None:
@@ -85,7 +86,7 @@ class CachedFunctionTracker(PythonCallable):
     def _make(self, tx: TraceContext, stored: "Stored", here: Pinned) -> None:
         """Make the real call; breaks the graph if it raises, is not
         stored, or could see changes that wait for replay."""
-        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.mutations.changed())
+        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed())
         if waiting and not stored.is_stored(self.value):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
@@ -108,7 +109,7 @@ class CachedFunctionTracker(PythonCallable):
             value is None
             or isinstance(value, _OF_THE_GRAPH)
             or argument.source is None
-            or tx.mutations.is_changed(argument)
+            or tx.changes.is_changed(argument)
         ):
             return self.unsupported(f"calling it with {argument.describe()}")
         else:
@@ -117,7 +118,7 @@ class CachedFunctionTracker(PythonCallable):
             return self.unsupported(f"calling it with {argument.describe()}")
         return value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes that `update_wrapper` stored: `__wrapped__`, `__name__` ..."""
         assert self.source is not None
         if name in vars(self.value):
@@ -222,7 +223,7 @@ def _hashes_natively(value: object) -> bool:
     )
 
 
-@WRAP_RULES.exact(_CachedFunction)
+@ROWS.wrap(_CachedFunction)
 def wrap_cached_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A cached function, guarded by identity."""
     assert callable(value)

@@ -24,9 +24,9 @@ class CallIterator(IteratorTracker):
         """`callable_iterator`."""
         return type(iter(list, ()))
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next result, or None when it equals the sentinel."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.function is None:
             return None
         result = self.function.call(tx, [], {})
@@ -61,11 +61,11 @@ class SubscriptReversed(IteratorTracker):
         """`reversed`."""
         return reversed
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """`sequence[index]`; IndexError and StopIteration end it."""
         if self.index < 0:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         try:
             item = self.sequence.subscript(tx, Constant(self.index))
         except ObservedException as error:

@@ -1,5 +1,7 @@
 """Rows for the constructors of builtin types: `list`, `tuple`, `bool`, `int`, `float`, `str` ..."""
 
+from typing import Final
+
 import torch
 
 from framesmith.guards.class_lookup import class_name, defines
@@ -11,12 +13,14 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.operations.declining import MODELLED
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.operations.declining import is_modelled
 from framesmith.variables.operations.truth import truth_of
 
+ROWS: Final = Rows()
 
-@CALLABLES.row(list)
+
+@ROWS.call(list)
 def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
     if iterable is not None and runs_python(iterable):
@@ -24,7 +28,7 @@ def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker |
     return ListTracker([] if iterable is None else unpack(tx, iterable))
 
 
-@CALLABLES.row(tuple)
+@ROWS.call(tuple)
 def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
@@ -34,7 +38,7 @@ def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker 
     return TupleTracker([] if iterable is None else unpack(tx, iterable))
 
 
-@CALLABLES.row(torch.Size)
+@ROWS.call(torch.Size)
 def call_size(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`torch.Size([iterable])`; breaks the graph when an item is no integer."""
     sizes = [] if iterable is None else [size.realize() for size in unpack(tx, iterable)]
@@ -44,7 +48,7 @@ def call_size(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     return TupleTracker(sizes, None, torch.Size)
 
 
-@CALLABLES.row(bool)
+@ROWS.call(bool)
 def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     """`bool(value)`; for a tensor its method `__bool__` is called, which may break the graph."""
     if value is None:
@@ -57,7 +61,7 @@ def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     return value.attribute(tx, "__bool__").call(tx, [], {})
 
 
-@CALLABLES.row(int)
+@ROWS.call(int)
 def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | None = None) -> Tracker:
     """`int(value)`, `int(text, base)`."""
     if value is None:
@@ -74,7 +78,7 @@ def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | 
     )
 
 
-@CALLABLES.row(float)
+@ROWS.call(float)
 def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     """`float(value)`; of a symbolic number a symbolic number."""
     if value is None:
@@ -86,7 +90,7 @@ def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     )
 
 
-@CALLABLES.row(complex)
+@ROWS.call(complex)
 def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | None = None) -> Tracker:
     """`complex(real, imag)`."""
     given = {name: part for name, part in (("real", real), ("imag", imag)) if part is not None}
@@ -105,6 +109,6 @@ def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message
     for name in names:
         if defines(value.python_type, name):
             return value.attribute(tx, name).call(tx, [], {})
-    if value.python_type not in MODELLED:  # it may give its bytes
+    if not is_modelled(tx, value.python_type):  # it may give its bytes
         return value.unsupported("reading a number out of it")
     return raise_observed(TypeError, f"{message} '{class_name(value.python_type)}'")

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE, DISABLED, NATIVE_CALL
@@ -32,22 +32,27 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
+    complete,
     tell_apart,
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy, looked_up
+from framesmith.variables.core.registry import Table
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.core.wrap_rules import lazy, looked_up
 
-__all__ = ["FunctionTracker", "NestedFunction", "PythonCallable", "bind_arguments", "complete"]
+ROWS: Final = Rows()
+
+__all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments", "complete"]
 
 Directive = Callable[..., Tracker | PendingCall]
-DIRECTIVES: dict[tuple[str, str], Directive] = {}
+DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
 """Functions known by module and qualified name, so that their modules need not be imported to recognise them."""
 
 MarkedCall = Callable[[TraceContext, "FunctionTracker", Arguments, Keywords], Tracker | PendingCall | None]
-MARKED_CALLS: list[MarkedCall] = []
-"""Called before the frame of a function is entered: each
+MARKED_CALLS: Final = Table[str, MarkedCall]("marked functions")
+"""Called before the frame of a function is entered, each under its name:
 returns what the function's marks make of the call, or None."""
 
 NATIVE_MODULES = (
@@ -72,26 +77,13 @@ NATIVE_MODULES = (
 state or other compilers: calls into them run natively."""
 
 DISABLED_MARK = "__framesmith_disabled__"
-DISABLED_CODES: set[CodeType] = set()
+DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
 """Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
 
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 _VARARGS = inspect.CO_VARARGS
 _VARKEYWORDS = inspect.CO_VARKEYWORDS
 _ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-
-
-def complete(tx: TraceContext, result: Tracker | PendingCall) -> Tracker:
-    """The result of a call: a pending one is run to its end."""
-    return tx.inline(result) if isinstance(result, PendingCall) else result
-
-
-class PythonCallable(Tracker):
-    """A callable whose `begin_call` may return the frame of a Python function; `call` runs it to its end."""
-
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """`self(*args, **kwargs)`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
 
 
 def mismatch(name: str, problem: str) -> GraphBreak:
@@ -145,7 +137,7 @@ def bind_arguments(
 
 
 @final
-class FunctionTracker(PythonCallable):
+class FunctionTracker(Tracker):
     """An existing Python function. Invariant: guarded by identity or, when reached from an argument, by its code."""
 
     def __init__(self, value: FunctionType, source: Source, anchor: Source | None = None) -> None:
@@ -201,23 +193,25 @@ class FunctionTracker(PythonCallable):
         """In this order: its row, a directive of its name, a break if it is disabled, the original of a compiled
         function, a break in a native module, its marks; else its frame."""
         value = self.value
-        row = CALLABLES.find(value)
-        if row is None and value.__code__ in DISABLED_CODES:
-            row = CALLABLES.find(
-                value.__dict__.get("__wrapped__")
+        row = row_of(tx.registry, value)
+        if row is None and value.__code__ in tx.registry[DISABLED_CODES]:
+            row = row_of(
+                tx.registry, value.__dict__.get("__wrapped__")
             )  # torch's compiler wraps some when it is loaded
         if row is not None:
             return row.begin(tx, args, kwargs)
-        directive = DIRECTIVES.get((value.__module__, value.__qualname__))
+        directive = tx.registry[DIRECTIVES].get((value.__module__, value.__qualname__))
         if directive is not None:
             return directive(tx, *[argument.realize() for argument in args], **kwargs)
-        if value.__code__ in DISABLED_CODES or any(value.__dict__.get(mark) for mark in _DISABLED_MARKS):
-            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_reason(value)}")
+        if value.__code__ in tx.registry[DISABLED_CODES] or any(
+            value.__dict__.get(mark) for mark in _DISABLED_MARKS
+        ):
+            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_mark(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
-        for marked in MARKED_CALLS:
+        for marked in tx.registry[MARKED_CALLS].values():
             result = marked(tx, self, args, kwargs)
             if result is not None:
                 return result
@@ -231,12 +225,12 @@ class FunctionTracker(PythonCallable):
             found.compiled_as = self.value
         return found
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object; its `__dict__` comes
         first, as the type has no data descriptor of those names."""
         if name in self.value.__dict__:
             return looked_up(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
-        if tx.facts is not None:
+        if tx.guards.facts is not None:
             tx.note("is not there", InstanceDict(self.anchor), name)
         tx.guard(self.anchor, HasInstanceAttribute(name, False))
         if not hasattr(self.value, name):
@@ -262,10 +256,13 @@ class FunctionTracker(PythonCallable):
         return f"function {self.value.__qualname__}"
 
 
-def _reason(function: FunctionType) -> str:
-    """The user's reason for `disable`, as a suffix for the message."""
+def _mark(function: FunctionType) -> str:
+    """How a function was disabled, and the user's reason for it, as a suffix for the message."""
     said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
-    return next((f": {text}" for text in said if isinstance(text, str) and text), "")
+    reason = next((f": {text}" for text in said if isinstance(text, str) and text), "")
+    if str(function.__module__).startswith("framesmith."):
+        return reason
+    return f" is marked with {'torch.compiler' if said[0] is None else 'frontend'}.disable{reason}"
 
 
 def _is_stable(source: Source) -> bool:
@@ -276,7 +273,7 @@ def _is_stable(source: Source) -> bool:
     return isinstance(root, Pinned | Global)
 
 
-@WRAP_RULES.exact(FunctionType)
+@ROWS.wrap(FunctionType)
 def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A function reached from module level is guarded by identity;
     any other by its code, and its closure is read on each call."""
@@ -291,7 +288,7 @@ def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 @final
-class NestedFunction(PythonCallable):
+class NestedFunction(Tracker):
     """A function created in the trace by `def` or `lambda`."""
 
     def __init__(
@@ -327,7 +324,7 @@ class NestedFunction(PythonCallable):
         bound = bind_arguments(code, args, kwargs, {**defaults, **self.keyword_defaults})
         return PendingFrame(code, self.namespace, bound, self.closure, self)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes that were set, and those that the code object
         determines; others raise AttributeError or break the graph."""
         if name in self.attributes:
@@ -357,7 +354,7 @@ class NestedFunction(PythonCallable):
         """Set any attribute; those that change how the function runs break the graph."""
         if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
             self.unsupported(f"storing attribute {name!r}")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.attributes[name] = value
 
     def hash_key(self, tx: TraceContext) -> Hashable:

@@ -4,6 +4,7 @@
 """
 
 import functools
+from typing import Final
 
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -11,11 +12,13 @@ from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.polyfills import functools as polyfills
 
+ROWS: Final = Rows()
 
-@CALLABLES.row(functools.reduce)
+
+@ROWS.call(functools.reduce)
 def reduce(
     tx: TraceContext, function: Tracker, iterable: Tracker, initial: Tracker | None = None, /
 ) -> Tracker | PendingCall:
@@ -24,13 +27,13 @@ def reduce(
     return polyfill_function(polyfills.reduce).bind(tx, operands, {})
 
 
-@CALLABLES.row(functools.cmp_to_key)
+@ROWS.call(functools.cmp_to_key)
 def cmp_to_key(tx: TraceContext, mycmp: Tracker) -> Tracker | PendingCall:
     """`functools.cmp_to_key`."""
     return polyfill_function(polyfills.cmp_to_key).bind(tx, (mycmp,), {})
 
 
-@CALLABLES.row(functools.update_wrapper)
+@ROWS.call(functools.update_wrapper)
 def update_wrapper(
     tx: TraceContext,
     wrapper: Tracker,

@@ -4,7 +4,7 @@ values. ADR 0009 says what becomes of it at a graph break."""
 from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass
 from types import GeneratorType, MethodDescriptorType
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 from framesmith.variables.core.base import (
     Arguments,
@@ -15,11 +15,13 @@ from framesmith.variables.core.base import (
     Tracker,
     Writer,
 )
-from framesmith.variables.core.builtin_methods import complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+
+ROWS: Final = Rows()
 
 
 @final
@@ -100,18 +102,13 @@ class GeneratorTracker(Tracker):
         """A generator is its own iterator."""
         return self
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """`next(self)`, run to the next `yield`; None when the generator ends."""
-        outcome = self.step(tx, Constant(None), None)
-        return outcome.value if isinstance(outcome, Yielded) else None
-
     def step(
         self, tx: TraceContext, value: Tracker, exception: Tracker | None, *, closing: bool = False
     ) -> Yielded | Returned:
         """Resume the frame up to its next `yield`; an exception that leaves it ends the generator."""
         if self.running:
             raise_observed(ValueError, "generator already executing")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if self.finished:
             if exception is not None:
                 raise ObservedException(exception)
@@ -143,26 +140,26 @@ class GeneratorTracker(Tracker):
 
     def enter(self, tx: TraceContext, value: Tracker) -> None:
         """Push the frame onto those of the symbolic interpreter."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.running = True
         self.frame.enter(value)
 
     def left(self, tx: TraceContext, *, ended: bool) -> None:
         """The symbolic interpreter has popped the frame; `ended` tells a return from a `yield`."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.running, self.finished = False, ended
         self.frame.left()
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of generators that have a row; other attributes break the graph."""
         descriptor = GeneratorType.__dict__.get(name)
-        if descriptor is None or CALLABLES.find(descriptor) is None:
+        if descriptor is None or row_of(tx.registry, descriptor) is None:
             return self.unsupported(f"reading attribute {name!r}")
         return GeneratorMethod(self, descriptor)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A generator hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -202,13 +199,9 @@ class GeneratorMethod(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the method, or what it leaves to the interpreter."""
-        row = CALLABLES.find(self.descriptor)
+        row = row_of(tx.registry, self.descriptor)
         assert row is not None
         return row.begin(tx, (self.generator, *args), kwargs)
-
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """`self(*args)`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
 
     def children(self) -> Iterator[Tracker]:
         """The generator."""
@@ -250,19 +243,19 @@ def born_here(generator: Tracker) -> GeneratorTracker:
     return generator.unsupported("running it")
 
 
-@CALLABLES.row(GeneratorType.__next__)
+@ROWS.call(GeneratorType.__next__)
 def generator_next(tx: TraceContext, self: Tracker) -> PendingStep:
     """`generator.__next__()`."""
     return _begin(born_here(self), Constant(None))
 
 
-@CALLABLES.row(GeneratorType.__iter__)
+@ROWS.call(GeneratorType.__iter__)
 def generator_iter(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.__iter__()`."""
     return self
 
 
-@CALLABLES.row(GeneratorType.send)
+@ROWS.call(GeneratorType.send)
 def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingStep:
     """`generator.send(value)`."""
     self = born_here(self)
@@ -275,7 +268,7 @@ def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingSt
     return _begin(self, value)
 
 
-@CALLABLES.row(GeneratorType.throw)
+@ROWS.call(GeneratorType.throw)
 def generator_throw(
     tx: TraceContext,
     self: Tracker,
@@ -294,7 +287,7 @@ def generator_throw(
     return outcome.value
 
 
-@CALLABLES.row(GeneratorType.close)
+@ROWS.call(GeneratorType.close)
 def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.close()`: raises GeneratorExit at the `yield`; RuntimeError if the generator yields again."""
     self = born_here(self)

@@ -2,12 +2,14 @@
 
 from collections.abc import Hashable, Iterator
 from threading import get_ident
-from typing import final
+from typing import Final, final
 
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 @final
@@ -39,7 +41,7 @@ class IdentityNumber(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A key of the target: equal for the same object."""
-        tx.mutations.note_key(self.target)
+        tx.changes.note_key(self.target)
         return ("id", self.target)
 
     def children(self) -> Iterator[Tracker]:
@@ -80,13 +82,13 @@ class ThreadNumber(Tracker):
         return f"{writer.constant(get_ident, 'get_ident')}()"
 
 
-@CALLABLES.row(get_ident)
+@ROWS.call(get_ident)
 def thread_number(tx: TraceContext) -> Tracker:
     """`threading.get_ident()`."""
     return ThreadNumber()
 
 
-@CALLABLES.row(id)
+@ROWS.call(id)
 def id_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`id(value)`; breaks the graph for values whose identity the trace does not model, such as numbers and texts."""
     pinned = isinstance(value.source, Pinned) and value.python_type in (tuple, frozenset)

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
 from framesmith.variables.builtin_types.iterators import unpack
@@ -27,8 +28,10 @@ from framesmith.variables.callables.slot_rows import register
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.index import index_of
+
+ROWS: Final = Rows()
 
 NONE = Constant(None)
 ZERO = Constant(0)
@@ -40,19 +43,19 @@ def iterator_of(tx: TraceContext, iterable: Tracker) -> Tracker:
     return iterators(tx, [iterable])[0]
 
 
-@CALLABLES.row(itertools.chain)
+@ROWS.call(itertools.chain)
 def call_chain(tx: TraceContext, *iterables: Tracker) -> Tracker:
     """`chain(*iterables)`."""
     return ChainIterator(iterator_of(tx, TupleTracker(iterables)))
 
 
-@CALLABLES.row(itertools.chain.from_iterable)
+@ROWS.call(itertools.chain.from_iterable)
 def call_chain_from(tx: TraceContext, iterable: Tracker, /) -> Tracker:
     """`chain.from_iterable(iterable)`."""
     return ChainIterator(iterator_of(tx, iterable))
 
 
-@CALLABLES.row(itertools.islice)
+@ROWS.call(itertools.islice)
 def call_islice(tx: TraceContext, iterable: Tracker, /, *limits: Tracker) -> Tracker:
     """`islice(iterable, stop)`, `islice(iterable, start, stop[, step])`."""
     if not 1 <= len(limits) <= 3:
@@ -68,55 +71,55 @@ def _limit(tx: TraceContext, limit: Tracker) -> int:
     return index_of(tx, limit)
 
 
-@CALLABLES.row(itertools.count)
+@ROWS.call(itertools.count)
 def call_count(tx: TraceContext, start: Tracker = ZERO, step: Tracker = ONE) -> Tracker:
     """`count(start, step)`."""
     return CountIterator(start, step)
 
 
-@CALLABLES.row(itertools.repeat)
+@ROWS.call(itertools.repeat)
 def call_repeat(tx: TraceContext, object: Tracker, times: Tracker | None = None) -> Tracker:
     """`repeat(object[, times])`."""
     return RepeatIterator(object, None if times is None else max(index_of(tx, times), 0))
 
 
-@CALLABLES.row(itertools.cycle)
+@ROWS.call(itertools.cycle)
 def call_cycle(tx: TraceContext, iterable: Tracker, /) -> Tracker:
     """`cycle(iterable)`."""
     return CycleIterator(iterator_of(tx, iterable))
 
 
-@CALLABLES.row(itertools.takewhile)
+@ROWS.call(itertools.takewhile)
 def call_takewhile(tx: TraceContext, test: Tracker, iterable: Tracker, /) -> Tracker:
     """`takewhile(test, iterable)`."""
     return WhileIterator(test, iterator_of(tx, iterable), itertools.takewhile)
 
 
-@CALLABLES.row(itertools.dropwhile)
+@ROWS.call(itertools.dropwhile)
 def call_dropwhile(tx: TraceContext, test: Tracker, iterable: Tracker, /) -> Tracker:
     """`dropwhile(test, iterable)`."""
     return WhileIterator(test, iterator_of(tx, iterable), itertools.dropwhile)
 
 
-@CALLABLES.row(itertools.filterfalse)
+@ROWS.call(itertools.filterfalse)
 def call_filterfalse(tx: TraceContext, test: Tracker, iterable: Tracker, /) -> Tracker:
     """`filterfalse(test, iterable)`."""
     return FilterIterator(test, iterator_of(tx, iterable), itertools.filterfalse, False)
 
 
-@CALLABLES.row(itertools.starmap)
+@ROWS.call(itertools.starmap)
 def call_starmap(tx: TraceContext, function: Tracker, iterable: Tracker, /) -> Tracker:
     """`starmap(function, iterable)`."""
     return StarMapIterator(function, iterator_of(tx, iterable))
 
 
-@CALLABLES.row(itertools.pairwise)
+@ROWS.call(itertools.pairwise)
 def call_pairwise(tx: TraceContext, iterable: Tracker, /) -> Tracker:
     """`pairwise(iterable)`."""
     return PairwiseIterator(iterator_of(tx, iterable))
 
 
-@CALLABLES.row(itertools.accumulate)
+@ROWS.call(itertools.accumulate)
 def call_accumulate(
     tx: TraceContext, iterable: Tracker, func: Tracker | None = None, *, initial: Tracker | None = None
 ) -> Tracker:
@@ -125,19 +128,19 @@ def call_accumulate(
     return AccumulateIterator(iterator_of(tx, iterable), function, None if is_none(initial) else initial)
 
 
-@CALLABLES.row(itertools.zip_longest)
+@ROWS.call(itertools.zip_longest)
 def call_zip_longest(tx: TraceContext, *iterables: Tracker, fillvalue: Tracker = NONE) -> Tracker:
     """`zip_longest(*iterables, fillvalue=None)`."""
     return LongestIterator(iterators(tx, iterables), fillvalue)
 
 
-@CALLABLES.row(itertools.compress)
+@ROWS.call(itertools.compress)
 def call_compress(tx: TraceContext, data: Tracker, selectors: Tracker) -> Tracker:
     """`compress(data, selectors)`."""
     return CompressIterator(*iterators(tx, [data, selectors]))
 
 
-@CALLABLES.row(itertools.product)
+@ROWS.call(itertools.product)
 def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -> Tracker:
     """`product(*iterables, repeat=1)`."""
     times = index_of(tx, repeat)
@@ -148,7 +151,7 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
     return PoolIterator(itertools.product, rows, pools, "{make}({0})")
 
 
-@CALLABLES.row(itertools.permutations)
+@ROWS.call(itertools.permutations)
 def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) -> Tracker:
     """`permutations(iterable, r=None)`."""
     pool = tuple(unpack(tx, iterable))
@@ -156,14 +159,14 @@ def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) ->
     return _choices(itertools.permutations, itertools.permutations(range(len(pool)), size), pool, size)
 
 
-@CALLABLES.row(itertools.combinations)
+@ROWS.call(itertools.combinations)
 def call_combinations(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
     """`combinations(iterable, r)`."""
     pool, size = tuple(unpack(tx, iterable)), _size(tx, r)
     return _choices(itertools.combinations, itertools.combinations(range(len(pool)), size), pool, size)
 
 
-@CALLABLES.row(itertools.combinations_with_replacement)
+@ROWS.call(itertools.combinations_with_replacement)
 def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
     """`combinations_with_replacement(iterable, r)`."""
     pool, size = tuple(unpack(tx, iterable)), _size(tx, r)
@@ -184,13 +187,13 @@ def _choices(kind: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker
     return PoolIterator(kind, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
 
 
-@CALLABLES.row(itertools.groupby)
+@ROWS.call(itertools.groupby)
 def call_groupby(tx: TraceContext, iterable: Tracker, key: Tracker | None = None) -> Tracker:
     """`groupby(iterable, key=None)`."""
     return GroupByIterator(iterator_of(tx, iterable), None if is_none(key) else key)
 
 
-@CALLABLES.row(itertools.tee)
+@ROWS.call(itertools.tee)
 def call_tee(tx: TraceContext, iterable: Tracker, n: Tracker | None = None, /) -> Tracker:
     """`tee(iterable, n=2)`."""
     count = 2 if n is None else index_of(tx, n)
@@ -206,4 +209,4 @@ TEE: type = type(itertools.tee(())[0])
 for _name in dir(itertools):
     _kind = getattr(itertools, _name)
     if isinstance(_kind, type) and hasattr(_kind, "__next__"):
-        register(_kind, "__iter__", "__next__")
+        register(ROWS, _kind, ("__iter__", "__next__"))

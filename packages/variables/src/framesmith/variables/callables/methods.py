@@ -2,20 +2,20 @@
 
 from collections.abc import Hashable, Iterator
 from types import FunctionType, MethodType
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import MethodFunction, MethodSelf
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 @final
-class BoundMethod(PythonCallable):
+class BoundMethod(Tracker):
     """`receiver.function`: a call puts the receiver before the arguments."""
 
     def __init__(self, function: Tracker, receiver: Tracker, source: Source | None = None) -> None:
@@ -32,7 +32,7 @@ class BoundMethod(PythonCallable):
         """Call the function with the receiver as first argument."""
         return self.function.begin_call(tx, (self.receiver, *args), kwargs)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__`, `__func__`, else an attribute of the function."""
         if name == "__self__":
             return self.receiver
@@ -71,7 +71,7 @@ class BoundMethod(PythonCallable):
         return f"method {self.function.describe()}"
 
 
-@CALLABLES.row(FunctionType.__get__)
+@ROWS.call(FunctionType.__get__)
 def bind_function(
     tx: TraceContext, self: Tracker, instance: Tracker, owner: Tracker | None = None, /
 ) -> Tracker:
@@ -81,7 +81,7 @@ def bind_function(
     return BoundMethod(self, instance)
 
 
-@WRAP_RULES.exact(MethodType)
+@ROWS.wrap(MethodType)
 def wrap_method(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing bound method, whose function and receiver are wrapped."""
     assert isinstance(value, MethodType)

@@ -9,7 +9,7 @@ from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import (
     FUNCTIONS,
     METHODS,
@@ -21,6 +21,8 @@ from framesmith.variables.operations.binary import (
     unsupported_operands,
 )
 from framesmith.variables.polyfills import operators
+
+ROWS: Final = Rows()
 
 _OPERATE: Final = polyfill_function(operators.operate)
 _REFLECTED: Final = {symbol: operators.reflected(symbol, f"__r{name}__") for symbol, name in METHODS.items()}
@@ -54,7 +56,7 @@ def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | Pe
 
 
 def _reflected_row(symbol: str) -> None:
-    @CALLABLES.row(_REFLECTED[symbol])
+    @ROWS.call(_REFLECTED[symbol])
     def ask(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         left, right = left.realize(), right.realize()
         result = ask_right(tx, symbol, left, right)
@@ -64,7 +66,7 @@ def _reflected_row(symbol: str) -> None:
 
 
 def _declined_row(symbol: str) -> None:
-    @CALLABLES.row(_DECLINED[symbol])
+    @ROWS.call(_DECLINED[symbol])
     def go_on(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         return binary(tx, symbol, left.realize(), right.realize(), in_place=True)
 

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
@@ -14,8 +14,10 @@ from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tr
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 
 @final
@@ -39,7 +41,7 @@ class OperatorObject(Tracker):
         """`itemgetter`, `attrgetter` or `methodcaller`."""
         return self.kind
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Items or attributes of the argument, or a call of its method; other numbers of arguments break the graph."""
         if len(args) != 1 or kwargs:
             return self.unsupported("a call with these arguments")
@@ -57,7 +59,7 @@ class OperatorObject(Tracker):
             target = target.attribute(tx, name).realize()
         return target
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the class."""
         return builtin_attribute(tx, self, name)
 
@@ -67,7 +69,7 @@ class OperatorObject(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """It hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def children(self) -> Iterator[Tracker]:
@@ -89,7 +91,7 @@ def operands_of(value: object) -> object:
     return reduced[1]
 
 
-@WRAP_RULES.exact(operator.itemgetter, operator.attrgetter, operator.methodcaller)
+@ROWS.wrap(operator.itemgetter, operator.attrgetter, operator.methodcaller)
 def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing object; the arguments it was created with are
     wrapped. A `methodcaller` with keywords breaks the graph."""
@@ -103,13 +105,13 @@ def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tra
     return OperatorObject(type(value), members, None, source)
 
 
-@CALLABLES.row(operator.itemgetter)
+@ROWS.call(operator.itemgetter)
 def call_itemgetter(tx: TraceContext, item: Tracker, /, *items: Tracker) -> Tracker:
     """`itemgetter(*items)`."""
     return OperatorObject(operator.itemgetter, (item, *items))
 
 
-@CALLABLES.row(operator.attrgetter)
+@ROWS.call(operator.attrgetter)
 def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Tracker:
     """`attrgetter(*names)`."""
     for name in (attr, *attrs):
@@ -118,7 +120,7 @@ def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Trac
     return OperatorObject(operator.attrgetter, (attr, *attrs))
 
 
-@CALLABLES.row(operator.methodcaller)
+@ROWS.call(operator.methodcaller)
 def call_methodcaller(tx: TraceContext, name: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`methodcaller(name, *args, **kwargs)`."""
     if not issubclass(name.python_type, str):

@@ -2,41 +2,45 @@
 
 import operator
 from collections.abc import Callable
+from typing import Final
 
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import count
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import FUNCTIONS as BINARY
 from framesmith.variables.operations.binary import INPLACE_FUNCTIONS, binary, inplace
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import compare
-from framesmith.variables.operations.index import index_of, known_equal, known_truth
+from framesmith.variables.operations.index import index_of, known_equal
+from framesmith.variables.operations.truth import known_truth
+
+ROWS: Final = Rows()
 
 NONE = Constant(None)
 
 
 def _binary_row(symbol: str, function: Callable[..., object]) -> None:
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def apply(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
         return binary(tx, symbol, left, right)
 
 
 def _inplace_row(symbol: str, function: Callable[..., object]) -> None:
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def apply(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
         return inplace(tx, symbol, left, right)
 
 
 def _compare_row(symbol: str, function: Callable[..., object]) -> None:
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def apply(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
         return compare(tx, symbol, left, right)
 
 
 def _unary_row(symbol: str, function: Callable[..., object]) -> None:
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def apply(tx: TraceContext, value: Tracker, /) -> Tracker:
         return value.unary(tx, symbol)
 
@@ -52,81 +56,81 @@ _unary_row("+", operator.pos)
 _unary_row("~", operator.invert)
 
 
-@CALLABLES.row(operator.not_)
+@ROWS.call(operator.not_)
 def operator_not(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`not value`."""
     return Constant(not known_truth(tx, value))
 
 
-@CALLABLES.row(operator.truth)
+@ROWS.call(operator.truth)
 def operator_truth(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`bool(value)`."""
     return Constant(known_truth(tx, value))
 
 
-@CALLABLES.row(operator.is_)
+@ROWS.call(operator.is_)
 def operator_is(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left is right`."""
     return Constant(left.is_same(tx, right))
 
 
-@CALLABLES.row(operator.is_not)
+@ROWS.call(operator.is_not)
 def operator_is_not(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left is not right`."""
     return Constant(not left.is_same(tx, right))
 
 
-@CALLABLES.row(operator.contains)
+@ROWS.call(operator.contains)
 def operator_contains(tx: TraceContext, container: Tracker, item: Tracker, /) -> Tracker:
     """`item in container`."""
     return container.contains(tx, item)
 
 
-@CALLABLES.row(operator.getitem)
+@ROWS.call(operator.getitem)
 def operator_getitem(tx: TraceContext, container: Tracker, key: Tracker, /) -> Tracker:
     """`container[key]`."""
     return container.subscript(tx, key)
 
 
-@CALLABLES.row(operator.setitem)
+@ROWS.call(operator.setitem)
 def operator_setitem(tx: TraceContext, container: Tracker, key: Tracker, value: Tracker, /) -> Tracker:
     """`container[key] = value`."""
     container.set_subscript(tx, key, value)
     return NONE
 
 
-@CALLABLES.row(operator.delitem)
+@ROWS.call(operator.delitem)
 def operator_delitem(tx: TraceContext, container: Tracker, key: Tracker, /) -> Tracker:
     """`del container[key]`."""
     container.delete_subscript(tx, key)
     return NONE
 
 
-@CALLABLES.row(operator.index)
+@ROWS.call(operator.index)
 def operator_index(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`operator.index(value)`."""
     return Constant(index_of(tx, value))
 
 
-@CALLABLES.row(operator.abs)
+@ROWS.call(operator.abs)
 def operator_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`abs(value)`."""
     return value.attribute(tx, "__abs__").call(tx, [], {})
 
 
-@CALLABLES.row(operator.concat)
+@ROWS.call(operator.concat)
 def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left + right` of sequences."""
     return binary(tx, "+", left, right)
 
 
-@CALLABLES.row(operator.countOf)
+@ROWS.call(operator.countOf)
 def operator_count(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
     """`countOf(iterable, value)`: how many items equal the value."""
     return Constant(count(tx, unpack(tx, iterable), value))
 
 
-@CALLABLES.row(operator.indexOf)
+@ROWS.call(operator.indexOf)
 def operator_index_of(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
     """`indexOf(iterable, value)`: the index of the first equal item; breaks the graph when there is none."""
     for place, item in enumerate(unpack(tx, iterable)):
@@ -135,7 +139,7 @@ def operator_index_of(tx: TraceContext, iterable: Tracker, value: Tracker, /) ->
     return iterable.unsupported("finding an item that is not there")
 
 
-@CALLABLES.row(operator.call)
+@ROWS.call(operator.call)
 def operator_call(tx: TraceContext, function: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`function(*args, **kwargs)`."""
     return function.call(tx, args, kwargs)

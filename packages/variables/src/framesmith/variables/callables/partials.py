@@ -2,23 +2,24 @@
 
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import KeysAre, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
 
 
 @final
-class PartialTracker(PythonCallable):
+class PartialTracker(Tracker):
     """`partial(function, *args, **keywords)`. `attributes` holds the attributes that the trace set on the object."""
 
     def __init__(
@@ -50,7 +51,7 @@ class PartialTracker(PythonCallable):
         """Call the function with the stored arguments before the given ones; given keywords replace stored ones."""
         return self.function.realize().begin_call(tx, (*self.args, *args), {**self.keywords, **kwargs})
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`func`, `args`, `keywords`, and attributes that were set on the object; others raise or break the graph."""
         if name == "func":
             return self.function.realize()
@@ -80,12 +81,12 @@ class PartialTracker(PythonCallable):
         object created in the trace; others break the graph."""
         if self.source is not None or name in ("func", "args", "keywords") or name.startswith("__set"):
             self.unsupported(f"storing attribute {name!r}")
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.attributes[name] = value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """It hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -109,7 +110,7 @@ class PartialTracker(PythonCallable):
         return name
 
 
-@CALLABLES.row(functools.partial)
+@ROWS.call(functools.partial)
 def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: Tracker) -> Tracker:
     """`functools.partial(...)`; a partial of a partial without attributes is flattened, as in CPython."""
     if isinstance(function, PartialTracker) and not function.has_attributes:
@@ -118,7 +119,7 @@ def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: 
     return PartialTracker(function, args, keywords)
 
 
-@WRAP_RULES.exact(functools.partial)
+@ROWS.wrap(functools.partial)
 def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing partial object; function, arguments and keywords are wrapped, the names of the keywords guarded."""
     assert isinstance(value, functools.partial)

@@ -5,18 +5,21 @@ import collections as c_collections
 import dataclasses as py_dataclasses
 import heapq as c_heapq
 from collections.abc import Callable
+from typing import Final
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq
+
+ROWS: Final = Rows()
 
 
 def polyfill(original: Callable[..., object], function: Callable[..., object]) -> None:
     """Trace `function` wherever the program calls `original`."""
     tracker = polyfill_function(function)
 
-    @CALLABLES.row(original)
+    @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         return tracker.bind(tx, args, kwargs)
 

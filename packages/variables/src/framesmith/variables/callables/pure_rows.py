@@ -14,14 +14,16 @@ import struct
 import unicodedata
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
+from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.constant import register_constant_type
 from framesmith.variables.core.folding import fold
-from framesmith.variables.core.pure import register_pure, register_pure_type
-from framesmith.variables.core.table import CALLABLES, callable_name
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import callable_name
+
+ROWS: Final = Rows()
 
 
 def functions_of(module: ModuleType) -> list[Callable[..., object]]:
@@ -30,17 +32,17 @@ def functions_of(module: ModuleType) -> list[Callable[..., object]]:
 
 
 for _module in (math, cmath, unicodedata, binascii):
-    register_pure(functions_of(_module))
-register_pure((os.fspath, str.maketrans))
-register_pure((ord, chr, hex, oct, bin, operator.length_hint))
-register_pure((struct.pack, struct.unpack, struct.calcsize, struct.unpack_from))
-register_constant_type(re.Pattern)
-register_constant_type(re.Match)
-register_pure_type(re.Pattern, re.Match)
+    ROWS.pure(functions_of(_module))
+ROWS.pure((os.fspath, str.maketrans))
+ROWS.pure((ord, chr, hex, oct, bin, operator.length_hint))
+ROWS.pure((struct.pack, struct.unpack, struct.calcsize, struct.unpack_from))
+ROWS.constant_types(re.Pattern)
+ROWS.constant_types(re.Match)
+ROWS.pure_types(re.Pattern, re.Match)
 
 
 def _fold_row(function: Callable[..., object]) -> None:
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def folded(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         for operand in (*args, *kwargs.values()):
             if not operand.is_python_constant():

@@ -19,10 +19,13 @@ from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.operations.index import known_compare, known_truth
+from framesmith.variables.operations.index import known_compare
+from framesmith.variables.operations.truth import known_truth
 from framesmith.variables.polyfills import reductions as polyfills
+
+ROWS: Final = Rows()
 
 _ALL_OF: Final = polyfill_function(polyfills.all_of)
 _ANY_OF: Final = polyfill_function(polyfills.any_of)
@@ -49,7 +52,7 @@ def begin_gathered(
     return _GATHERED.bind(tx, (iterable, Builtin(then), *more), {})
 
 
-@CALLABLES.row(sum)
+@ROWS.call(sum)
 def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = None) -> Tracker | PendingCall:
     """`sum(iterable, start=0)`. Known numbers are summed by `sum`
     itself, which compensates the error of floats since 3.12."""
@@ -74,7 +77,7 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
     return total
 
 
-@CALLABLES.row(any)
+@ROWS.call(any)
 def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     """`any(iterable)`: stops at the first true item."""
     if runs_python(iterable):
@@ -82,7 +85,7 @@ def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     return Constant(_stops(tx, iterable, True))
 
 
-@CALLABLES.row(all)
+@ROWS.call(all)
 def call_all(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     """`all(iterable)`: stops at the first false item."""
     if runs_python(iterable):
@@ -98,7 +101,7 @@ def _stops(tx: TraceContext, iterable: Tracker, wanted: bool) -> bool:
     return False
 
 
-@CALLABLES.row(min)
+@ROWS.call(min)
 def call_min(
     tx: TraceContext,
     first: Tracker,
@@ -111,7 +114,7 @@ def call_min(
     return _extreme(tx, "min", "<", (first, *others), key, default)
 
 
-@CALLABLES.row(max)
+@ROWS.call(max)
 def call_max(
     tx: TraceContext,
     first: Tracker,
@@ -175,7 +178,7 @@ def _empty_message() -> str:
 EMPTY = _empty_message()
 
 
-@CALLABLES.row(sorted)
+@ROWS.call(sorted)
 def call_sorted(
     tx: TraceContext, iterable: Tracker, /, *, key: Tracker | None = None, reverse: Tracker | None = None
 ) -> Tracker | PendingCall:
@@ -189,7 +192,7 @@ def call_sorted(
     return ListTracker(items)
 
 
-@CALLABLES.row(polyfills.arranged)
+@ROWS.call(polyfills.arranged)
 def call_arranged(tx: TraceContext, items: Tracker, keys: Tracker, reverse: Tracker) -> Tracker:
     """The items in the order of their keys, by the same comparisons as `list.sort`."""
     held, by = unpack(tx, items), iter(unpack(tx, keys))

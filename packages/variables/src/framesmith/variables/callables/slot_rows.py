@@ -4,8 +4,8 @@ Each calls the slot of the tracker, or the operator. They are reached by `super(
 of a builtin type, or by `operator.methodcaller("__len__")`.
 """
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Final
 
@@ -14,14 +14,19 @@ import torch
 from framesmith.variables.builtin_types.dict_views import VIEW_TYPES
 from framesmith.variables.callables.type_texts import format_value, repr_of, str_of
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import METHODS as BINARY
 from framesmith.variables.operations.binary import unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
 from framesmith.variables.operations.hashing import hash_of
-from framesmith.variables.operations.index import index_of, require_known_truth
+from framesmith.variables.operations.index import index_of
+from framesmith.variables.operations.truth import known_truth
+
+ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
 NOT_IMPLEMENTED: Final = Constant(NotImplemented)
@@ -72,7 +77,7 @@ def slot_delete_subscript(tx: TraceContext, self: Tracker, key: Tracker, /) -> T
 
 def slot_bool(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`__bool__`."""
-    return Constant(require_known_truth(self.truth(tx), self))
+    return Constant(known_truth(tx, self))
 
 
 def slot_hash(tx: TraceContext, self: Tracker, /) -> Tracker:
@@ -94,21 +99,8 @@ SLOTS: Final[dict[str, Handler]] = {
     "__str__": str_of,
     "__format__": format_value,
 }
-CONTAINERS: Final[tuple[type, ...]] = (
-    list,
-    tuple,
-    dict,
-    OrderedDict,
-    defaultdict,
-    set,
-    frozenset,
-    deque,
-    range,
-    slice,
-    MappingProxyType,
-    torch.Size,
-    *VIEW_TYPES.values(),
-)
+CONTAINERS: Final[tuple[type, ...]] = (MappingProxyType, torch.Size, *VIEW_TYPES.values())
+"""Types whose special methods all have a row, besides those that have a row of their own as a `BuiltinType`."""
 NUMBERS: Final[tuple[type, ...]] = (int, float, complex, bool, str, bytes)
 
 
@@ -166,7 +158,6 @@ def _handlers() -> dict[str, Handler]:
 
 
 HANDLERS: Final = _handlers()
-SEQUENCES: Final = (list, tuple, deque)
 SEQUENCE_SLOTS: Final = {
     "__add__": _sequence("+"),
     "__mul__": _sequence("*"),
@@ -177,27 +168,37 @@ SEQUENCE_SLOTS: Final = {
 def _iterator_types() -> set[type]:
     """All types of builtin iterators whose trackers need a row for `__next__`."""
     samples: list[object] = [iter([]), iter(()), iter("a"), iter("é"), iter(b""), iter(range(1)), iter({})]
-    samples += [iter(range(1 << 70)), iter({}.values()), iter({}.items()), iter(set()), iter(deque())]
+    samples += [iter(range(1 << 70)), iter({}.values()), iter({}.items()), iter(set())]
     samples += [reversed([]), reversed(()), reversed({}), reversed({}.values()), reversed({}.items())]
-    samples += [reversed(deque()), iter(OrderedDict()), zip(), enumerate(()), map(len, ()), filter(None, ())]
+    samples += [iter(OrderedDict()), zip(), enumerate(()), map(len, ()), filter(None, ())]
     samples += [iter(list, ())]
     return {type(sample) for sample in samples}
 
 
-def register(kind: type, *names: str) -> None:
-    """Add rows for those of the special methods that `kind` itself defines and that have no row yet."""
+def register(rows: Rows, kind: type, names: Iterable[str], *, is_sequence: bool = False) -> None:
+    """Add rows for those of the special methods that `kind` itself defines. A row of the method's own counts before them."""
     for name in names:
         descriptor = kind.__dict__.get(name)
-        if descriptor is not None and CALLABLES.find(descriptor) is None:
-            sequence = SEQUENCE_SLOTS.get(name) if kind in SEQUENCES else None
-            CALLABLES.row(descriptor)(sequence or HANDLERS[name])
+        if descriptor is not None:
+            sequence = SEQUENCE_SLOTS.get(name) if is_sequence else None
+            rows.call(descriptor, priority=Priority.GENERAL)(sequence or HANDLERS[name])
+
+
+@ROWS.for_each(BUILTIN_TYPES)
+def special_methods(row: BuiltinType) -> Rows:
+    """The special methods of a builtin type and of its iterators."""
+    rows = Rows()
+    register(rows, row.kind, HANDLERS, is_sequence=row.is_sequence)
+    for iterator in row.iterators:
+        register(rows, iterator, ("__iter__", "__next__"))
+    return rows
 
 
 for _kind in CONTAINERS:
-    register(_kind, *HANDLERS)
+    register(ROWS, _kind, HANDLERS)
 for _kind in (float, complex):
-    register(_kind, "__hash__")
+    register(ROWS, _kind, ("__hash__",))
 for _kind in _iterator_types():
-    register(_kind, "__iter__", "__next__")
+    register(ROWS, _kind, ("__iter__", "__next__"))
 for _kind in NUMBERS:
-    register(_kind, "__repr__", "__str__", "__format__")
+    register(ROWS, _kind, ("__repr__", "__str__", "__format__"))

@@ -10,16 +10,18 @@ from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 
-CALLABLES.row(repr)(repr_of)
-CALLABLES.row(format)(format_value)
-CALLABLES.row(ascii)(CONVERSIONS["a"])
+ROWS: Final = Rows()
+
+ROWS.call(repr)(repr_of)
+ROWS.call(format)(format_value)
+ROWS.call(ascii)(CONVERSIONS["a"])
 
 JOINS: Final[dict[type, Callable[..., object]]] = {str: str.join, bytes: bytes.join}
 
 
-@CALLABLES.row(str)
+@ROWS.call(str)
 def call_str(
     tx: TraceContext,
     object: Tracker | None = None,  # the name of the real parameter
@@ -37,13 +39,13 @@ def call_str(
     return fold(tx, str, [object], given)
 
 
-@CALLABLES.row(str.join)
+@ROWS.call(str.join)
 def str_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker:
     """`self.join(iterable)`."""
     return _join(tx, self, iterable, str)
 
 
-@CALLABLES.row(bytes.join)
+@ROWS.call(bytes.join)
 def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker:
     """`self.join(iterable)`."""
     return _join(tx, self, iterable, bytes)
@@ -64,7 +66,7 @@ def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tra
     return fold(tx, lambda separator: JOINS[kind](separator, values), [self])
 
 
-@CALLABLES.row(bytes)
+@ROWS.call(bytes)
 def call_bytes(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`bytes(...)` of known values; others break the graph."""
     operands = (*args, *kwargs.values())

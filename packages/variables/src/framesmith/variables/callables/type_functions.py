@@ -8,7 +8,6 @@ import typing
 from abc import ABCMeta
 from types import FunctionType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
-from weakref import WeakKeyDictionary
 
 from framesmith.guards.class_lookup import (
     class_name,
@@ -21,14 +20,15 @@ from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.operations.truth import truth_of
+from framesmith.variables.operations.truth import known_truth
 
-_asked_classes: WeakKeyDictionary[MutationLog, set[tuple[type, type]]] = WeakKeyDictionary()
+ROWS: Final = Rows()
+
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
@@ -37,7 +37,7 @@ def class_tracker(tx: TraceContext, kind: type) -> Tracker:
     return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
 
 
-@CALLABLES.row(type)
+@ROWS.call(type)
 def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`type(value)`; with three arguments, which creates a class, it breaks the graph."""
     if len(args) != 1 or kwargs:
@@ -45,7 +45,7 @@ def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     return class_tracker(tx, args[0].python_type)
 
 
-@CALLABLES.row(callable)
+@ROWS.call(callable)
 def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`callable(value)`: whether the type has `__call__`, which is guarded for a Python class."""
     kind = value.python_type
@@ -72,7 +72,7 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
     return classinfo.unsupported(f"use as the second argument of {function}()")
 
 
-@CALLABLES.row(isinstance)
+@ROWS.call(isinstance)
 def isinstance_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`isinstance(value, classinfo)`."""
     # as in CPython, an exact match does not call `__instancecheck__`
@@ -130,7 +130,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
 
 def _guard_answer(tx: TraceContext, kind: type, expected: type, answer: bool) -> None:
     """Guard the answer of an abstract class, which registration or new methods can change; once per pair and trace."""
-    known = _asked_classes.setdefault(tx.mutations, set())
+    known = tx.changes.asked_classes
     if (kind, expected) not in known:
         known.add((kind, expected))
         pair = Pinned((kind, expected), f"({class_name(kind)}, {class_name(expected)})")
@@ -148,11 +148,10 @@ def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tra
     breaks for one in C or without a known truth."""
     if not isinstance(hook, FunctionType):
         return bool(cls.unsupported(f"a {name} written in C"))
-    verdict = truth_of(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))
-    return verdict if isinstance(verdict, bool) else bool(cls.unsupported(f"a {name} of unknown result"))
+    return known_truth(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))
 
 
-@CALLABLES.row(issubclass)
+@ROWS.call(issubclass)
 def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`issubclass(value, classinfo)`."""
     if not issubclass(value.python_type, type):
@@ -175,7 +174,7 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
     return _asked(tx, cls, "__subclasscheck__", hook, value)
 
 
-@CALLABLES.row(MethodType)
+@ROWS.call(MethodType)
 def method_type(tx: TraceContext, function: Tracker, receiver: Tracker, /) -> Tracker:
     """`types.MethodType(function, receiver)`."""
     if isinstance(receiver, Constant) and receiver.value is None:

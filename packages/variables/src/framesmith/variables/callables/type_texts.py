@@ -4,7 +4,7 @@ Containers are written from the texts of their members, so that the `__repr__` o
 contains an address, or is known at run time only, breaks the graph.
 """
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Final
@@ -12,7 +12,6 @@ from typing import Final
 import torch
 
 from framesmith.guards.class_lookup import class_name, static_lookup
-from framesmith.variables.builtin_types.deques import DequeTracker
 from framesmith.variables.builtin_types.dict_views import ProxyTracker, ViewTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -23,6 +22,7 @@ from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
@@ -49,9 +49,9 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
         cannot_specialize(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__repr__"):
         return fold(tx, repr, [value])
-    writer = _WRITERS.get(type(value))
+    writer = _writer(tx, value)
     if writer is not None and not _own_code(value, "__repr__"):
-        if reaches_itself(value) or (value.source is not None and _holds(value, value)):
+        if reaches_itself(value) or (value.source is not None and _holds(tx, value, value)):
             value.unsupported("writing a text of it, as it holds itself")
         return Constant(writer(tx, value))
     if isinstance(value, Builtin) and isinstance(value.value, BuiltinFunctionType | type(str.join)):
@@ -116,16 +116,25 @@ def _own_code(value: Tracker, name: str) -> bool:
     return isinstance(method, FunctionType) and method.__module__ != "enum"
 
 
-def _holds(container: Tracker, target: Tracker) -> bool:
+def _holds(tx: TraceContext, container: Tracker, target: Tracker) -> bool:
     pending, seen = [*container.children()], set[int]()
     while pending:
         child = pending.pop().realize()
         if child is target:
             return True
-        if id(child) not in seen and type(child) in _WRITERS:
+        if id(child) not in seen and _writer(tx, child) is not None:
             seen.add(id(child))
             pending.extend(child.children())
     return False
+
+
+def _writer(tx: TraceContext, value: Tracker) -> Callable[[TraceContext, Tracker], str] | None:
+    """The function that writes the text of a container, if it is modelled."""
+    row = tx.registry[BUILTIN_TYPES].get(value.python_type)
+    if row is not None and row.text is not None and isinstance(value, row.trackers):
+        text = row.text
+        return lambda tx, value: text(tx, value, _joined)
+    return _WRITERS.get(type(value))
 
 
 def _joined(tx: TraceContext, items: Iterable[Tracker]) -> str:
@@ -174,12 +183,6 @@ def _set(tx: TraceContext, value: Tracker) -> str:
     return display if value.kind is set else f"{name}({display})"
 
 
-def _deque(tx: TraceContext, value: Tracker) -> str:
-    assert isinstance(value, DequeTracker)
-    limit = f", maxlen={value.items.maxlen}" if value.items.maxlen is not None else ""
-    return f"{deque.__name__}([{_joined(tx, value.items)}]{limit})"
-
-
 def _view(tx: TraceContext, value: Tracker) -> str:
     assert isinstance(value, ViewTracker)
     return f"{class_name(value.python_type)}([{_joined(tx, value.trackers(tx))}])"
@@ -204,7 +207,6 @@ _WRITERS: Final[dict[type[Tracker], Callable[[TraceContext, Tracker], str]]] = {
     TupleTracker: _tuple,
     DictTracker: _dict,
     SetTracker: _set,
-    DequeTracker: _deque,
     ViewTracker: _view,
     ProxyTracker: _proxy,
     RangeTracker: _range,

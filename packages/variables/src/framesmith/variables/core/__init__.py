@@ -15,18 +15,21 @@ from framesmith.variables.core.base import (
     Writer,
 )
 from framesmith.variables.core.constant import NULL, Constant, Null, is_constant_type
-from framesmith.variables.core.folding import fold, from_python, register_builder
+from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed, register_exception_maker
-from framesmith.variables.core.table import CALLABLES, Row, Table
+from framesmith.variables.core.registry import DuplicateRow, Priority, Registry, Table
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import CALLS, Row, row_of
 
 __all__ = [
-    "CALLABLES",
+    "CALLS",
     "NULL",
     "AmbientState",
     "Arguments",
     "Constant",
+    "DuplicateRow",
     "InlineCall",
     "Keywords",
     "Lazy",
@@ -36,7 +39,10 @@ __all__ = [
     "PendingCall",
     "PendingFrame",
     "PendingStep",
+    "Priority",
+    "Registry",
     "Row",
+    "Rows",
     "Setting",
     "Table",
     "TraceContext",
@@ -48,6 +54,6 @@ __all__ = [
     "is_constant_type",
     "new_exception",
     "raise_observed",
-    "register_builder",
     "register_exception_maker",
+    "row_of",
 ]

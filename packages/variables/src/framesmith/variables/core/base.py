@@ -7,21 +7,31 @@ together. No concrete tracker lives here.
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import CodeType
-from typing import NoReturn, Protocol, final
+from dataclasses import dataclass, replace
+from types import (
+    CodeType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+)
+from typing import Final, NoReturn, Protocol, final
+from weakref import WeakValueDictionary
 
 import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.guards import Guard, GuardSet, Reason, Source
 from framesmith.guards.class_lookup import class_name
-from framesmith.guards.facts import FactLog
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.ambient import AmbientState
+from framesmith.variables.core.registry import Registry
 
+FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
+NativeMethod = MethodDescriptorType | WrapperDescriptorType
 Arguments = Sequence["Tracker"]
 Keywords = Mapping[str, "Tracker"]
 
@@ -81,16 +91,38 @@ class Tracker:
         return self.unsupported("a constant")
 
     # -- slots -------------------------------------------------------------------------------------
-    def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
-        """`self.name`; raises `ObservedException(AttributeError)` where eager raises AttributeError."""
+    def read_field(self, tx: "TraceContext", descriptor: FieldDescriptor) -> "Tracker":
+        """The value of a slot or C-level field of this object."""
+        return self.unsupported(f"reading attribute {descriptor.__name__!r}")
+
+    def store_field(self, tx: "TraceContext", descriptor: FieldDescriptor, value: "Tracker | None") -> None:
+        """Set (None: delete) a slot or C-level field of this object."""
+        self.unsupported(f"storing attribute {descriptor.__name__!r}")
+
+    def store_own(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
+        """Store into the object's own dictionary, as a cached property does."""
+        self.unsupported(f"storing attribute {name!r}")
+
+    def bind_native(self, tx: "TraceContext", descriptor: NativeMethod) -> "Tracker | None":
+        """The bound method for a method in C of the class, where it is another than usual; else None."""
+        return None
+
+    # Where Python code may run, a tracker overrides the `begin_` form, which may leave a frame to the symbolic
+    # interpreter, so that a graph break inside it can be continued; the other form is derived from it (ADR 0019).
+    def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
+        """`self.name`; raises `ObservedException(AttributeError)` where eager raises AttributeError.
+
+        A Python call in tail position (a property) may be left pending.
+        """
         return self.unsupported(f"reading attribute {name!r}")
+
+    @final
+    def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
+        """`self.name`, run to its end."""
+        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def special_attribute(self, tx: "TraceContext", name: str) -> "Tracker":
         """The bound special method, looked up on the type as `with` and operators do."""
-        return self.attribute(tx, name)
-
-    def begin_attribute(self, tx: "TraceContext", name: str) -> "Tracker | PendingCall":
-        """`self.name`; a Python call in tail position (a property) may be left to the symbolic interpreter."""
         return self.attribute(tx, name)
 
     def set_attribute(self, tx: "TraceContext", name: str, value: "Tracker") -> None:
@@ -101,30 +133,31 @@ class Tracker:
         """`del self.name`."""
         self.unsupported(f"deleting attribute {name!r}")
 
-    def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
-        """`self(*args, **kwargs)`, run to its end."""
+    def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
+        """`self(*args, **kwargs)`; a Python call in tail position may be left pending."""
         return self.unsupported("calling it")
 
-    def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
-        """`self(*args, **kwargs)`, where a Python call in tail position is left to the symbolic interpreter.
-
-        A tracker that only forwards to a Python function overrides this one and inherits `call` from
-        `PythonCallable`, so that a graph break inside the callee can be continued frame by frame.
-        """
-        return self.call(tx, args, kwargs)
+    @final
+    def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
+        """`self(*args, **kwargs)`, run to its end."""
+        return complete(tx, self.begin_call(tx, args, kwargs))
 
     def iterate(self, tx: "TraceContext") -> "Tracker":
         """`iter(self)`."""
         return self.unsupported("iterating over it")
 
-    def advance(self, tx: "TraceContext") -> "Tracker | None":
-        """`next(self)`; None when exhausted."""
+    def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
+        """`next(self)`; None when exhausted. The StopIteration of a frame that is left pending means exhausted too."""
         return self.unsupported("calling next() on it")
 
-    def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
-        """`next(self)`, where a Python frame may be left to the
-        symbolic interpreter; its StopIteration means exhausted."""
-        return self.advance(tx)
+    @final
+    def advance(self, tx: "TraceContext") -> "Tracker | None":
+        """`next(self)`, run to its end; None when exhausted."""
+        begun = self.begin_advance(tx)
+        if not isinstance(begun, PendingCall):
+            return begun
+        found = tx.inline(replace(begun, otherwise=_EXHAUSTED))
+        return None if found is _EXHAUSTED else found
 
     def length(self, tx: "TraceContext") -> "Tracker":
         """`len(self)`."""
@@ -257,6 +290,17 @@ class PendingStep:
     otherwise: Tracker | None = None
 
 
+@final
+class _Exhausted(Tracker):
+    """Stands for the end of an iteration that is run to its end; no value of the program."""
+
+    @property
+    def python_type(self) -> type:
+        """That of a marker."""
+        return type(self)
+
+
+_EXHAUSTED: Final = _Exhausted()
 PendingCall = PendingFrame | PendingStep
 """Python code that the symbolic interpreter runs in a frame of its own, so that the graph can break in there."""
 
@@ -265,12 +309,21 @@ class InlineCall(Protocol):
     """Runs a Python frame symbolically to its end. Implemented by the symbolic interpreter."""
 
     def __call__(self, pending: PendingCall) -> Tracker:
-        """The returned value. Raises `ObservedException` for a user-level exception."""
+        """The returned value; `pending.otherwise`, if given, when a StopIteration leaves the frame. Raises
+        `ObservedException` for any other user-level exception."""
         ...
 
 
 class Wrap(Protocol):
-    """Returns the tracker of a real value read from a source, with the guards that it needs."""
+    """Returns the tracker of a real value read from a source, with the guards that it needs.
+
+    `policy` says which sizes and numbers become symbolic, and which values a trace must not read.
+    """
+
+    @property
+    def policy(self) -> DynamicPolicy:
+        """The specialization policy of the trace."""
+        ...
 
     def __call__(self, value: object, source: Source) -> Tracker:
         """One tracker per object; a second source for the same object adds an aliasing guard."""
@@ -309,8 +362,18 @@ class Writer(Protocol):
 OnTracker = Callable[[Tracker], None]
 
 
+class ChangedClass(Protocol):
+    """A class with attributes that the trace stored (None: deleted)."""
+
+    changes: dict[str, Tracker | None]
+
+
 class MutationLog:
-    """The existing objects that the trace changed, in order of their first change.
+    """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`).
+
+    `results` are the trackers of fake tensors by the `id` of the fake, one each, as long as it is referenced: a tracker
+    holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
+    `issubclass` is guarded.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
     changed in between.
@@ -318,6 +381,10 @@ class MutationLog:
 
     def __init__(self) -> None:
         self.version = 0
+        self.ambient = AmbientState()
+        self.classes: dict[type, ChangedClass] = {}
+        self.asked_classes: set[tuple[type, type]] = set()
+        self.results: WeakValueDictionary[int, Tracker] = WeakValueDictionary()
         self._changed: dict[int, Tracker] = {}
         self._keys: dict[int, Tracker] = {}
         self._watching: list[list[Tracker]] = []
@@ -366,12 +433,17 @@ class MutationLog:
     def release(self) -> None:
         """Drop all references: the trace has ended."""
         self._changed.clear()
+        self.classes.clear()
+        self.asked_classes.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
 
     def is_changed(self, tracker: Tracker) -> bool:
         """Whether an existing object has a change that is not replayed yet."""
         return id(tracker) in self._changed
+
+
+_READ: Final = Reason("the trace read it")
 
 
 @final
@@ -381,22 +453,26 @@ class TraceContext:
 
     graph: Recorder
     guards: GuardSet
-    mutations: MutationLog
+    changes: MutationLog
+    registry: Registry
     wrap: Wrap
     inline: InlineCall
-    ambient: AmbientState = field(default_factory=AmbientState)
-    facts: FactLog | None = None
 
     def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
         """Add a guard on a value; does nothing for a value created in the trace, which has no source."""
         source = tracker_or_source.source if isinstance(tracker_or_source, Tracker) else tracker_or_source
         if source is not None:
-            self.guards.add(Guard(source, claim, Reason(why or "the trace read it", None)))
+            self.guards.add(Guard(source, claim, Reason(why) if why else _READ))
 
     def note(self, what: str, source: Source | None, name: object = None) -> None:
         """Record what was read of the real world, for the check that a guard covers it (`guards.facts`)."""
-        if self.facts is not None:
-            self.facts.note(what, source, name)
+        if self.guards.facts is not None:
+            self.guards.facts.note(what, source, name)
+
+
+def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
+    """The result of a call or an attribute that was begun: a pending call is run to its end."""
+    return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
 
 
 def tell_apart(tx: TraceContext, one: Tracker, other: Tracker) -> None:

@@ -2,11 +2,11 @@
 
 A call uses the row of the real callable; without a row it runs while tracing if it is pure and its operands are known;
 else the graph breaks. What single functions do is in the rows. How a function, property ... found on a
-*Python* class is bound is registered from above (`register_binder`), since this module knows no such tracker.
+*Python* class is bound is a row of `BINDER`, since this module knows no such tracker.
 """
 
 import inspect
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -16,7 +16,7 @@ from types import (
     MethodWrapperType,
     WrapperDescriptorType,
 )
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
@@ -29,56 +29,68 @@ from framesmith.guards.class_lookup import (
     resolution_order,
     type_dict,
 )
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.guards.sources.functions import MethodSelf
+from framesmith.guards.sources.steps import Attribute
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.registry import Table
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.core.table import CALLABLES, callable_name
+from framesmith.variables.core.table import callable_name, row_of
 from framesmith.variables.core.type_names import type_name
 
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
-_binders: list[Binder] = []
-_storages: dict[type, tuple[type[Tracker], ...]] = {}
+BINDER: Final = Table[None, Binder]("binding of class attributes")
+"""`binder(tx, receiver, descriptor, name)` binds a class attribute that is read through an instance."""
+STORAGES: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods")
+"""Which trackers the methods of a builtin type accept as receiver; any other receiver breaks the graph."""
 _METHODS = MethodDescriptorType | WrapperDescriptorType
+_MOST_SHOWN = 4  # operands in a message
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
-
-
-def register_storage(kind: type, *trackers: type[Tracker]) -> None:
-    """Declare which trackers the methods of a builtin type accept as receiver; any other receiver breaks the graph."""
-    _storages[kind] = trackers
-
-
-def register_binder(binder: Binder) -> Binder:
-    """Install `binder(tx, receiver, descriptor, name)`, which
-    binds a class attribute that is read through an instance."""
-    _binders[:] = [binder]
-    return binder
-
-
-def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
-    """The result of a call: a pending one is run to its end."""
-    return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
 
 
 def begin_builtin(
     tx: TraceContext, function: object, args: Arguments, kwargs: Keywords
 ) -> Tracker | PendingCall:
     """`function(*args, **kwargs)` for a callable written in C: by its row, else folded if pure, else a graph break."""
-    args = _with_storage(function, [argument.realize() for argument in args])
-    row = CALLABLES.find(function)
+    args = _with_storage(tx, function, [argument.realize() for argument in args])
+    row = row_of(tx.registry, function)
     if row is not None:
         return row.begin(tx, args, kwargs)
     operands = (*args, *kwargs.values())
-    if callable(function) and is_pure(function) and all(o.is_python_constant() for o in operands):
+    if (
+        callable(function)
+        and is_pure(tx.registry, function)
+        and all(o.is_python_constant() for o in operands)
+    ):
         return fold(tx, function, args, kwargs)
-    shown = ", ".join(operand.describe() for operand in operands)
-    raise GraphBreak(NATIVE_CALL, f"{callable_name(function)}({shown})")
+    name = _name_through(function, args)
+    shown = [operand.describe() for operand in (operands if name is None else operands[1:])]
+    more = ["..."] if len(shown) > _MOST_SHOWN else []
+    listed = ", ".join([*shown[:_MOST_SHOWN], *more])
+    raise GraphBreak(NATIVE_CALL, f"{name or callable_name(function)}({listed})")
 
 
-def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
+def _name_through(function: object, args: Sequence[Tracker]) -> str | None:
+    """How the program names a method that is bound to an object already: `random.random`, where the function is
+    `_random.Random.random` and its receiver was found as `random.random.__self__`."""
+    source = args[0].source if args and isinstance(function, _METHODS) else None
+    is_self = isinstance(source, MethodSelf) or (isinstance(source, Attribute) and source.name == "__self__")
+    return source.base.text() if source is not None and source.base is not None and is_self else None
+
+
+def _with_storage(tx: TraceContext, function: object, args: list[Tracker]) -> list[Tracker]:
     """The arguments of a builtin type's method, with the receiver replaced by its builtin part. Breaks the graph where
     the tracker does not model the method."""
     if not isinstance(function, _METHODS) or not args:
@@ -86,7 +98,7 @@ def _with_storage(function: object, args: list[Tracker]) -> list[Tracker]:
     receiver = args[0]
     if not issubclass(receiver.python_type, function.__objclass__):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    expected = _storages.get(function.__objclass__)
+    expected = tx.registry[STORAGES].get(function.__objclass__)
     if function.__objclass__ is object:
         return args
     storage = receiver.storage()
@@ -117,7 +129,7 @@ def builtin_attribute(
     """
     kind = tracker.python_type
     if name == "__class__":
-        return from_python(kind)
+        return from_python(tx, kind)
     guard_class_attribute(tx, kind, name)
     owner = owner_of(kind, name)
     if owner is not None:
@@ -133,7 +145,7 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
     if isinstance(descriptor, _METHODS):
         return BoundBuiltin(tracker, descriptor)
     if isinstance(descriptor, _MEMBERS):
-        row = CALLABLES.find(descriptor)
+        row = row_of(tx.registry, descriptor)
         if row is not None:
             return complete(tx, row.begin(tx, [tracker], {}))
         if isinstance(tracker, Constant):
@@ -141,14 +153,12 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
         return tracker.unsupported(f"reading attribute {name!r}")
     if isinstance(descriptor, ClassMethodDescriptorType) or owner.__module__ == "builtins":
         value = getattr(tracker.python_type, name)
-        if is_constant_type(type(value)):
+        if is_constant_type(tx.registry, type(value)):
             return Constant(value)
         return Builtin(value) if callable(value) else tracker.unsupported(f"reading attribute {name!r}")
-    if is_constant_type(type(descriptor)):
+    if is_constant_type(tx.registry, type(descriptor)):
         return Constant(descriptor)
-    if not _binders:
-        tracker.unsupported(f"reading attribute {name!r}")
-    return _binders[0](tx, tracker, descriptor, name)
+    return tx.registry.one(BINDER)(tx, tracker, descriptor, name)
 
 
 @final
@@ -176,16 +186,12 @@ class Builtin(Tracker):
         """The result of its row or of folding; a Python frame is left to the symbolic interpreter."""
         return begin_builtin(tx, self.value, args, kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """The result of its row or of folding, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Names and documentation, `__self__`, and methods of the callable's own type; others break the graph."""
-        if name in _NAMES and is_constant_type(type(getattr(self.value, name, ...))):
+        if name in _NAMES and is_constant_type(tx.registry, type(getattr(self.value, name, ...))):
             return fold(tx, lambda value: getattr(value, name), [self])
         if name == "__self__" and isinstance(self.value, BuiltinFunctionType):
-            return from_python(self.value.__self__)
+            return from_python(tx, self.value.__self__)
         static = inspect.getattr_static(self.value, name, None)
         if isinstance(static, _METHODS):
             return BoundBuiltin(self, static)
@@ -244,11 +250,7 @@ class BoundBuiltin(Tracker):
         """The result of the row of the descriptor, called with the receiver first."""
         return begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """As `begin_call`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__`, names and documentation."""
         if name == "__self__":
             return self.receiver

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Hashable
 from types import CodeType, FunctionType
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import torch
 
@@ -13,6 +13,7 @@ from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.registry import Registry, Table
 
 LITERAL_TYPES: frozenset[type] = frozenset(
     {type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented)}
@@ -25,18 +26,13 @@ _COPIED: frozenset[type] = frozenset(
 )
 _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 
-
-_registered_types: set[type] = set()
-
-
-def register_constant_type(kind: type) -> None:
-    """Treat values of exactly this immutable type as constants; existing ones are guarded by identity."""
-    _registered_types.add(kind)
+CONSTANT_TYPES: Final = Table[type, None]("types of constants")
+"""Values of exactly these immutable types are constants; existing ones are guarded by identity."""
 
 
-def is_constant_type(kind: type) -> bool:
+def is_constant_type(registry: Registry, kind: type) -> bool:
     """Whether every value of exactly this type is treated as a constant."""
-    known = kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or kind in _registered_types
+    known = kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or kind in registry[CONSTANT_TYPES]
     return known or issubclass(kind, enum.Enum)
 
 
@@ -44,7 +40,7 @@ class ConstantSlots(Protocol):
     """The slots of constants. They need iterators, methods and errors of
     higher modules, so the implementation is in `builtin_types.constants`."""
 
-    def attribute(self, tx: TraceContext, constant: "Constant", name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, constant: "Constant", name: str) -> Tracker:
         """`constant.name`."""
         ...
 
@@ -52,7 +48,9 @@ class ConstantSlots(Protocol):
         """`iter(constant)`."""
         ...
 
-    def call(self, tx: TraceContext, constant: "Constant", args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(
+        self, tx: TraceContext, constant: "Constant", args: Arguments, kwargs: Keywords
+    ) -> Tracker:
         """`constant(*args, **kwargs)`."""
         ...
 
@@ -77,12 +75,8 @@ class ConstantSlots(Protocol):
         ...
 
 
-_slots: list[ConstantSlots] = []
-
-
-def install_constant_slots(slots: ConstantSlots) -> None:
-    """Install the slots of constants (once, on import of `builtin_types.constants`)."""
-    _slots[:] = [slots]
+CONSTANT_SLOTS: Final = Table[None, ConstantSlots]("slots of constants")
+"""The one implementation of `ConstantSlots`."""
 
 
 @final
@@ -100,7 +94,7 @@ NULL = Null()
 
 @final
 class Constant(Tracker):
-    """A known immutable value. Invariant: `is_constant_type(type(value))`, or a tuple or frozenset of such values."""
+    """A known immutable value. Invariant: its type is a constant type (`is_constant_type`), or a tuple or frozenset of such values."""
 
     def __init__(self, value: object, source: Source | None = None) -> None:
         self.value = value
@@ -119,37 +113,37 @@ class Constant(Tracker):
         """The value itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name`."""
-        return _slots[0].attribute(tx, self, name)
+        return tx.registry.one(CONSTANT_SLOTS).begin_attribute(tx, self, name)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for most constants."""
-        return _slots[0].call(tx, self, args, kwargs)
+        return tx.registry.one(CONSTANT_SLOTS).begin_call(tx, self, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        return _slots[0].iterate(tx, self)
+        return tx.registry.one(CONSTANT_SLOTS).iterate(tx, self)
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        return _slots[0].length(tx, self)
+        return tx.registry.one(CONSTANT_SLOTS).length(tx, self)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`."""
-        return _slots[0].contains(tx, self, item)
+        return tx.registry.one(CONSTANT_SLOTS).contains(tx, self, item)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`self[key]`."""
-        return _slots[0].subscript(tx, self, key)
+        return tx.registry.one(CONSTANT_SLOTS).subscript(tx, self, key)
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self <symbol> other` where the other operand is no constant."""
-        return _slots[0].binary(tx, symbol, self, other)
+        return tx.registry.one(CONSTANT_SLOTS).binary(tx, symbol, self, other)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """`-self`."""
-        return _slots[0].unary(tx, self, symbol)
+        return tx.registry.one(CONSTANT_SLOTS).unary(tx, self, symbol)
 
     def truth(self, tx: TraceContext) -> bool:
         """The truth of the value."""
@@ -201,6 +195,8 @@ class Constant(Tracker):
         """The value for messages."""
         if isinstance(self.value, enum.Enum):
             return f"{type(self.value).__name__} member {vars(self.value).get('_name_', 'without a name')}"
+        if self.value is None or isinstance(self.value, bool):
+            return str(self.value)
         return f"{type(self.value).__name__} {self.value!r}"
 
 

@@ -15,36 +15,27 @@ from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
 from framesmith.variables.core.enum_tables import guard_table
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.registry import Table
 
-Builder = Callable[[object], Tracker]
-_builders: dict[type, Builder] = {}
+Builder = Callable[[TraceContext, object], Tracker]
+BUILDERS: Final = Table[type, Builder]("trackers of new values")
+"""How a new value of exactly this type (list, tuple, dict ...) becomes a tracker."""
 Warned = tuple[Callable[[], AbstractContextManager[object]], type[Exception]]
-_warning_types: dict[type, Warned] = {}
+WARNING_TYPES: Final = Table[type, Warned]("types whose operations may warn")
+"""Operations on values of exactly these types may warn, and have to warn in each call: within the context an operation
+raises the error instead of the warning, and the graph breaks."""
 _TEXTS: Final = (str, repr, format)
 
 
-def register_builder(kind: type, builder: Builder) -> None:
-    """Register how a new value of exactly type `kind` (list, tuple, dict ...) becomes a tracker."""
-    _builders[kind] = builder
-
-
-def register_warning_type(
-    kind: type, strict: Callable[[], AbstractContextManager[object]], error: type[Exception]
-) -> None:
-    """Operations on values of exactly this type may warn, and have to warn in each call: within `strict` such an
-    operation raises `error` instead of the warning, and the graph breaks."""
-    _warning_types[kind] = (strict, error)
-
-
-def from_python(value: object) -> Tracker:
+def from_python(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a value created in the trace. Breaks the graph for types without a builder."""
     kind = type(value)
-    if is_constant_type(kind):
+    if is_constant_type(tx.registry, kind):
         return Constant(value)
-    builder = _builders.get(kind)
+    builder = tx.registry[BUILDERS].get(kind)
     if builder is None:
         raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(kind)} came out of a folded call")
-    return builder(value)
+    return builder(tx, value)
 
 
 def foldable_operands(*operands: Tracker) -> bool:
@@ -65,18 +56,18 @@ def fold(
     positional = [argument.as_python_constant() for argument in args]
     keywords = {name: value.as_python_constant() for name, value in (kwargs or {}).items()}
     try:
-        result = _run(function, positional, keywords)
+        result = _run(tx, function, positional, keywords)
     except GraphBreak:
         raise
     except Exception as error:
-        raise_observed(type(error), *[from_python(argument) for argument in error.args])
+        raise_observed(type(error), *[from_python(tx, argument) for argument in error.args])
     if has_copies(
         result
     ):  # `max`, `str.strip` and others may give an operand back, which is the very object then
         for argument in args:
             if isinstance(argument, Constant) and argument.value is result:
                 return argument
-    return from_python(result)
+    return from_python(tx, result)
 
 
 def pinned_member(member: enum.Enum) -> Pinned:
@@ -108,9 +99,13 @@ def _guard_flags(tx: TraceContext, kind: type[enum.Flag]) -> None:
 
 
 def _run(
-    function: Callable[..., object], positional: Sequence[object], keywords: Mapping[str, object]
+    tx: TraceContext,
+    function: Callable[..., object],
+    positional: Sequence[object],
+    keywords: Mapping[str, object],
 ) -> object:
-    warned = next((_warning_types[kind] for kind in map(type, positional) if kind in _warning_types), None)
+    warning = tx.registry[WARNING_TYPES]
+    warned = next((warning[kind] for kind in map(type, positional) if kind in warning), None)
     if warned is None:
         return function(*positional, **keywords)
     strict, kind = warned

@@ -1,35 +1,30 @@
 """Which C callables only read their operands, so that they may run while tracing when the operands are known.
 
 A callable is pure here when it has no effect, keeps no reference to an operand, and returns a value of a type that
-`folding.from_python` can turn into a tracker. The sets are filled next to the rows of each family.
+`folding.from_python` can turn into a tracker. Which they are is said next to the rows of each family.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable
 from types import BuiltinFunctionType, ClassMethodDescriptorType, MethodDescriptorType, WrapperDescriptorType
+from typing import Final
 
-_pure: set[Hashable] = set()
-_pure_types: set[type] = set()
+from framesmith.variables.core.registry import Registry, Table
+
+PURE: Final = Table[Hashable, None]("pure functions")
+"""Calls of these functions with known operands may run while tracing."""
+PURE_TYPES: Final = Table[type, None]("types with pure methods")
+"""Every C method of these immutable types is pure, class methods included."""
 
 Descriptor = MethodDescriptorType | WrapperDescriptorType | ClassMethodDescriptorType
 
 
-def register_pure(functions: Iterable[Callable[..., object]]) -> None:
-    """Declare that calls of these functions with known operands may run while tracing."""
-    _pure.update(functions)
-
-
-def register_pure_type(*kinds: type) -> None:
-    """Declare that every C method of these immutable types is pure, class methods included."""
-    _pure_types.update(kinds)
-
-
-def is_pure(function: object) -> bool:
+def is_pure(registry: Registry, function: object) -> bool:
     """Whether a call with known operands may run while tracing."""
     if isinstance(function, Descriptor):
-        return function.__objclass__ in _pure_types
+        return function.__objclass__ in registry[PURE_TYPES]
     if isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, type):
-        return function.__self__ in _pure_types
+        return function.__self__ in registry[PURE_TYPES]
     try:
-        return function in _pure
+        return function in registry[PURE]
     except TypeError:
         return False

@@ -11,7 +11,7 @@ _REASON = Reason("an object of the class is used", None)
 
 def guard_structure(tx: TraceContext, kind: type) -> None:
     """Guard the bases and special methods of a class, once per trace; an immutable class needs no guard."""
-    if is_immutable(kind) or (not tx.guards.guard_once(kind) and tx.facts is None):
+    if is_immutable(kind) or (not tx.guards.guard_once(kind) and tx.guards.facts is None):
         return
     source = Pinned(kind, qualified_name(kind))
     tx.note("has its bases and special methods", source)

@@ -1,16 +1,17 @@
 """Rows keyed by the real callable: how a call of `len`, `list.append` or `math.sqrt` is modelled.
 
-The mechanism only. The rows are next to the code they point to; `variables.catalog` imports them all.
+The mechanism only. The rows are next to the code they point to; `variables.catalog` lists them all.
 """
 
 import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.registry import Registry, Table
 from framesmith.variables.core.torch_rules import is_disallowed
 
 Handler = Callable[..., "Tracker | PendingCall"]
@@ -38,43 +39,16 @@ class Row:
         return self.handler(tx, *positional, **keywords)
 
 
-class DuplicateRow(Exception):
-    """Two rows for one callable. Cause: the same key registered twice. Cure: keep one."""
+CALLS: Final = Table[Hashable, Row]("calls")
+"""What is called, by the real callable."""
 
 
-class Table:
-    """Rows by callable. Refuses duplicates."""
-
-    def __init__(self) -> None:
-        self._rows: dict[Hashable, Row] = {}
-
-    def row(self, *keys: Hashable) -> Callable[[Handler], Handler]:
-        """Decorator: model calls of `keys` with the decorated `handler(tx, *args, **kwargs)`."""
-
-        def register(handler: Handler) -> Handler:
-            parameters = list(inspect.signature(handler).parameters.values())[1:]
-            signature = inspect.Signature(parameters)
-            for key in keys:
-                if key in self._rows:
-                    raise DuplicateRow(f"{callable_name(key)} has a row already: {self._rows[key].handler}")
-                self._rows[key] = Row(key, handler, signature)
-            return handler
-
-        return register
-
-    def find(self, key: object) -> Row | None:
-        """The row of a callable, or None."""
-        try:
-            return self._rows.get(key)
-        except TypeError:
-            return None
-
-    def rows(self) -> tuple[Row, ...]:
-        """All rows, in order of registration."""
-        return tuple(self._rows.values())
-
-
-CALLABLES = Table()
+def row_of(registry: Registry, key: object) -> Row | None:
+    """The row of a callable, or None."""
+    try:
+        return registry[CALLS].get(key)  # what cannot be hashed raises TypeError
+    except TypeError:
+        return None
 
 
 def callable_name(key: object) -> str:

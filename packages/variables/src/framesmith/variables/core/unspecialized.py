@@ -15,8 +15,13 @@ def require_specializable(tx: TraceContext, value: Tracker | Source) -> None:
     """Break the graph before the trace reads the content of an
     unspecialized container, or the next item of an iterator."""
     source = value.source if isinstance(value, Tracker) else value
-    if source is not None and tx.graph.is_unspecialized(source):
+    if source is not None and tx.wrap.policy.is_unspecialized(source):
         cannot_specialize(value.describe() if isinstance(value, Tracker) else source.text())
+
+
+def is_computed_unspecialized(tx: TraceContext, source: Source) -> bool:
+    """Whether one of the values from which a source is computed is unspecialized."""
+    return any(tx.wrap.policy.is_unspecialized(leaf) for leaf in source.leaves())
 
 
 def cannot_specialize(shown: str) -> NoReturn:

@@ -1,5 +1,7 @@
 """Containers as arguments of a graph node: one rule per kind of tracker. Tensors and numbers hold their node."""
 
+from typing import Final
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.guards.class_lookup import defines
@@ -9,7 +11,14 @@ from framesmith.variables.builtin_types.ranges import RangeTracker
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.graph_nodes.graph_values import graph_argument, graph_arguments, register_argument
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.graph_values import (
+    ARGUMENTS,
+    graph_argument,
+    graph_arguments,
+)
+
+ROWS: Final = Rows()
 
 
 def _tuple(tx: TraceContext, tracker: Tracker) -> object:
@@ -49,8 +58,8 @@ def _must_be(tracker: Tracker, kind: type) -> None:
         )
 
 
-register_argument(TupleTracker, _tuple)
-register_argument(ListTracker, _list)
-register_argument(DictTracker, _dict)
-register_argument(SliceTracker, _slice)
-register_argument(RangeTracker, _range)
+ROWS.add(ARGUMENTS, TupleTracker, _tuple)
+ROWS.add(ARGUMENTS, ListTracker, _list)
+ROWS.add(ARGUMENTS, DictTracker, _dict)
+ROWS.add(ARGUMENTS, SliceTracker, _slice)
+ROWS.add(ARGUMENTS, RangeTracker, _range)

@@ -5,20 +5,23 @@ Also how a tracker becomes an argument of a node. How nodes become trackers is i
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
+from framesmith.variables.core.registry import Table
 
 NodeOrNumber: TypeAlias = fx.Node | int | float | bool
 """A node, or the number that a symbolic value was found to be."""
 
 ArgumentRule = Callable[[TraceContext, Tracker], object]
-_rules: dict[type[Tracker], ArgumentRule] = {}
-_conversions: dict[type, Callable[[object], object]] = {}
+ARGUMENTS: Final = Table[type[Tracker], ArgumentRule]("arguments of nodes")
+"""How trackers of exactly this class become arguments of a node."""
+CONVERSIONS: Final = Table[type, Callable[[object], object]]("constants as numbers")
+"""How a constant of exactly this type becomes a plain number in a graph."""
 
 
 class GraphValue(Tracker):
@@ -38,30 +41,15 @@ class GraphValue(Tracker):
         """The node to output when the value is needed after the graph."""
 
 
-def register_argument(kind: type[Tracker], rule: ArgumentRule) -> None:
-    """Register how trackers of exactly this class become arguments of a node."""
-    _rules[kind] = rule
-
-
-def register_conversion(kind: type, convert: Callable[[object], object]) -> None:
-    """Register how a constant of exactly this type becomes a plain number in a graph."""
-    _conversions[kind] = convert
-
-
-def is_converted(kind: type) -> bool:
-    """Whether constants of this type become plain numbers in a graph."""
-    return kind in _conversions
-
-
 def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
     """The argument of a node for a tracker: a node, a constant or a container of those; else a graph break."""
     tracker = tracker.realize()
     if isinstance(tracker, GraphValue):
         return tracker.graph_node(tx)
     if isinstance(tracker, Constant):
-        convert = _conversions.get(type(tracker.value))
+        convert = tx.registry[CONVERSIONS].get(type(tracker.value))
         return tracker.value if convert is None else convert(tracker.value)
-    rule = _rules.get(type(tracker))
+    rule = tx.registry[ARGUMENTS].get(type(tracker))
     if rule is None:
         raise GraphBreak(
             UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node"

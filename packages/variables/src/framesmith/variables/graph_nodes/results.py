@@ -5,7 +5,7 @@ The trackers themselves register a rule for their kind of example value; this mo
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from typing import Final
 
 import torch
 from torch import fx
@@ -13,7 +13,7 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
-from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, Recorder, register
+from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, register
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
 from framesmith.graph.infer import CallKind, translate
@@ -22,6 +22,7 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.registry import Table
 from framesmith.variables.graph_nodes.graph_values import graph_arguments, graph_keywords
 
 OPERATION_RAISES = register(
@@ -43,25 +44,8 @@ MODE_ACTIVE = register(
 )
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
-_rules: dict[type, ResultRule] = {}
-# Both are weak: a tracker holds its fake, so an id is valid as long as its item exists.
-_memos: "WeakKeyDictionary[Recorder, WeakValueDictionary[int, Tracker]]" = WeakKeyDictionary()
-
-
-def register_result(*kinds: type) -> Callable[[ResultRule], ResultRule]:
-    """Decorator: `rule(tx, node, value)` makes the trackers of example values that are instances of one of `kinds`."""
-
-    def add(rule: ResultRule) -> ResultRule:
-        _rules.update(dict.fromkeys(kinds, rule))
-        return rule
-
-    return add
-
-
-def known_objects(tx: TraceContext) -> "WeakValueDictionary[int, Tracker]":
-    """The trackers of fake tensors by the `id` of the fake, one
-    each per trace, as long as the tracker is referenced."""
-    return _memos.setdefault(tx.graph, WeakValueDictionary())
+RESULTS: Final = Table[type, ResultRule]("trackers of results")
+"""Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
 
 
 def record(
@@ -161,10 +145,10 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
     Only tensors need a node; without one, the value comes from a query of sizes or types.
     """
     kind = type(value)
-    rule = _rules.get(torch.Tensor if isinstance(value, torch.Tensor) else kind)
+    rule = tx.registry[RESULTS].get(torch.Tensor if isinstance(value, torch.Tensor) else kind)
     if rule is not None:
         return rule(tx, node, value)
-    if is_constant_type(kind):
+    if is_constant_type(tx.registry, kind):
         return Constant(value)
     if isinstance(value, tuple):
         return TupleTracker([_member(tx, node, index, item) for index, item in enumerate(value)], None, kind)

@@ -18,14 +18,17 @@ from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.polyfill_functions import polyfill_function
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.base import complete
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 FUNCTION_KIND = register(
     BreakKind(
@@ -97,7 +100,7 @@ _APPLY: Final = getattr(
 )  # a class method, in Python up to torch 2.13 and in C since
 
 
-@CALLABLES.row(_APPLY)
+@ROWS.call(_APPLY)
 def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`Function.apply(*args)`: one node, once `_look` has found that the function only computes."""
     kind = function.as_python_constant()
@@ -149,8 +152,8 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
         Constant(differentiated),
     )
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([*given, *tx.mutations.changed()])
-    with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
+    outside = reachable([*given, *tx.changes.changed()])
+    with tx.graph.subgraph() as recording, tx.changes.watched() as noted:
         try:
             complete(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:

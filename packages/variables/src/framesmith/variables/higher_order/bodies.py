@@ -11,10 +11,11 @@ from typing import final
 from torch import fx
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
+from framesmith.graph.purity import IMPURE
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.base import complete
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -22,7 +23,7 @@ from framesmith.variables.tensors.tensors import TensorTracker
 
 @final
 @dataclass(frozen=True, slots=True)
-class Body:
+class TracedBody:
     """A traced body: its recording, its result, the tensors in it, and the kind of its graph breaks."""
 
     recording: NestedRecording
@@ -39,7 +40,7 @@ class Body:
     def check_changes(self) -> None:
         """Break the graph for a body that changes a tensor."""
         inside = (node for node in self.recording.body.order if node.op != "placeholder")
-        if any(node.meta.get("framesmith_impure") for node in inside):
+        if any(node.meta.get(IMPURE) for node in inside):
             raise GraphBreak(self.kind, "it changes a tensor")
 
     def output_nodes(self, tx: TraceContext) -> list[fx.Node]:
@@ -55,13 +56,13 @@ def trace_body(
     kind: BreakKind,
     *,
     constants: bool = False,
-) -> Body:
+) -> TracedBody:
     """Trace a function into a nested graph; `constants` allows constants besides tensors in its result. Breaks the
     graph for side effects and exceptions."""
-    switches = tx.ambient.version
+    switches = tx.changes.ambient.version
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([function, *args, *kwargs.values(), *tx.mutations.changed()])
-    with tx.graph.subgraph() as recording, tx.mutations.watched() as noted:
+    outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed()])
+    with tx.graph.subgraph() as recording, tx.changes.watched() as noted:
         try:
             result = complete(tx, function.begin_call(tx, list(args), kwargs)).realize()
         except ObservedException:
@@ -69,9 +70,11 @@ def trace_body(
         outputs = tuple(_tensors(result, kind, constants))
         for output in outputs:
             output.graph_node(tx)
-    if tx.ambient.version != switches or any(one.source is not None or id(one) in outside for one in noted):
+    if tx.changes.ambient.version != switches or any(
+        one.source is not None or id(one) in outside for one in noted
+    ):
         raise GraphBreak(kind, "it has side effects")
-    return Body(recording, result, outputs, kind)
+    return TracedBody(recording, result, outputs, kind)
 
 
 def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTracker]:

@@ -3,6 +3,8 @@
 A function is captured only if a second run computes the same; any other breaks the graph and runs natively.
 """
 
+from typing import Final
+
 import torch
 import torch.utils.checkpoint
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
@@ -10,9 +12,12 @@ from torch._higher_order_ops.wrap import tag_activation_checkpoint
 from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.random_draws import draws_random_numbers
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.bodies import rebuild, trace_body
+
+ROWS: Final = Rows()
 
 CHECKPOINT_KIND = register(
     BreakKind(
@@ -26,7 +31,7 @@ CHECKPOINT_KIND = register(
 _OPTIONS = frozenset({"context_fn", "determinism_check", "debug", "early_stop"})
 
 
-@CALLABLES.row(torch.utils.checkpoint.checkpoint)
+@ROWS.call(torch.utils.checkpoint.checkpoint)
 def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`checkpoint(function, *args, use_reentrant=False, **kwargs)`.
 

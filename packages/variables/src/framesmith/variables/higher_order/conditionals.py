@@ -5,6 +5,7 @@ other branch) breaks the graph, so that torch itself raises its error.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 
@@ -12,12 +13,15 @@ from framesmith.graph import BreakKind, GraphBreak, register, unify
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import CALLABLES, Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
-from framesmith.variables.higher_order.bodies import Body, rebuild, structure, trace_body
+from framesmith.variables.higher_order.bodies import TracedBody, rebuild, structure, trace_body
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 BRANCH_KIND = register(
     BreakKind(
@@ -30,7 +34,7 @@ BRANCH_KIND = register(
 )
 
 
-@CALLABLES.row(torch.cond)
+@ROWS.call(torch.cond)
 def cond(
     tx: TraceContext, pred: Tracker, true_fn: Tracker, false_fn: Tracker, operands: Tracker | None = None
 ) -> Tracker | PendingCall:
@@ -50,7 +54,7 @@ def cond(
         raise
 
 
-def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[Body]) -> Tracker:
+def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[TracedBody]) -> Tracker:
     first, second = branches
     if structure(first.result) != structure(second.result):
         raise GraphBreak(BRANCH_KIND, "the branches give different structures")

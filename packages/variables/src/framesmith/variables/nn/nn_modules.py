@@ -20,14 +20,16 @@ from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, raise_observed
+from framesmith.variables.core import Constant, TraceContext, Tracker, raise_observed
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall
-from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.objects.construction import register_instance_maker
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import find
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 _TABLES: Final = ("_parameters", "_buffers", "_modules")
 _COMPILED: Final = "_compiled_call_impl"
@@ -60,147 +62,157 @@ module_namespace: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.M
 
 
 @final
-class NNModuleTracker(InstanceTracker):
-    """An `nn.Module`. The invariants are those of `InstanceTracker`."""
+class ModuleShortcuts:
+    """What `nn.Module` does for its attributes and calls (the protocol `Shortcuts` of `objects.instances`)."""
 
-    _guards_dict = False  # models have hundreds of modules, each guard would be paid for in each call
+    guards_dict: Final = False  # models have hundreds of modules, each guard would be paid for in each call
 
-    def _has_own_code(self, tx: TraceContext, *names: str) -> bool:
-        """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
-        return all(
-            static_lookup(self.kind, name) is _CODE[name] and find(tx, self.kind, name) for name in names
-        )
-
-    def own_attributes(self) -> dict[str, object]:
-        """The real instance dictionary of the existing module, read without user code."""
-        real = module_namespace(self.value)
-        if type(real) is not dict:
-            self.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
-        return real
-
-    def _reads_plainly(self) -> bool:
-        """Whether attribute access starts without user code; guarded where an attribute is read."""
-        return static_lookup(self.kind, "__getattribute__") is object.__getattribute__
-
-    # -- reading -----------------------------------------------------------------------------------
-    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """`self.name`: data descriptors of the class, the instance,
+    def begin_attribute(
+        self, tx: TraceContext, module: InstanceTracker, name: str
+    ) -> Tracker | PendingCall | None:
+        """`module.name`: data descriptors of the class, the instance,
         the class, then parameters, buffers and children."""
         if (
-            not self._reads_plainly()
-            or self.namespace is not None
-            or static_lookup(self.kind, "__getattr__") is not _CODE["__getattr__"]
+            not _reads_plainly(module)
+            or module.namespace is not None
+            or static_lookup(module.kind, "__getattr__") is not _CODE["__getattr__"]
         ):
-            return super().begin_attribute(tx, name)
-        found = find(tx, self.kind, name)
+            return None
+        found = find(tx, module.kind, name)
         if found is not None and is_data_descriptor(found.kind):
-            return super().begin_attribute(tx, name)
-        own = self.load_own(tx, name)
+            return None
+        own = module.load_own(tx, name)
         if own is not None:
             return own
         if found is not None:
-            return begin_get(tx, found, self)
+            return begin_get(tx, found, module)
         # for its guard: the tables below are read in place of its code
-        find(tx, self.kind, "__getattr__")
+        find(tx, module.kind, "__getattr__")
         for table in _TABLES:
-            held = self.registered(tx, table, name)
+            held = _registered(tx, module, table, name)
             if held is not None:
                 return held
-        return raise_observed(AttributeError, f"'{class_name(self.kind)}' object has no attribute '{name}'")
+        shown = class_name(module.kind)
+        return raise_observed(AttributeError, f"'{shown}' object has no attribute '{name}'")
 
-    def registered(self, tx: TraceContext, table: str, name: str) -> Tracker | None:
-        """The entry of a table under a name; None when it has none, which is guarded."""
-        entries = self.table(tx, table)
-        if entries is None:
-            return None
-        key = Constant(name)
-        if entries.value is not None and not entries.value:
-            entries.size(tx)  # one guard for all names that an empty table does not hold
-            entry = entries.entries.get(key.hash_key(tx))
-            return None if entry is None else entry.value
-        return entries.get_item(tx, key)
-
-    def table(self, tx: TraceContext, table: str) -> DictTracker | None:
-        """One of the tables of parameters, buffers and children; None if the module has none."""
-        entries = self.load_own(tx, table)
-        entries = None if entries is None else entries.realize()
-        return entries if isinstance(entries, DictTracker) else None
-
-    # -- calling -----------------------------------------------------------------------------------
-    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+    def begin_call(
+        self, tx: TraceContext, module: InstanceTracker, args: Arguments, kwargs: Keywords
+    ) -> Tracker | PendingCall | None:
         """A call of `forward`, when no hook is registered on the module or globally. A module that was compiled in
         place (ADR 0013) is called as its original."""
-        if not self._reads_plainly():
-            return super().begin_call(tx, args, kwargs)
-        in_place = self._is_compiled_in_place(tx)
-        if not self._is_direct(tx, in_place):
-            if in_place:
-                return self.attribute(tx, "_call_impl").begin_call(tx, args, kwargs)
-            return super().begin_call(tx, args, kwargs)
-        forward = self.attribute(tx, "forward")
-        return forward.begin_call(tx, args, kwargs)
+        if not _reads_plainly(module):
+            return None
+        in_place = _is_compiled_in_place(tx, module)
+        if _is_direct(tx, module, in_place):
+            return module.attribute(tx, "forward").begin_call(tx, args, kwargs)
+        return module.attribute(tx, "_call_impl").begin_call(tx, args, kwargs) if in_place else None
 
-    def _is_compiled_in_place(self, tx: TraceContext) -> bool:
-        """Whether `compile(module)` replaced the module's call, and nothing else did; guarded if so."""
-        if self.source is None or self.namespace is not None or self.value is None:
-            return False
-        own = self.own_attributes().get(_COMPILED)
-        if not is_compiled_in_place(own) or _COMPILED in self.pending:
-            return False
-        if not self._has_own_code(tx, "__call__", "_wrapped_call_impl"):
-            return False
-        tx.guard(InstanceItem(self.source, _COMPILED), WeaklyIdentical.capture(own), "the module is called")
-        return True
-
-    def _is_direct(self, tx: TraceContext, in_place: bool) -> bool:
-        """Whether `module(...)` only calls `module.forward(...)`; guarded if so."""
-        held = [self._read.get(name) or self.pending.get(name) for name in _HOOKS]
-        if self.source is None or self.namespace is not None or any(held) or self.value is None:
-            return False
-        real = self.own_attributes()
-        if (
-            any(real.get(name, "deleted") for name in _HOOKS)
-            or any(_GLOBAL_HOOKS.values())
-            or _registers_globally(tx)
-        ):
-            return False
-        if not in_place and (real.get(_COMPILED) is not None or _COMPILED in self.pending):
-            return False
-        if not self._has_own_code(tx, "__call__", "_wrapped_call_impl", "_call_impl"):
-            return False
-        own = None if in_place else self.load_own(tx, _COMPILED)
-        if own is not None and not (isinstance(own.realize(), Constant) and own.as_python_constant() is None):
-            return False
-        tx.guard(self, NoModuleHooks(), "the module is called")
-        for name, hooks in _GLOBAL_HOOKS.items():
-            tx.guard(Pinned(hooks, name), Truthy(False), "a module is called")
-        return True
-
-    # -- writing -----------------------------------------------------------------------------------
-    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
+    def set_attribute(self, tx: TraceContext, module: InstanceTracker, name: str, value: Tracker) -> bool:
         """Store plain values, and new values of buffers; all other stores inline the code of `nn.Module`."""
         value = value.realize()
-        if self.namespace is not None or not self._has_own_code(tx, "__setattr__") or _is_special(value):
-            super().set_attribute(tx, name, value)
-            return
-        held = [table for table in _TABLES if self.registered(tx, table, name) is not None]
+        if module.namespace is not None or not _has_own_code(tx, module, "__setattr__") or _is_special(value):
+            return False
+        held = [table for table in _TABLES if _registered(tx, module, table, name) is not None]
         if not held:
-            self.change_generic(tx, name, value)
-        elif held == ["_buffers"] and isinstance(value, TensorTracker) and self._registers_plainly(tx):
-            buffers = self.table(tx, "_buffers")
-            assert buffers is not None
-            buffers.store(tx, Constant(name), value)
-        else:
-            super().set_attribute(tx, name, value)
+            module.change_generic(tx, name, value)
+            return True
+        if held != ["_buffers"] or not isinstance(value, TensorTracker) or not _registers_plainly(tx, module):
+            return False
+        buffers = table_of(tx, module, "_buffers")
+        assert buffers is not None
+        buffers.store(tx, Constant(name), value)
+        return True
 
-    def _registers_plainly(self, tx: TraceContext) -> bool:
-        """Whether a new value of a buffer is only stored, without hooks."""
-        return self._has_own_code(tx, "register_buffer") and not _has_buffer_hooks(tx)
+
+SHORTCUTS: Final = ModuleShortcuts()
+
+
+def _has_own_code(tx: TraceContext, module: InstanceTracker, *names: str) -> bool:
+    """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
+    return all(
+        static_lookup(module.kind, name) is _CODE[name] and find(tx, module.kind, name) for name in names
+    )
+
+
+def _own_attributes(module: InstanceTracker) -> dict[str, object]:
+    """The real instance dictionary of the existing module, read without user code."""
+    real = module_namespace(module.value)
+    if type(real) is not dict:
+        module.unsupported(f"reading its attributes (its __dict__ is {a_type(type(real))})")
+    return real
+
+
+def _reads_plainly(module: InstanceTracker) -> bool:
+    """Whether attribute access starts without user code; guarded where an attribute is read."""
+    return static_lookup(module.kind, "__getattribute__") is object.__getattribute__
+
+
+def _registered(tx: TraceContext, module: InstanceTracker, table: str, name: str) -> Tracker | None:
+    """The entry of a table under a name; None when it has none, which is guarded."""
+    entries = table_of(tx, module, table)
+    if entries is None:
+        return None
+    key = Constant(name)
+    if entries.value is not None and not entries.value:
+        entries.size(tx)  # one guard for all names that an empty table does not hold
+        entry = entries.entries.get(key.hash_key(tx))
+        return None if entry is None else entry.value
+    return entries.get_item(tx, key)
+
+
+def table_of(tx: TraceContext, module: InstanceTracker, table: str) -> DictTracker | None:
+    """One of the tables of parameters, buffers and children; None if the module has none."""
+    entries = module.load_own(tx, table)
+    entries = None if entries is None else entries.realize()
+    return entries if isinstance(entries, DictTracker) else None
+
+
+def _is_compiled_in_place(tx: TraceContext, module: InstanceTracker) -> bool:
+    """Whether `compile(module)` replaced the module's call, and nothing else did; guarded if so."""
+    if module.source is None or module.namespace is not None or module.value is None:
+        return False
+    own = _own_attributes(module).get(_COMPILED)
+    if not is_compiled_in_place(own) or _COMPILED in module.pending:
+        return False
+    if not _has_own_code(tx, module, "__call__", "_wrapped_call_impl"):
+        return False
+    tx.guard(InstanceItem(module.source, _COMPILED), WeaklyIdentical.capture(own), "the module is called")
+    return True
+
+
+def _is_direct(tx: TraceContext, module: InstanceTracker, in_place: bool) -> bool:
+    """Whether `module(...)` only calls `module.forward(...)`; guarded if so."""
+    held = [module.known_attribute(name) for name in _HOOKS]
+    if module.source is None or module.namespace is not None or any(held) or module.value is None:
+        return False
+    real = _own_attributes(module)
+    if (
+        any(real.get(name, "deleted") for name in _HOOKS)
+        or any(_GLOBAL_HOOKS.values())
+        or _registers_globally(tx)
+    ):
+        return False
+    if not in_place and (real.get(_COMPILED) is not None or _COMPILED in module.pending):
+        return False
+    if not _has_own_code(tx, module, "__call__", "_wrapped_call_impl", "_call_impl"):
+        return False
+    own = None if in_place else module.load_own(tx, _COMPILED)
+    if own is not None and not (isinstance(own.realize(), Constant) and own.as_python_constant() is None):
+        return False
+    tx.guard(module, NoModuleHooks(), "the module is called")
+    for name, hooks in _GLOBAL_HOOKS.items():
+        tx.guard(Pinned(hooks, name), Truthy(False), "a module is called")
+    return True
+
+
+def _registers_plainly(tx: TraceContext, module: InstanceTracker) -> bool:
+    """Whether a new value of a buffer is only stored, without hooks."""
+    return _has_own_code(tx, module, "register_buffer") and not _has_buffer_hooks(tx)
 
 
 def _registers_globally(tx: TraceContext) -> bool:
     """Whether the trace itself changed the hooks that all modules share."""
-    changed = {id(getattr(tracker, "value", None)) for tracker in tx.mutations.changed()}
+    changed = {id(getattr(tracker, "value", None)) for tracker in tx.changes.changed()}
     return any(id(hooks) in changed for hooks in _GLOBAL_HOOKS.values())
 
 
@@ -219,7 +231,7 @@ def _is_special(value: Tracker) -> bool:
     return issubclass(value.python_type, torch.nn.Module | torch.Tensor)
 
 
-@WRAP_RULES.when(50, lambda value: issubclass(type(value), torch.nn.Module))
+@ROWS.wrap_when(50, lambda _, value: issubclass(type(value), torch.nn.Module))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module: its class is guarded, and its attributes
     when they are read. TorchScript and uninitialized modules break."""
@@ -228,16 +240,16 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     if issubclass(type(value), LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[attr-defined]  # seen
         raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a module whose parameters have no data yet")
     tx.guard(source, TypeIs(type(value)))
-    return NNModuleTracker(type(value), value, source)
+    return InstanceTracker(type(value), value, source, shortcuts=SHORTCUTS)
 
 
-@register_instance_maker(torch.nn.Module)
+@ROWS.entry(INSTANCE_MAKERS, torch.nn.Module)
 def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
     """A module created in the trace; its `__init__` is inlined, where creating a parameter breaks the graph."""
-    return NNModuleTracker(kind)
+    return InstanceTracker(kind, shortcuts=SHORTCUTS)
 
 
-@CALLABLES.row(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
+@ROWS.call(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
 def make_parameter(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """Break the graph: a new leaf has to be a real one before anything is computed from it."""
     raise GraphBreak(NATIVE_CALL, "a parameter is created")

@@ -4,14 +4,16 @@ Other operations on arrays break the graph.
 """
 
 import sys
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 _numpy = sys.modules.get("numpy")  # it is there when torch has imported it
 
@@ -29,7 +31,7 @@ class ArrayTracker(Tracker):
         """`numpy.ndarray`."""
         return type(self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`shape`, `ndim` or `size`; others break the graph."""
         if name not in ("shape", "ndim", "size"):
             return self.unsupported(f"reading attribute {name!r}")
@@ -45,7 +47,7 @@ class ArrayTracker(Tracker):
         """A single number, guarded by its value; other subscripts break the graph."""
         index = key.realize().as_python_constant() if key.realize().is_python_constant() else None
         found = self._number(index)
-        if found is None or not is_constant_type(type(found)):
+        if found is None or not is_constant_type(tx.registry, type(found)):
             return self.unsupported(f"a subscript by {key.realize().describe()}")
         return tx.wrap(found, Item(self.source, index))
 
@@ -82,7 +84,7 @@ def _install() -> None:
     if _numpy is None:
         return
 
-    @WRAP_RULES.exact(_numpy.ndarray)
+    @ROWS.wrap(_numpy.ndarray)
     def wrap_array(tx: TraceContext, value: object, source: Source) -> Tracker:
         """An existing array, guarded by type; numbers are guarded when they are read."""
         tx.guard(source, TypeIs(type(value)))

@@ -6,6 +6,7 @@ the graph. numpy is there when torch has imported it; no package of framesmith i
 
 import sys
 from collections.abc import Callable
+from typing import Final
 
 import torch
 
@@ -14,14 +15,14 @@ from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.guards.sources import CallResult
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, is_constant_type
-from framesmith.variables.core.constant import register_constant_type
-from framesmith.variables.core.folding import from_python, register_warning_type
-from framesmith.variables.core.pure import register_pure_type
+from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.folding import WARNING_TYPES, Warned, from_python
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
-from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.graph_nodes.graph_values import is_converted, register_conversion
+from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
 from framesmith.variables.torch_functions.graph_calls import graph_call
+
+ROWS: Final = Rows()
 
 _numpy = sys.modules.get("numpy")
 _SCALARS = (
@@ -38,7 +39,7 @@ def _row(function: Callable[..., object]) -> None:
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
 
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def folded(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = (*args, *kwargs.values())
         refusal = GraphBreak(
@@ -55,9 +56,9 @@ def _row(function: Callable[..., object]) -> None:
         except Exception as error:
             raise refusal from error
         members = result if isinstance(result, tuple) else (result,)
-        if not all(is_constant_type(type(member)) for member in members):
+        if not all(is_constant_type(tx.registry, type(member)) for member in members):
             raise refusal
-        return from_python(result)
+        return from_python(tx, result)
 
 
 def _scalar(kind: type) -> None:
@@ -65,11 +66,12 @@ def _scalar(kind: type) -> None:
     item: Callable[[object], object] = getattr(kind, "item")  # noqa: B009  # unknown to typing
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
-    register_constant_type(kind)
-    register_warning_type(kind, lambda: errors(all="raise"), FloatingPointError)
-    register_conversion(kind, item)
+    ROWS.constant_types(kind)
+    strict: Warned = (lambda: errors(all="raise"), FloatingPointError)
+    ROWS.add(WARNING_TYPES, kind, strict)
+    ROWS.add(CONVERSIONS, kind, item)
 
-    @WRAP_RULES.when(4, lambda value: type(value) is kind)
+    @ROWS.wrap(kind)
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
         """An existing scalar, guarded by type and number."""
         tx.guard(source, TypeIs(kind))
@@ -80,9 +82,9 @@ def _scalar(kind: type) -> None:
 def _constructor(function: Callable[..., object]) -> None:
     """Add a row that breaks for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
 
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        if any(_holds_scalar(argument) for argument in (*args, *kwargs.values())):
+        if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
         return graph_call(tx, function, args, kwargs)
 
@@ -91,18 +93,18 @@ def _full(function: Callable[..., object], boolean: type) -> None:
     """Add a row that breaks for a numpy bool: `torch.full((2,),
     np.bool_(True))` is a float tensor, with a Python bool a bool tensor."""
 
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         if any(value.realize().python_type is boolean for value in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a {boolean.__name__}")
         return graph_call(tx, function, args, kwargs)
 
 
-def _holds_scalar(tracker: Tracker) -> bool:
+def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
     tracker = tracker.realize()
     if isinstance(tracker, Constant):
-        return is_converted(type(tracker.value))
-    return any(_holds_scalar(child) for child in tracker.children())
+        return type(tracker.value) in tx.registry[CONVERSIONS]
+    return any(_holds_scalar(tx, child) for child in tracker.children())
 
 
 def _install() -> None:
@@ -116,7 +118,7 @@ def _install() -> None:
         _row(function)
     for kind in kinds:
         _scalar(kind)
-    register_pure_type(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
+    ROWS.pure_types(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
     for function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
         _constructor(function)
     _full(torch.full, _numpy.bool_)

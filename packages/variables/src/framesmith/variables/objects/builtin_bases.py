@@ -13,14 +13,16 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import list_storage
 from framesmith.variables.builtin_types.sets import SetTracker, set_storage
 from framesmith.variables.builtin_types.tuples import TupleTracker, plain_tuple, tuple_storage
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker, complete
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.objects.construction import check_class, new_instance
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
+
+ROWS: Final = Rows()
 
 
 def _plain_list(value: object) -> list[object]:
@@ -115,7 +117,7 @@ def builtin_base(kind: type) -> type | None:
     return base if base in _PLAIN and base is not kind else None
 
 
-@WRAP_RULES.when(60, lambda value: builtin_base(type(value)) is not None)
+@ROWS.wrap_when(60, lambda _, value: builtin_base(type(value)) is not None)
 def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing instance of a subclass of a builtin type, guarded by type."""
     kind = type(value)
@@ -142,7 +144,7 @@ def _payload(tx: TraceContext, kind: type, base: type, value: object, source: So
     return part
 
 
-@CALLABLES.row(*dict.fromkeys([list.__new__, dict.__new__, set.__new__, OrderedDict.__new__]))
+@ROWS.call(*dict.fromkeys([list.__new__, dict.__new__, set.__new__, OrderedDict.__new__]))
 def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`list.__new__(cls, ...)`: an empty container; `__init__` uses the arguments."""
     kind = check_class(tx, cls)
@@ -152,11 +154,11 @@ def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: T
 
 
 def _immutable_new(base: type) -> None:
-    @CALLABLES.row(base.__new__)
+    @ROWS.call(base.__new__)
     def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
         kind = check_class(tx, cls)
-        row = CALLABLES.find(base)
+        row = row_of(tx.registry, base)
         if row is None:
             return cls.unsupported("making an instance")
         content = complete(tx, row.begin(tx, args, kwargs)).realize()
@@ -172,13 +174,13 @@ for _base in (tuple, frozenset, str, bytes, int, float):
 
 
 def _call_row(tx: TraceContext, function: object, *args: Tracker, **kwargs: Tracker) -> None:
-    row = CALLABLES.find(function)
+    row = row_of(tx.registry, function)
     if row is None:
         args[0].unsupported("its initialisation")
     complete(tx, row.begin(tx, args, kwargs))
 
 
-@CALLABLES.row(list.__init__)
+@ROWS.call(list.__init__)
 def list_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /) -> Tracker:
     """`list.__init__(self, iterable)`."""
     _call_row(tx, list.clear, self)
@@ -187,7 +189,7 @@ def list_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, 
     return Constant(None)
 
 
-@CALLABLES.row(set.__init__)
+@ROWS.call(set.__init__)
 def set_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /) -> Tracker:
     """`set.__init__(self, iterable)`."""
     _call_row(tx, set.clear, self)
@@ -196,7 +198,7 @@ def set_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /
     return Constant(None)
 
 
-@CALLABLES.row(OrderedDict.__init__)
+@ROWS.call(OrderedDict.__init__)
 def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`OrderedDict.__init__(self, ...)`, which stores by `self[key]
     = value`; breaks where the class overrides `__setitem__`."""
@@ -208,21 +210,21 @@ def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: T
     return Constant(None)
 
 
-@CALLABLES.row(defaultdict.__init__)
+@ROWS.call(defaultdict.__init__)
 def default_init(
     tx: TraceContext, self: Tracker, factory: Tracker | None = None, /, *args: Tracker, **kwargs: Tracker
 ) -> Tracker:
     """`defaultdict.__init__(self, factory, ...)`."""
     if not isinstance(self, DictTracker):
         return self.unsupported("defaultdict.__init__")
-    tx.mutations.note(self)
+    tx.changes.note(self)
     self.factory = factory
     if args or kwargs:
         _call_row(tx, dict.update, self, *args, **kwargs)
     return Constant(None)
 
 
-@CALLABLES.row(dict.__init__)
+@ROWS.call(dict.__init__)
 def dict_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`dict.__init__(self, ...)`: updates the dict, and does not clear it."""
     if args or kwargs:

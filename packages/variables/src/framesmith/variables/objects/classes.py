@@ -19,26 +19,35 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    FieldDescriptor,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
-from framesmith.variables.core.folding import fold, register_builder
+from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
 from framesmith.variables.objects.construction import begin_construct
 from framesmith.variables.objects.descriptors import (
     NATIVE_METHODS,
-    FieldDescriptor,
     begin_get,
     bind_class_method,
     getter_of,
     part,
 )
-from framesmith.variables.objects.lookup import Found, class_source, find, holder_of, note_changed_class
+from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import SpecialMethods
+
+ROWS: Final = Rows()
 
 _READABLE: Final = frozenset(
     {"__name__", "__qualname__", "__module__", "__doc__", "__mro__", "__bases__", "__base__", "__annotations__",
@@ -84,9 +93,6 @@ class ClassTracker(SpecialMethods):
         return super().hash_key(tx)
 
     # -- attributes --------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`cls.name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`cls.name`, by `type.__getattribute__` or the metaclass's
@@ -130,7 +136,7 @@ class ClassTracker(SpecialMethods):
         ):
             return found.tracker(tx)
         if kind is ClassMethodDescriptorType:
-            if CALLABLES.find(found.value) is not None:
+            if row_of(tx.registry, found.value) is not None:
                 return BoundMethod(Builtin(found.value), self)
             return Builtin(getattr(self.value, found.name))
         if issubclass(kind, staticmethod):
@@ -155,7 +161,7 @@ class ClassTracker(SpecialMethods):
             real = descriptor.__get__(self.value, type(self.value))
         except AttributeError:
             return self.no_attribute(name)
-        if is_immutable(self.value) and is_constant_type(type(real)):
+        if is_immutable(self.value) and is_constant_type(tx.registry, type(real)):
             return Constant(real)
         return tx.wrap(real, Attribute(class_source(self.value), name))
 
@@ -195,10 +201,10 @@ class ClassTracker(SpecialMethods):
             assert found is not None
             if found.stored is None:
                 tx.guards.add(_guard(found))
-        holder = holder_of(tx, self.value) or self
+        holder = tx.changes.classes.get(self.value, self)
         assert isinstance(holder, ClassTracker)
-        tx.mutations.note(holder)
-        note_changed_class(tx, self.value, holder)
+        tx.changes.note(holder)
+        tx.changes.classes[self.value] = holder
         if value is None and name not in type_dict(self.value):
             del holder.changes[name]  # stored and deleted within the trace
         else:
@@ -211,7 +217,7 @@ class ClassTracker(SpecialMethods):
     # -- calls and operators -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of the class: its row, else the metaclass's `__call__`, else `type.__call__`."""
-        row = CALLABLES.find(self.value)
+        row = row_of(tx.registry, self.value)
         if row is not None:
             return row.begin(tx, args, kwargs)
         calling = find(tx, type(self.value), "__call__")
@@ -219,7 +225,7 @@ class ClassTracker(SpecialMethods):
             return begin_construct(tx, self, self.value, args, kwargs)
         if calling is None or calling.kind is not FunctionType:
             return self.unsupported("calling it")
-        hook = CALLABLES.find(calling.value)
+        hook = row_of(tx.registry, calling.value)
         if hook is not None:
             return hook.begin(tx, (self, *args), kwargs)
         return self.begin_ask(tx, calling, args, kwargs)
@@ -280,7 +286,7 @@ def _guard(found: Found) -> Guard:
     return Guard(found.source, Identical(found.value), Reason("the trace deletes it", None))
 
 
-@WRAP_RULES.when(40, lambda value: issubclass(type(value), type))
+@ROWS.wrap_when(40, lambda _, value: issubclass(type(value), type))
 def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing class, guarded by identity."""
     assert isinstance(value, type)
@@ -289,16 +295,16 @@ def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
     return ClassTracker(value, source)
 
 
-def class_of(value: object) -> ClassTracker:
+def class_of(tx: TraceContext, value: object) -> ClassTracker:
     """The tracker of a class that is the result of a folded call."""
     assert isinstance(value, type)
     return ClassTracker(value)
 
 
-register_builder(type, class_of)
+ROWS.build(class_of, type)
 
 
-@CALLABLES.row(type.__call__)
+@ROWS.call(type.__call__)
 def type_call(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
     """`type.__call__(cls, ...)`, as the `__call__` of a metaclass calls it."""
     if not isinstance(self, ClassTracker):
@@ -306,7 +312,7 @@ def type_call(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Trac
     return begin_construct(tx, self, self.value, args, kwargs)
 
 
-@CALLABLES.row(type.__setattr__)
+@ROWS.call(type.__setattr__)
 def type_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`type.__setattr__(cls, name, value)`."""
     if not isinstance(self, ClassTracker):
@@ -315,7 +321,7 @@ def type_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker,
     return Constant(None)
 
 
-@CALLABLES.row(type.__getattribute__)
+@ROWS.call(type.__getattribute__)
 def type_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker | PendingCall:
     """`type.__getattribute__(cls, name)`."""
     if not isinstance(self, ClassTracker):

@@ -16,7 +16,6 @@ from framesmith.guards.class_lookup import (
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -24,27 +23,22 @@ from framesmith.variables.core.base import (
     PendingFrame,
     TraceContext,
     Tracker,
+    complete,
 )
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.registry import Table
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instance_writing import can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import Found, class_source, find
 
+ROWS: Final = Rows()
+
 InstanceMaker = Callable[[TraceContext, type], InstanceTracker]
-_makers: dict[type, InstanceMaker] = {}
+INSTANCE_MAKERS: Final = Table[type, InstanceMaker]("trackers of new instances")
+"""Makes the trackers of new instances of a class and its subclasses."""
 _ABSTRACT: Final = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
-
-
-def register_instance_maker(base: type) -> Callable[[InstanceMaker], InstanceMaker]:
-    """Decorator: the decorated function makes the trackers of new instances of `base` and its subclasses."""
-
-    def register(maker: InstanceMaker) -> InstanceMaker:
-        _makers[base] = maker
-        return maker
-
-    return register
 
 
 def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
@@ -52,9 +46,10 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     class with `__del__`, or one that cannot be reconstructed."""
     if find(tx, kind, "__del__") is not None:
         tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalised")
+    makers = tx.registry[INSTANCE_MAKERS]
     for base in resolution_order(kind):
-        if base in _makers:
-            return _makers[base](tx, kind)
+        if base in makers:
+            return makers[base](tx, kind)
     if not can_build(kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
@@ -136,7 +131,7 @@ def check_class(tx: TraceContext, cls: Tracker) -> type:
     return kind
 
 
-@CALLABLES.row(object.__new__)
+@ROWS.call(object.__new__)
 def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`object.__new__(cls)`."""
     kind = check_class(tx, cls)

@@ -26,11 +26,13 @@ from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
 from framesmith.variables.objects.lookup import class_source, find
 from framesmith.variables.objects.special_methods import is_native
+
+ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
@@ -39,7 +41,7 @@ _new_object: Final[object] = vars(copyreg)["__newobj__"]
 def _copying(function: FunctionType) -> None:
     form = polyfill_function(function)
 
-    @CALLABLES.row(function)
+    @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
         if isinstance(x, Constant) or x.python_type in (type, FunctionType):
@@ -52,12 +54,12 @@ for _function in (copy.copy, copy.deepcopy):
     _copying(_function)
 
 
-@CALLABLES.row(object.__reduce_ex__)
+@ROWS.call(object.__reduce_ex__)
 def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
     version = protocol.as_python_constant()
     if isinstance(self, SetTracker) and self.kind in (set, frozenset):
-        return TupleTracker([from_python(self.kind), TupleTracker([ListTracker(unpack(tx, self))]), NONE])
+        return TupleTracker([from_python(tx, self.kind), TupleTracker([ListTracker(unpack(tx, self))]), NONE])
     if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
         return self.unsupported("__reduce_ex__")
     own = find(tx, self.kind, "__reduce__")

@@ -5,7 +5,6 @@ instance itself holds in `instances`.
 """
 
 import functools
-from abc import abstractmethod
 from collections import deque, namedtuple
 from collections.abc import Callable
 from types import (
@@ -28,13 +27,23 @@ from framesmith.guards.class_lookup import (
     static_lookup,
 )
 from framesmith.guards.sources import Attribute
-from framesmith.variables.callables.functions import PythonCallable, complete
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
-from framesmith.variables.core.builtin_methods import BoundBuiltin, Builtin, begin_builtin, register_binder
+from framesmith.variables.core.base import (
+    Arguments,
+    FieldDescriptor,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    complete,
+)
+from framesmith.variables.core.builtin_methods import BINDER, BoundBuiltin, Builtin, begin_builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.lookup import Found, class_source, find
+
+ROWS: Final = Rows()
 
 NATIVE_METHODS: Final = (
     MethodDescriptorType,
@@ -43,34 +52,10 @@ NATIVE_METHODS: Final = (
     BuiltinFunctionType,
 )
 STORING: Final = (list, dict, tuple, set, frozenset, str, bytes, int, float, complex, deque)
-FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
-
-
-class Holder(PythonCallable):
-    """A tracker whose attributes are looked up on its class, and which reads and stores its own C-level fields."""
-
-    @abstractmethod
-    def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """The value of a slot or getset descriptor for this object."""
-
-    @abstractmethod
-    def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
-        """Set (None: delete) the value of a slot or getset descriptor of this object."""
-
-    def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:
-        """The bound method of this object for a descriptor written in C."""
-        assert isinstance(descriptor, MethodDescriptorType | WrapperDescriptorType)
-        if descriptor.__name__.startswith("__i") and self.storage() is not self:
-            return InplaceMethod(descriptor, self)
-        return BoundBuiltin(self, descriptor)
-
-    def store_own(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Store into the object's own dictionary; trackers without one break the graph."""
-        self.unsupported(f"storing attribute {name!r}")
 
 
 @final
-class InplaceMethod(PythonCallable):
+class InplaceMethod(Tracker):
     """A bound in-place method of a builtin base, as in `super().__iadd__(x)`:
     where it returns the builtin part, the result is the receiver."""
 
@@ -131,10 +116,9 @@ def _get_class_method(tx: TraceContext, found: Found, receiver: Tracker) -> Trac
 
 
 def _get_native(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
-    if isinstance(receiver, Holder):
-        return receiver.bind_native(tx, found.value)
     assert isinstance(found.value, MethodDescriptorType | WrapperDescriptorType)
-    return BoundBuiltin(receiver, found.value)
+    bound = receiver.bind_native(tx, found.value)
+    return BoundBuiltin(receiver, found.value) if bound is None else bound
 
 
 def _get_native_class_method(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
@@ -143,15 +127,11 @@ def _get_native_class_method(tx: TraceContext, found: Found, receiver: Tracker) 
 
 def _get_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     assert isinstance(found.value, FieldDescriptor)
-    if isinstance(receiver, Holder):
-        return receiver.read_field(tx, found.value)
-    return receiver.unsupported(f"reading attribute {found.name!r}")
+    return receiver.read_field(tx, found.value)
 
 
 def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     """`functools.cached_property` when the instance has no value yet: calls the function and stores the result."""
-    if not isinstance(receiver, Holder):
-        receiver.unsupported("a cached property")
     value = part(tx, found, "func").call(tx, (receiver,), {})
     receiver.store_own(tx, str(part(tx, found, "attrname").as_python_constant()), value)
     return value
@@ -207,8 +187,6 @@ def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | Pe
 def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracker | None) -> None:
     """Set (None: delete) an attribute through a data descriptor of the class."""
     if isinstance(found.value, FieldDescriptor):
-        if not isinstance(receiver, Holder):
-            receiver.unsupported(f"storing attribute {found.name!r}")
         receiver.store_field(tx, found.value, value)
         return
     name = "__delete__" if value is None else "__set__"
@@ -230,7 +208,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
     hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})
 
 
-@register_binder
+@ROWS.entry(BINDER, None)
 def bind_class_attribute(tx: TraceContext, receiver: Tracker, descriptor: object, name: str) -> Tracker:
     """An attribute of a builtin value (a named tuple, an enum member) that its Python class defines, bound to it."""
     found = find(tx, receiver.python_type, name)

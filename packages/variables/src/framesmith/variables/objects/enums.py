@@ -7,19 +7,20 @@ from typing import Final
 from framesmith.guards.class_lookup import MISSING, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
-from framesmith.variables.builtin_types.constants import register_constant_attribute
+from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker, complete
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.enum_tables import guard_table
 from framesmith.variables.core.folding import fold, pinned_member
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import find
 from framesmith.variables.objects.special_methods import is_native
+
+ROWS: Final = Rows()
 
 _STANDARD_MODULE: Final = enum.__name__
 
@@ -72,10 +73,10 @@ def _is_standard(entry: object) -> bool:
     return getattr(getter, "__module__", None) == _STANDARD_MODULE
 
 
-register_constant_attribute(enum.Enum, enum_attribute)
+ROWS.add(CONSTANT_ATTRIBUTES, enum.Enum, enum_attribute)
 
 
-@CALLABLES.row(EnumMeta.__call__)
+@ROWS.call(EnumMeta.__call__)
 def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
     """`Color(1)`: the member with this value. The functional form, which creates a class, breaks the graph."""
     kind = _enumeration(cls)
@@ -87,7 +88,7 @@ def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
     return result
 
 
-@CALLABLES.row(EnumMeta.__getitem__)
+@ROWS.call(EnumMeta.__getitem__)
 def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
     """`Color["RED"]`."""
     kind = _enumeration(cls)
@@ -96,7 +97,7 @@ def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
     return result
 
 
-@CALLABLES.row(EnumMeta.__iter__)
+@ROWS.call(EnumMeta.__iter__)
 def enum_iter(tx: TraceContext, cls: Tracker, /) -> Tracker:
     """`iter(Color)`: the members in order of definition, without aliases."""
     kind = _enumeration(cls)
@@ -104,13 +105,13 @@ def enum_iter(tx: TraceContext, cls: Tracker, /) -> Tracker:
     return TupleTracker(members).iterate(tx)
 
 
-@CALLABLES.row(EnumMeta.__len__)
+@ROWS.call(EnumMeta.__len__)
 def enum_len(tx: TraceContext, cls: Tracker, /) -> Tracker:
     """`len(Color)`."""
     return Constant(len(_enumeration(cls)._member_names_))
 
 
-@CALLABLES.row(EnumMeta.__contains__)
+@ROWS.call(EnumMeta.__contains__)
 def enum_contains(tx: TraceContext, cls: Tracker, item: Tracker, /) -> Tracker:
     """`item in Color`, by the rule of the running Python version for values that are no members."""
     kind = _enumeration(cls)

@@ -22,18 +22,19 @@ from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed, register_exception_maker
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES, lazy
-from framesmith.variables.objects.construction import check_class, register_instance_maker
-from framesmith.variables.objects.descriptors import FieldDescriptor
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.objects.construction import INSTANCE_MAKERS, check_class
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.tracebacks import Passage, Place
+
+ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
 _CHAIN: Final = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
@@ -88,7 +89,7 @@ class ExceptionTracker(InstanceTracker):
 
     def set_field(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a field; a cause also suppresses the context, as in `PyException_SetCause`."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         if name == "__traceback__":
             if isinstance(value, TracebackTracker) and value.exception is self:
                 del self.passed[value.frames :]
@@ -103,12 +104,12 @@ class ExceptionTracker(InstanceTracker):
 
     def note_passage(self, tx: TraceContext, code: CodeType, line: int) -> None:
         """Record that the exception passes through a traced frame, which its traceback has to show."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.passed.append((code, line))
 
     def follow_caller(self, tx: TraceContext) -> None:
         """Record that it was raised while the trace handled no exception."""
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.follows_caller = True
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
@@ -240,13 +241,13 @@ def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Trac
     return ExceptionTracker(kind, args)
 
 
-@register_instance_maker(BaseException)
+@ROWS.entry(INSTANCE_MAKERS, BaseException)
 def _new_exception(tx: TraceContext, kind: type) -> InstanceTracker:
     assert issubclass(kind, BaseException)
     return ExceptionTracker(kind)
 
 
-@WRAP_RULES.when(80, lambda value: issubclass(type(value), BaseException))
+@ROWS.wrap_when(80, lambda _, value: issubclass(type(value), BaseException))
 def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing exception, guarded by type; its fields are read when needed."""
     assert isinstance(value, BaseException)
@@ -345,14 +346,14 @@ def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: 
     }
     if not set(kwargs) <= allowed & {"name", "obj", "path"}:
         return self.unsupported("an __init__ with these keywords")
-    tx.mutations.note(self)
+    tx.changes.note(self)
     self.fields["args"] = TupleTracker(args)
     self.fields.update(kwargs)
     return NONE
 
 
 # Some types have a slot of their own that holds the same C function.
-@CALLABLES.row(*{BaseException.__str__, AttributeError.__str__, NameError.__str__})
+@ROWS.call(*{BaseException.__str__, AttributeError.__str__, NameError.__str__})
 def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`BaseException.__str__`: empty, the text of the one argument, or of the tuple of arguments."""
     if not isinstance(self, ExceptionTracker):
@@ -362,7 +363,7 @@ def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
     return Constant("") if not items else show(tx, str, items[0] if len(items) == 1 else args)
 
 
-@CALLABLES.row(KeyError.__str__)
+@ROWS.call(KeyError.__str__)
 def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`KeyError.__str__`: the repr of the one argument."""
     if not isinstance(self, ExceptionTracker):
@@ -374,7 +375,7 @@ def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
     return show(tx, str, args) if items else Constant("")
 
 
-@CALLABLES.row(BaseException.__repr__)
+@ROWS.call(BaseException.__repr__)
 def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`BaseException.__repr__`: `Name(args)`."""
     if not isinstance(self, ExceptionTracker):
@@ -390,13 +391,13 @@ def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
     """`str(operand)` or `repr(operand)`, by the row of the function."""
-    row = CALLABLES.find(function)
+    row = row_of(tx.registry, function)
     if row is None:
         return operand.unsupported("showing it")
     return complete(tx, row.begin(tx, (operand,), {})).realize()
 
 
-@CALLABLES.row(BaseException.with_traceback)
+@ROWS.call(BaseException.with_traceback)
 def with_traceback(tx: TraceContext, self: Tracker, traceback: Tracker, /) -> Tracker:
     """`self.with_traceback(tb)`."""
     if not isinstance(self, ExceptionTracker):
@@ -405,7 +406,7 @@ def with_traceback(tx: TraceContext, self: Tracker, traceback: Tracker, /) -> Tr
     return self
 
 
-@CALLABLES.row(BaseException.add_note)
+@ROWS.call(BaseException.add_note)
 def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
     """`self.add_note(note)`: appended to the list `__notes__`."""
     if not isinstance(self, ExceptionTracker):
@@ -416,7 +417,7 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
     if notes is None:
         self.store_own(tx, "__notes__", ListTracker([note]))
     else:
-        row = CALLABLES.find(list.append)
+        row = row_of(tx.registry, list.append)
         assert row is not None
         row.begin(tx, (notes, note), {})
     return NONE
@@ -428,8 +429,8 @@ def _register_builtin_classes() -> None:
         if isinstance(kind, type) and issubclass(kind, BaseException):
             news.setdefault(kind.__new__)
             inits.setdefault(static_lookup(kind, "__init__"))
-    CALLABLES.row(*news)(_builtin_new)
-    CALLABLES.row(*inits)(_builtin_init)
+    ROWS.call(*news)(_builtin_new)
+    ROWS.call(*inits)(_builtin_init)
 
 
 _register_builtin_classes()

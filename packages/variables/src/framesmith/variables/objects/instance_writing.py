@@ -5,7 +5,7 @@ import contextlib
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
-from types import BuiltinFunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
+from types import BuiltinFunctionType, GetSetDescriptorType, SimpleNamespace
 from typing import Final, Protocol
 
 from framesmith.guards import Source
@@ -18,9 +18,7 @@ from framesmith.guards.class_lookup import (
     static_lookup,
     type_dict,
 )
-from framesmith.variables.core.base import Tracker, Writer
-
-FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
+from framesmith.variables.core.base import FieldDescriptor, Tracker, Writer
 
 
 class Built(Protocol):

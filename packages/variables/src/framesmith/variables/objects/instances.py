@@ -7,8 +7,8 @@ special methods are in `special_methods`, the code written after the graph in `i
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
-from typing import Final
+from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
+from typing import Final, Protocol
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
@@ -23,18 +23,30 @@ from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    FieldDescriptor,
+    Keywords,
+    NativeMethod,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES, looked_up
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import looked_up
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
-from framesmith.variables.objects.descriptors import NATIVE_METHODS, FieldDescriptor, begin_get, set_through
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import SpecialMethods, observed_is, overrides_iteration
+
+ROWS: Final = Rows()
 
 _PLAIN_TYPES: Final = (
     object, list, dict, tuple, set, frozenset, str, bytes, int, float, complex, BaseException, deque, OrderedDict,
@@ -57,6 +69,31 @@ def is_generic(found: Found | None, name: str) -> bool:
     return found is not None and found.stored is None and found.value in GENERIC[name]
 
 
+class Shortcuts(Protocol):
+    """What a family of classes does for attributes and calls of its instances, answered without tracing its code.
+
+    None (False) leaves the operation to the code of the class.
+    """
+
+    @property
+    def guards_dict(self) -> bool:
+        """Whether the type of an instance dictionary is guarded: a program may assign one of a subclass of dict,
+        whose code a guard would run."""
+
+    def begin_attribute(
+        self, tx: TraceContext, instance: "InstanceTracker", name: str
+    ) -> Tracker | PendingCall | None:
+        """`instance.name`."""
+
+    def begin_call(
+        self, tx: TraceContext, instance: "InstanceTracker", args: Arguments, kwargs: Keywords
+    ) -> Tracker | PendingCall | None:
+        """`instance(*args, **kwargs)`."""
+
+    def set_attribute(self, tx: TraceContext, instance: "InstanceTracker", name: str, value: Tracker) -> bool:
+        """`instance.name = value`; whether it was stored."""
+
+
 class InstanceTracker(SpecialMethods):
     """An object of class `kind`.
 
@@ -64,21 +101,19 @@ class InstanceTracker(SpecialMethods):
     what the trace changed; once `namespace` is there it holds the instance dictionary instead.
     """
 
-    _guards_dict = (
-        True  # a program may assign an instance of a subclass of dict, whose code a guard would run
-    )
-
     def __init__(
         self,
         kind: type,
         value: object | None = None,
         source: Source | None = None,
         payload: Tracker | None = None,
+        shortcuts: Shortcuts | None = None,
     ) -> None:
         self.kind = kind
         self.value = value
         self.source = source
         self.payload = payload
+        self.shortcuts = shortcuts
         if isinstance(payload, DictTracker):
             payload.owner = self
         self.pending: dict[str, Tracker] = {}
@@ -94,13 +129,23 @@ class InstanceTracker(SpecialMethods):
         """The class of the object."""
         return self.kind
 
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """`self(*args, **kwargs)`."""
+        begun = None if self.shortcuts is None else self.shortcuts.begin_call(tx, self, args, kwargs)
+        return super().begin_call(tx, args, kwargs) if begun is None else begun
+
+    def known_attribute(self, name: str) -> Tracker | None:
+        """The attribute of its own that the trace has read or stored; nothing is read for it."""
+        return self._read.get(name) or self.pending.get(name)
+
     # -- reading -----------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`self.name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`self.name`: `__getattribute__`, then `__getattr__` if that raised AttributeError."""
+        if self.shortcuts is not None:
+            found = self.shortcuts.begin_attribute(tx, self, name)
+            if found is not None:
+                return found
         if static_lookup(self.kind, "__getattr__") is not MISSING:
             try:
                 return complete(tx, self._begin_lookup(tx, name))
@@ -151,10 +196,10 @@ class InstanceTracker(SpecialMethods):
         if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict()
-        if self._guards_dict and self._is_plain():
+        if (self.shortcuts is None or self.shortcuts.guards_dict) and self._is_plain():
             tx.guard(InstanceDict(self.source), TypeIs(dict), "its attributes are read")
         if name not in real:
-            if tx.facts is not None:
+            if tx.guards.facts is not None:
                 tx.note("is not there", self._dict_source(tx), name)
             self._guard_own(tx, name, False)
             return None
@@ -214,7 +259,7 @@ class InstanceTracker(SpecialMethods):
             for name, value in self.pending.items():
                 real.store(tx, Constant(name), value)
             self.namespace = real
-            tx.mutations.note(
+            tx.changes.note(
                 self
             )  # the dictionary may be changed: guards have to tell this object from others
         self.pending, self.deleted = {}, {}
@@ -223,6 +268,8 @@ class InstanceTracker(SpecialMethods):
     # -- writing -----------------------------------------------------------------------------------
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """`self.name = value`."""
+        if self.shortcuts is not None and self.shortcuts.set_attribute(tx, self, name, value):
+            return
         self._change(tx, "__setattr__", name, value)
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
@@ -258,7 +305,7 @@ class InstanceTracker(SpecialMethods):
         if self.namespace is not None:
             self.namespace.store(tx, Constant(name), value)
             return
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.pending[name] = value
 
     def delete_own(self, tx: TraceContext, name: str) -> None:
@@ -271,7 +318,7 @@ class InstanceTracker(SpecialMethods):
         existing = self.source is not None and name in self._real_dict()
         if self.source is not None:
             self._guard_own(tx, name, existing)  # so that there is something to delete, or not
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.pending.pop(name, None)
         if existing:
             self.deleted[name] = None
@@ -306,10 +353,10 @@ class InstanceTracker(SpecialMethods):
         self._read_slots[descriptor] = looked_up(tx, real, source)
         return self._read_slots[descriptor]
 
-    def bind_native(self, tx: TraceContext, descriptor: object) -> Tracker:
+    def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
         """The bound C method. `copy()` of a dict subclass with its own
         `__iter__` breaks the graph, since C code then calls it."""
-        if getattr(descriptor, "__name__", "") == "copy" and overrides_iteration(self):
+        if descriptor.__name__ == "copy" and overrides_iteration(self):
             return self.unsupported("copy() with an __iter__ of its own")
         return super().bind_native(tx, descriptor)
 
@@ -330,7 +377,7 @@ class InstanceTracker(SpecialMethods):
                 self.read_field(tx, descriptor)
             except ObservedException:
                 raise_observed(AttributeError, descriptor.__name__)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.slots[descriptor] = value
 
     def structural_key(self, tx: TraceContext) -> Hashable:
@@ -372,12 +419,7 @@ def load_attribute(tx: TraceContext, instance: InstanceTracker, name: str) -> Tr
     return complete(tx, instance.begin_generic(tx, name))
 
 
-def is_python_function(found: Found | None) -> bool:
-    """Whether a class entry is a function written in Python."""
-    return found is not None and found.kind is FunctionType
-
-
-@WRAP_RULES.when(90, lambda value: True)
+@ROWS.wrap_when(90, lambda _, value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
     tx.guard(source, TypeIs(type(value)))

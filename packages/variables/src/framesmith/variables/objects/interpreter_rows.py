@@ -4,16 +4,20 @@ The `repr` of classes is here too, as the same kind of code uses it (dispatch on
 """
 
 import sys
+from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
 
+ROWS: Final = Rows()
 
-@CALLABLES.row(sys.getrecursionlimit)
+
+@ROWS.call(sys.getrecursionlimit)
 def recursion_limit(tx: TraceContext) -> Tracker:
     """`sys.getrecursionlimit()`, which `inspect.unwrap` calls; guarded."""
     answer = sys.getrecursionlimit()
@@ -22,7 +26,7 @@ def recursion_limit(tx: TraceContext) -> Tracker:
     return Constant(answer)
 
 
-@CALLABLES.row(type.__repr__)
+@ROWS.call(type.__repr__)
 def class_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`type.__repr__(cls)`: `<class 'module.name'>`."""
     if not isinstance(self, ClassTracker):

@@ -1,13 +1,11 @@
 """Static look-up of a name on a class, along the resolution order, guarded. No user code runs.
 
-Here too: what the trace itself stored on classes, since every look-up has to see it. How an entry is
-bound to an instance is in `descriptors`.
+Every look-up sees what the trace itself stored on classes. How an entry is bound to an instance is in `descriptors`.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, final
-from weakref import WeakKeyDictionary
+from typing import final
 
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import (
@@ -21,27 +19,8 @@ from framesmith.guards.class_lookup import (
 from framesmith.guards.kinds import ClassAttribute, HasKey, Identical, TypeIs
 from framesmith.guards.sources import ClassDictItem, Pinned
 from framesmith.guards.sources.steps import ClassDict
-from framesmith.variables.core.base import MutationLog, TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.structure import guard_structure
-
-
-class ChangedClass(Protocol):
-    """A class with attributes that the trace stored (None: deleted)."""
-
-    changes: dict[str, Tracker | None]
-
-
-_changed_classes: WeakKeyDictionary[MutationLog, dict[type, ChangedClass]] = WeakKeyDictionary()
-
-
-def note_changed_class(tx: TraceContext, kind: type, tracker: ChangedClass) -> None:
-    """Make look-ups on `kind` search the tracker's changes first, from now on."""
-    _changed_classes.setdefault(tx.mutations, {})[kind] = tracker
-
-
-def holder_of(tx: TraceContext, kind: type) -> ChangedClass | None:
-    """The tracker that holds the changes of a class; None if the trace did not change it."""
-    return _changed_classes.get(tx.mutations, {}).get(kind)
 
 
 @final
@@ -85,8 +64,8 @@ def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> 
     order: tuple[type, ...] = resolution_order(kind)
     if after is not None:
         order = order[order.index(after) + 1 :]
-    changed = _changed_classes.get(tx.mutations, {})
-    if tx.facts is not None and not changed:
+    changed = tx.changes.classes
+    if tx.guards.facts is not None and not changed:
         _note_lookup(tx, kind, order, name)
     for index, owner in enumerate(order):
         holder = changed.get(owner)

@@ -9,8 +9,9 @@ import torch.nn.attention
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
-from framesmith.variables.core.constant import register_constant_type
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 def is_native_enum(kind: object) -> bool:
@@ -22,7 +23,7 @@ ENUMS: Final = frozenset(
     kind for home in (torch._C, torch.nn.attention) for kind in vars(home).values() if is_native_enum(kind)
 )
 for _kind in ENUMS:
-    register_constant_type(_kind)
+    ROWS.constant_types(_kind)
 
 
 @final
@@ -46,7 +47,7 @@ class NativeEnum(Tracker):
         """The class itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A member; other attributes break the graph."""
         members: dict[str, object] = self.value.__members__  # type: ignore[attr-defined]  # the rule checks it
         return Constant(members[name]) if name in members else self.unsupported(f"reading attribute {name!r}")
@@ -68,7 +69,7 @@ class NativeEnum(Tracker):
         return writer.constant(self.value, self.value.__name__)
 
 
-@WRAP_RULES.when(35, lambda value: type(value) is type and value in ENUMS)
+@ROWS.wrap_when(36, lambda _, value: type(value) is type and value in ENUMS)
 def wrap_native_enum(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing enumeration class, guarded by identity."""
     assert isinstance(value, type)

@@ -1,13 +1,16 @@
 """The methods of `object` when called by name: `object.__setattr__(x, "a", 1)`, `super().__init__()` and so on."""
 
+from typing import Final
+
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.attribute_functions import attribute_name
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instances import GENERIC, InstanceTracker
+
+ROWS: Final = Rows()
 
 NONE = Constant(None)
 
@@ -16,28 +19,28 @@ def _instance(target: Tracker, doing: str) -> InstanceTracker:
     return target if isinstance(target, InstanceTracker) else target.unsupported(doing)
 
 
-@CALLABLES.row(*GENERIC["__getattribute__"])
+@ROWS.call(*GENERIC["__getattribute__"])
 def object_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker | PendingCall:
     """`object.__getattribute__(self, name)`."""
     instance = _instance(self, "object.__getattribute__")
     return instance.begin_generic(tx, attribute_name(name, "getattr"))
 
 
-@CALLABLES.row(*GENERIC["__setattr__"])
+@ROWS.call(*GENERIC["__setattr__"])
 def object_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`object.__setattr__(self, name, value)`."""
     _instance(self, "object.__setattr__").change_generic(tx, attribute_name(name, "setattr"), value)
     return NONE
 
 
-@CALLABLES.row(*GENERIC["__delattr__"])
+@ROWS.call(*GENERIC["__delattr__"])
 def object_delattr(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker:
     """`object.__delattr__(self, name)`."""
     _instance(self, "object.__delattr__").change_generic(tx, attribute_name(name, "delattr"), None)
     return NONE
 
 
-@CALLABLES.row(object.__init__)
+@ROWS.call(object.__init__)
 def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`object.__init__(self)`, with CPython's check of surplus arguments (`object_init`)."""
     kind = self.python_type
@@ -53,13 +56,13 @@ def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tr
     return NONE
 
 
-@CALLABLES.row(object.__eq__)
+@ROWS.call(object.__eq__)
 def object_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`object.__eq__`: identity, else NotImplemented."""
     return Constant(True if self.is_same(tx, other) else NotImplemented)
 
 
-@CALLABLES.row(object.__ne__)
+@ROWS.call(object.__ne__)
 def object_ne(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`object.__ne__`: the opposite of `__eq__`."""
     result = self.special_attribute(tx, "__eq__").call(tx, (other,), {}).realize()
@@ -68,19 +71,19 @@ def object_ne(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     return result.unsupported("its negation")
 
 
-@CALLABLES.row(*(vars(object)[name] for name in ("__lt__", "__le__", "__gt__", "__ge__")))
+@ROWS.call(*(vars(object)[name] for name in ("__lt__", "__le__", "__gt__", "__ge__")))
 def object_order(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`object.__lt__` and so on: NotImplemented."""
     return Constant(NotImplemented)
 
 
-@CALLABLES.row(object.__str__)
+@ROWS.call(object.__str__)
 def object_str(tx: TraceContext, self: Tracker, /) -> Tracker | PendingCall:
     """`object.__str__`: calls `__repr__`."""
     return complete(tx, self.special_attribute(tx, "__repr__").begin_call(tx, (), {}))
 
 
-@CALLABLES.row(object.__format__)
+@ROWS.call(object.__format__)
 def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
     """`object.__format__`: `str(self)`, without a format specification."""
     if spec.as_python_constant() != "":
@@ -89,7 +92,7 @@ def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
     return self.special_attribute(tx, "__str__").call(tx, (), {})
 
 
-@CALLABLES.row(object.__init_subclass__)
+@ROWS.call(object.__init_subclass__)
 def object_init_subclass(tx: TraceContext) -> Tracker:
     """`object.__init_subclass__()`: does nothing."""
     return NONE

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from types import ModuleType
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
@@ -18,8 +18,10 @@ from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.lookup import find
+
+ROWS: Final = Rows()
 
 # Reads the globals even if a subclass of the module type overrides `__dict__`.
 module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
@@ -50,7 +52,7 @@ class ModuleTracker(Tracker):
         """The tracker of the module's globals."""
         return namespace_of(tx, module_dict(self.value))
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A global of the module; AttributeError, or a graph break for a module or class with `__getattr__`."""
         kind = self._guarded_class(tx)
         if name == "__class__":
@@ -128,7 +130,7 @@ def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
     return found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
 
 
-@WRAP_RULES.when(70, lambda value: issubclass(type(value), ModuleType))
+@ROWS.wrap_when(70, lambda _, value: issubclass(type(value), ModuleType))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module, guarded by identity."""
     assert isinstance(value, ModuleType)

@@ -1,16 +1,19 @@
 """`types.SimpleNamespace`: creation and comparison."""
 
 from types import SimpleNamespace
+from typing import Final
 
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.operations.compare import compare
 
+ROWS: Final = Rows()
 
-@CALLABLES.row(SimpleNamespace)
+
+@ROWS.call(SimpleNamespace)
 def simple_namespace(tx: TraceContext, **attributes: Tracker) -> Tracker:
     """`SimpleNamespace(a=1)`."""
     instance = InstanceTracker(SimpleNamespace)
@@ -18,7 +21,7 @@ def simple_namespace(tx: TraceContext, **attributes: Tracker) -> Tracker:
     return instance
 
 
-@CALLABLES.row(SimpleNamespace.__init__)
+@ROWS.call(SimpleNamespace.__init__)
 def simple_namespace_init(tx: TraceContext, self: Tracker, /, **attributes: Tracker) -> Tracker:
     """`SimpleNamespace.__init__(self, a=1)`."""
     if not isinstance(self, InstanceTracker):
@@ -28,7 +31,7 @@ def simple_namespace_init(tx: TraceContext, self: Tracker, /, **attributes: Trac
     return Constant(None)
 
 
-@CALLABLES.row(SimpleNamespace.__eq__)
+@ROWS.call(SimpleNamespace.__eq__)
 def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`SimpleNamespace.__eq__`: equal attributes; NotImplemented unless both are namespaces."""
     if not isinstance(self, InstanceTracker) or not isinstance(other, InstanceTracker):

@@ -10,22 +10,30 @@ from types import FunctionType
 from typing import final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    NativeMethod,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    complete,
+)
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
-from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, Holder, begin_get
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, InplaceMethod, begin_get
 from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.compare import equal
-from framesmith.variables.operations.truth import truth_of
+from framesmith.variables.operations.truth import known_truth, truth_of
 
 
 def is_native(found: Found) -> bool:
@@ -59,13 +67,18 @@ def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -
     return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
-class SpecialMethods(Holder):
+class SpecialMethods(Tracker):
     """The slots of an object whose class may define special methods.
 
     Invariant: `payload`, if any, tracks the builtin part of the object, whose class then derives from a builtin type.
     """
 
     payload: Tracker | None = None
+
+    def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
+        """An in-place method in C works on the builtin part, and gives the object itself."""
+        in_place = descriptor.__name__.startswith("__i") and self.storage() is not self
+        return InplaceMethod(descriptor, self) if in_place else None
 
     def storage(self) -> Tracker:
         """The builtin part, or `self` without one. Breaks the graph
@@ -145,25 +158,13 @@ class SpecialMethods(Holder):
         found = find(tx, self.python_type, name)
         return found is not None and found.value is None
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
-        """`__next__`; None when it raises StopIteration."""
+    def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
+        """`__next__`, left to the symbolic interpreter if it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None:
             return self.mistake("'{}' object is not an iterator")
         if is_native(found):
-            return self.builtin_part("calling next() on it").advance(tx)
-        try:
-            return self.ask(tx, found)
-        except ObservedException as error:
-            if observed_is(error, StopIteration):
-                return None
-            raise
-
-    def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
-        """`__next__`, left to the symbolic interpreter if it is a Python function."""
-        found = self.special(tx, "__next__")
-        if found is None or is_native(found):
-            return self.advance(tx)
+            return self.builtin_part("calling next() on it").begin_advance(tx)
         try:
             return self.begin_ask(tx, found, ())
         except ObservedException as error:
@@ -345,8 +346,7 @@ class SpecialMethods(Holder):
         result = self.compare(tx, "==", other)
         if result is None:
             return None
-        verdict = truth_of(tx, result)
-        return Constant(not verdict) if isinstance(verdict, bool) else result.unsupported("its negation")
+        return Constant(not known_truth(tx, result))
 
     def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison by an inherited C method: that of the builtin part, or the row of the method."""
@@ -355,7 +355,7 @@ class SpecialMethods(Holder):
             if isinstance(self.payload, Constant) and isinstance(right, Constant):
                 return _fold_method(tx, COMPARE_METHODS[symbol], self.payload, right)
             return self.payload.compare(tx, symbol, right)
-        if CALLABLES.find(found.value) is None:
+        if row_of(tx.registry, found.value) is None:
             return self.unsupported(f"comparison {symbol}")
         return self._operate(tx, found, other)
 
@@ -371,7 +371,7 @@ class SpecialMethods(Holder):
             if self.payload is not None:
                 return self.payload.hash_key(tx)
             if hashing.owner is object and comparing.owner is object:
-                tx.mutations.note_key(self)
+                tx.changes.note_key(self)
                 return ("object", self)
         return self.structural_key(tx)
 
@@ -399,11 +399,11 @@ class ItemIterator(Tracker):
         """An iterator is its own iterator."""
         return self
 
-    def advance(self, tx: TraceContext) -> Tracker | None:
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the next index; None once IndexError or StopIteration was raised."""
         if self.finished:
             return None
-        tx.mutations.note(self)
+        tx.changes.note(self)
         try:
             item = self.target.subscript(tx, Constant(self.index))
         except ObservedException as error:
@@ -420,7 +420,7 @@ class ItemIterator(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """It hashes by identity."""
-        tx.mutations.note_key(self)
+        tx.changes.note_key(self)
         return ("object", self)
 
     def reconstruct(self, writer: Writer) -> str:

@@ -1,16 +1,17 @@
 """`super(cls, obj)`: attribute look-up that starts after a class in the resolution order of the object."""
 
 from collections.abc import Iterator
-from typing import final
+from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name, resolution_order
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.table import CALLABLES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import find
+
+ROWS: Final = Rows()
 
 
 @final
@@ -32,10 +33,6 @@ class SuperTracker(Tracker):
     def is_class_bound(self) -> bool:
         """Whether the second argument is a class, as in a class method or `__new__`."""
         return isinstance(self.receiver, ClassTracker) and self.receiver.value is self.kind
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`super().name`."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`super().name`: looked up on the classes after `start`, bound to the receiver (CPython: `super_getattro`)."""
@@ -82,7 +79,7 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
     return raise_observed(TypeError, "super(type, obj): obj must be an instance or subtype of type")
 
 
-@CALLABLES.row(super)
+@ROWS.call(super)
 def super_row(tx: TraceContext, start: Tracker, receiver: Tracker, /) -> Tracker:
     """`super(cls, obj)`. The form without arguments needs the frame and is handled by the symbolic interpreter."""
     return make_super(tx, start, receiver)

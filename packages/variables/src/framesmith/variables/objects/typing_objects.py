@@ -8,12 +8,13 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Pinned
-from framesmith.variables.callables.functions import PythonCallable
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold, from_python, register_builder
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
+
+ROWS: Final = Rows()
 
 _T = typing.TypeVar("_T")
 _KINDS: Final[tuple[type, ...]] = tuple(
@@ -29,7 +30,7 @@ _KINDS: Final[tuple[type, ...]] = tuple(
 
 
 @final
-class TypingTracker(PythonCallable):
+class TypingTracker(Tracker):
     """A typing object. Invariant: guarded by identity when it has a source."""
 
     def __init__(self, value: object, source: Source | None = None) -> None:
@@ -49,13 +50,13 @@ class TypingTracker(PythonCallable):
         """The object itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__origin__`, `__args__` and `__name__`; others break the graph."""
         if name not in ("__origin__", "__args__", "__name__") or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
-        return from_python(getattr(self.value, name))
+        return from_python(tx, getattr(self.value, name))
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`List[int]()`: an instance of the origin; `__orig_class__` is set if it has a `__dict__`."""
         origin = typing.get_origin(self.value)
         if not isinstance(origin, type):
@@ -112,7 +113,7 @@ class TypingTracker(PythonCallable):
         return repr(self.value)
 
 
-@WRAP_RULES.exact(*(kind for kind in _KINDS if kind is not type))
+@ROWS.wrap(*(kind for kind in _KINDS if kind is not type))
 def wrap_typing(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing typing object, guarded by identity."""
     if not isinstance(source, Pinned):
@@ -120,8 +121,11 @@ def wrap_typing(tx: TraceContext, value: object, source: Source) -> Tracker:
     return TypingTracker(value, source)
 
 
-for _kind in _KINDS:
-    if _kind is not type:
-        register_builder(_kind, TypingTracker)
+def new_typing(tx: TraceContext, value: object) -> TypingTracker:
+    """The tracker of a typing object that a folded call returned."""
+    return TypingTracker(value)
+
+
+ROWS.build(new_typing, *(kind for kind in _KINDS if kind is not type))
 
 assert types.GenericAlias in _KINDS

@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Hashable
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
@@ -10,8 +10,9 @@ from framesmith.guards.sources import WeakReferent
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.lazy import Lazy
-from framesmith.variables.core.table import CALLABLES
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 @final
@@ -30,7 +31,7 @@ class WeakReferenceTracker(Tracker):
         """`weakref.ref`."""
         return weakref.ref
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The target, or None when it is dead."""
         if args or kwargs:
             return self.unsupported("calling it with arguments")
@@ -63,10 +64,10 @@ class WeakReferenceTracker(Tracker):
         return f"{writer.constant(weakref.ref, 'ref')}({writer.value(self.target)}{callback})"
 
 
-@CALLABLES.row(weakref.ref)
+@ROWS.call(weakref.ref)
 def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None = None, /) -> Tracker:
     """`weakref.ref(target)`. Breaks for an object created in the trace, whose lifetime is not known."""
-    tx.mutations.note_reference(target)
+    tx.changes.note_reference(target)
     if target.source is None or isinstance(target, Constant):
         return target.unsupported("a weak reference to it")
     if isinstance(callback, Constant) and callback.value is None:
@@ -74,15 +75,15 @@ def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None =
     return WeakReferenceTracker(target, None, callback)
 
 
-@CALLABLES.row(weakref.ref.__new__)
+@ROWS.call(weakref.ref.__new__)
 def new_reference(tx: TraceContext, kind: Tracker, target: Tracker, /, *rest: Tracker) -> Tracker:
     """`ref.__new__(cls, target)` of a derived class, such as those
     of the standard library: breaks the graph, runs natively."""
-    tx.mutations.note_reference(target)
+    tx.changes.note_reference(target)
     return target.unsupported("a weak reference of a class of its own")
 
 
-@WRAP_RULES.exact(weakref.ref)
+@ROWS.wrap(weakref.ref)
 def wrap_reference(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing weak reference. Its target is read when it is
     called; the call cannot fail, so nothing else is guarded."""

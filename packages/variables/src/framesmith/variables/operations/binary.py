@@ -10,6 +10,7 @@ from typing import Final
 
 from framesmith.guards.class_lookup import defines, derives
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
@@ -64,6 +65,7 @@ METHODS: Final[dict[str, str]] = {
 UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 CONCATENATED = (list, tuple, str, bytes, deque)
+"""The types whose `+` and `*` are slots of a sequence; also for polyfills, which have no registry."""
 
 
 def binary(
@@ -100,7 +102,8 @@ def _reflected_before_sequence(
 ) -> Tracker | None:
     """`a_list += an_array` calls the array's `__radd__`: a sequence's
     own `+=` and `*=` come last (`PyNumber_InPlaceAdd`)."""
-    if symbol not in ("+", "*") or not issubclass(left.python_type, list | deque):
+    row = builtin_type(tx, left.python_type) if symbol in ("+", "*") else None
+    if row is None or not row.grows_in_place:
         return None
     if issubclass(right.python_type, int | float) or not defines(
         right.python_type, f"__r{METHODS[symbol]}__"
@@ -112,7 +115,7 @@ def _reflected_before_sequence(
 def _ask_left(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
     result = left.binary(tx, symbol, right)
     if result is None:
-        check_declined(left, f"__{METHODS[symbol]}__", right)
+        check_declined(tx, left, f"__{METHODS[symbol]}__", right)
     return result
 
 
@@ -121,7 +124,7 @@ def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
     (NotImplemented) where CPython's own returns that too, or there is none."""
     result = right.reflected(tx, symbol, left)
     if result is None:
-        check_declined(right, f"__r{METHODS[symbol]}__", left)
+        check_declined(tx, right, f"__r{METHODS[symbol]}__", left)
     return result
 
 
@@ -142,7 +145,7 @@ def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     result = _reflected_before_sequence(tx, symbol, left, right) or left.inplace(tx, symbol, right)
     if result is not None:
         return result
-    check_declined(left, f"__i{METHODS[symbol]}__", right)
+    check_declined(tx, left, f"__i{METHODS[symbol]}__", right)
     return binary(tx, symbol, left, right, in_place=True)
 
 

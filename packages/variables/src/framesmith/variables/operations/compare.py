@@ -50,7 +50,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
         result = one.compare(tx, question, other)
         if result is not None:
             return result
-        check_declined(one, METHODS[question], other)
+        check_declined(tx, one, METHODS[question], other)
     if symbol in ("==", "!="):
         return Constant(left.is_same(tx, right) == (symbol == "=="))
     return raise_observed(

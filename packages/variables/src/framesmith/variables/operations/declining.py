@@ -7,7 +7,6 @@ decimals, memory views ...) have not been called at all, so the operation runs n
 """
 
 import types
-from collections import OrderedDict, defaultdict, deque
 from types import FunctionType
 from typing import Final
 
@@ -16,26 +15,31 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import owner_of, type_dict
-from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
 
-MODELLED: Final[frozenset[type]] = frozenset(
+_MODELLED: Final[frozenset[type]] = frozenset(
     {
         object, type, int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented),
-        list, tuple, dict, set, frozenset, deque, range, slice, OrderedDict, defaultdict,
         type({}.keys()), type({}.values()), type({}.items()),
         types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType,
         torch.Tensor, torch._C.TensorBase,
     }
 )  # fmt: skip
-"""The types whose trackers model all operators and comparisons."""
+"""The types whose trackers model all operators and comparisons, besides those with a row as a `BuiltinType`."""
 
 
-def check_declined(tracker: Tracker, method: str, other: Tracker) -> None:
+def is_modelled(tx: TraceContext, kind: type) -> bool:
+    """Whether the trackers of exactly this type model all operators and comparisons."""
+    return kind in _MODELLED or kind in tx.registry[BUILTIN_TYPES]
+
+
+def check_declined(tx: TraceContext, tracker: Tracker, method: str, other: Tracker) -> None:
     """Break the graph when `tracker` returned NotImplemented
     for `method`, but the type's own method was not modelled."""
     base = owner_of(tracker.python_type, method)
-    if base is None or base in MODELLED:
+    if base is None or is_modelled(tx, base):
         return
     if not _was_run(tracker, type_dict(base)[method]) and not _defers(base, method, other):
         detail = f"{method} of a {tracker.describe()} with a {other.describe()}"

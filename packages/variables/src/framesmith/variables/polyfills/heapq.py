@@ -4,14 +4,7 @@ The algorithm is the textbook binary heap in the order of comparisons of CPython
 is removed is replaced by the last one, which sinks to a leaf and rises again.
 """
 
-from typing import Protocol
-
-
-class Ordered(Protocol):
-    """A value that defines `<`."""
-
-    def __lt__(self, other: object, /) -> object: ...
-
+from framesmith.variables.polyfills.bisect import Ordered
 
 Heap = list[Ordered]
 

@@ -18,12 +18,12 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
-from framesmith.variables.core.unspecialized import cannot_specialize
+from framesmith.variables.core.unspecialized import cannot_specialize, is_computed_unspecialized
 from framesmith.variables.graph_nodes.graph_values import (
+    CONVERSIONS,
     GraphValue,
     NodeOrNumber,
     graph_argument,
-    is_converted,
 )
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
@@ -32,6 +32,9 @@ Number: TypeAlias = int | float | bool
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]
 _NUMBERS: Final = (int, float, bool)
 _LARGE: Final = 100  # operations in a formula
+#: A symbolic int of torch is an int64. One bit is left, so that the sum of two of them is one too; a larger number is a
+#: constant with a guard.
+LARGEST_SYMBOLIC: Final = 2**62
 _UNARY: Final[dict[str, Callable[..., object]]] = {
     "-": operator.neg,
     "+": operator.pos,
@@ -102,7 +105,7 @@ class ComputedNumber(GraphValue):
         self.source: Source = source
         self.size = size
         self.recipe = recipe
-        self._is_unspecialized = any(tx.graph.is_unspecialized(leaf) for leaf in source.leaves())
+        self._is_unspecialized = is_computed_unspecialized(tx, source)
 
     @property
     def formula(self) -> Source:
@@ -174,13 +177,13 @@ class ComputedNumber(GraphValue):
         if not isinstance(other, Constant):
             return None
         is_value = isinstance(other.value, str | bytes | int | float | complex)
-        return fold(tx, function, pair) if is_value or is_converted(type(other.value)) else None
+        return fold(tx, function, pair) if is_value or type(other.value) in tx.registry[CONVERSIONS] else None
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """A number with a formula."""
         return computed(tx, _UNARY[symbol], self) or fold(tx, _UNARY[symbol], (self,))
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A conversion with a formula, or another attribute of the value in this call, which is then guarded."""
         function = _CONVERSIONS.get(name)
         if function is None:
@@ -215,9 +218,9 @@ class ComputedNumber(GraphValue):
         if type(value) is float and _fits_graph(tx, value):
             # torch's symbolic floats are finite, and a decision on one cannot see the sign of zero
             self._decide("isfinite({0})", "a number of the graph is finite")
-            return tx.graph.number_input(self.source, value)
-        if type(value) is int and abs(value) < 2**62:
-            return tx.graph.number_input(self.source, value)
+            return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
+        if type(value) is int and abs(value) < LARGEST_SYMBOLIC:
+            return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
         return self.as_python_constant()
 
     def describe(self) -> str:
@@ -317,7 +320,7 @@ class ComputedConversion(Tracker):
         """`method-wrapper`."""
         return type((1).__int__)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The converted number, with a formula."""
         given = [argument.realize() for argument in args]
         if kwargs or (given and self.function is not round):

@@ -1,26 +1,31 @@
 """Wrapping immutable constants and numbers: guarded by value, or symbolic or unspecialized where the policy says so."""
 
+from typing import Final
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue, may_stay_unspecialized
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
-from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.unspecialized import is_computed_unspecialized
+from framesmith.variables.symbolic_numbers.computed_numbers import LARGEST_SYMBOLIC, ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
 
+ROWS: Final = Rows()
 
-@WRAP_RULES.when(5, lambda value: is_constant_type(type(value)))
+
+@ROWS.wrap_when(5, lambda registry, value: is_constant_type(registry, type(value)))
 def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A constant, guarded by value and type; a dynamic number becomes a symbolic
     one and an unspecialized value stays unread, both guarded by type."""
-    if type(value) in (int, float) and tx.graph.is_dynamic_number(source):
+    if type(value) in (int, float) and tx.wrap.policy.is_dynamic_number(source):
         assert isinstance(value, int | float)
         symbolic = _symbolic(tx, value, source)
         if symbolic is not None:
             return symbolic
-    if may_stay_unspecialized(value) and tx.graph.is_unspecialized(source):
+    if may_stay_unspecialized(value) and tx.wrap.policy.is_unspecialized(source):
         tx.guard(source, TypeIs(type(value)))
         return UnspecializedValue(value, source)
     tx.guard(source, EqualTo(value))
@@ -34,10 +39,10 @@ def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker |
             return None
         tx.guard(source, TypeIs(float))
         return ComputedNumber(tx, value, source)
-    if abs(value) >= 2**62:
+    if abs(value) >= LARGEST_SYMBOLIC:
         return None
     try:
-        node = tx.graph.number_input(source, value)
+        node = tx.graph.number_input(source, value, is_unspecialized=is_computed_unspecialized(tx, source))
     except GraphBreak:
         return None
     tx.guard(source, TypeIs(type(value)))

@@ -13,13 +13,12 @@ from typing import Final, TypeAlias, final
 import torch
 from torch import fx
 
-from framesmith.graph import GraphBreak, Recorder
+from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core import (
-    CALLABLES,
     Arguments,
     Constant,
     Keywords,
@@ -28,12 +27,15 @@ from framesmith.variables.core import (
     Writer,
     fold,
 )
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize
-from framesmith.variables.graph_nodes.graph_values import GraphValue, NodeOrNumber, is_converted
-from framesmith.variables.graph_nodes.results import evaluate, register_result
+from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue, NodeOrNumber
+from framesmith.variables.graph_nodes.results import RESULTS, evaluate
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber, computed, declines_order
+
+ROWS: Final = Rows()
 
 Symbolic: TypeAlias = torch.SymInt | torch.SymFloat | torch.SymBool
 _PYTHON_TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -54,14 +56,14 @@ class SymbolicNumber(GraphValue):
     """An int, float or bool whose value is an expression over symbols. Invariant: the expression is no constant."""
 
     def __init__(
-        self, graph: Recorder, value: Symbolic, source: Source | None = None, recipe: Recipe | None = None
+        self, tx: TraceContext, value: Symbolic, source: Source | None = None, recipe: Recipe | None = None
     ) -> None:
-        self._graph = graph
+        self._graph = tx.graph
         self.value = value
         self.source = source
         self._recipe = recipe
         self._formula: Source | None = source
-        self._is_unspecialized = self._depends_on_unspecialized()
+        self._is_unspecialized = self._depends_on_unspecialized(tx)
         self._size: int = 1 + sum(item._size for item in self._operands())
         self._node: fx.Node | None = None
 
@@ -115,10 +117,10 @@ class SymbolicNumber(GraphValue):
         arguments = [item.output_node() if isinstance(item, SymbolicNumber) else item for item in operands]
         return self._graph.call("call_function", function, arguments)
 
-    def _depends_on_unspecialized(self) -> bool:
+    def _depends_on_unspecialized(self, tx: TraceContext) -> bool:
         """Whether the trace must not specialise on it, since it is computed from an unspecialized number (ADR 0010)."""
         if self.source is not None:
-            return self._graph.is_unspecialized(self.source)
+            return tx.wrap.policy.is_unspecialized(self.source)
         return any(item._is_unspecialized for item in self._operands())
 
     def _operands(self) -> Iterator["SymbolicNumber"]:
@@ -174,7 +176,7 @@ class SymbolicNumber(GraphValue):
             return computed(
                 tx, functions[symbol], *((other, self) if swap else (self, other))
             ) or self._folded(tx, functions[symbol], other, swap)
-        if isinstance(other, Constant) and is_converted(type(other.value)):
+        if isinstance(other, Constant) and type(other.value) in tx.registry[CONVERSIONS]:
             return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
             isinstance(other, Constant) and type(other.value) in (int, float, bool)
@@ -212,7 +214,7 @@ class SymbolicNumber(GraphValue):
             return fold(tx, _UNARY[symbol], (specialize(tx, self),))
         return compute(tx, _UNARY[symbol], self)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A conversion that stays symbolic, or another attribute of the value in this call, which is then guarded."""
         function = _CONVERSIONS.get((self.python_type, name))
         return specialize(tx, self).attribute(tx, name) if function is None else Conversion(self, function)
@@ -283,7 +285,7 @@ class Conversion(Tracker):
         """`method-wrapper`."""
         return type((1).__int__)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The converted number; symbolic."""
         if args or kwargs:
             return self.unsupported("a call with arguments")
@@ -294,7 +296,7 @@ class Conversion(Tracker):
         return compute(tx, self.function, self.number)
 
 
-@register_result(torch.SymInt, torch.SymFloat, torch.SymBool)
+@ROWS.entry(RESULTS, torch.SymInt, torch.SymFloat, torch.SymBool)
 def _symbolic_result(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     return number(tx, value)
 
@@ -307,7 +309,7 @@ def number(
         return Constant(value)
     if is_fixed(value):
         return Constant(_PYTHON_TYPES[type(value)](value))
-    return SymbolicNumber(tx.graph, value, source, recipe)
+    return SymbolicNumber(tx, value, source, recipe)
 
 
 def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
@@ -334,7 +336,7 @@ def _row(function: Callable[..., object]) -> None:
     def handler(tx: TraceContext, *args: Tracker) -> Tracker:
         return compute(tx, function, *args)
 
-    CALLABLES.row(function)(handler)
+    ROWS.call(function)(handler)
 
 
 for _function in (

@@ -1,13 +1,22 @@
 """Attributes that `torch.Tensor` defines: how each is read and set. The tracker handles those of the user."""
 
+from typing import Final
+
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ATTRIBUTE_STORE, INTROSPECTION
+from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.sources import Gradient, Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result, wrap_value
-from framesmith.variables.tensors.tensors import TensorTracker, attribute_reader, attribute_writer
+from framesmith.variables.tensors.tensors import (
+    READERS,
+    WRITERS,
+    TensorTracker,
+)
+
+ROWS: Final = Rows()
 
 # Read from the fake tensor; the claim on the tensor's metadata covers all of them.
 _METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "requires_grad", "grad_dtype")
@@ -18,19 +27,19 @@ _LAYOUTS = ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldn
 
 
 def _plain(name: str) -> None:
-    @attribute_reader(name)
+    @ROWS.entry(READERS, name)
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return wrap_value(tx, None, getattr(tensor.fake, name))
 
 
 def _tensor(name: str) -> None:
-    @attribute_reader(name)
+    @ROWS.entry(READERS, name)
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return wrap_result(tx, call_node(tx, getattr, (tensor.graph_node(tx), name)))
 
 
 def _on_device(kind: str) -> None:
-    @attribute_reader(f"is_{kind}")
+    @ROWS.entry(READERS, f"is_{kind}")
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return Constant(tensor.fake.device.type == kind)
 
@@ -43,31 +52,31 @@ for _name in _DEVICES:
     _on_device(_name)
 
 
-@attribute_reader("nbytes")
+@ROWS.entry(READERS, "nbytes")
 def read_bytes(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`nbytes`, computed here: a fake tensor does not know it where its sizes are symbols."""
     return wrap_value(tx, None, tensor.fake.numel() * tensor.fake.itemsize)
 
 
-@attribute_reader(*_LAYOUTS)
+@ROWS.entry(READERS, *_LAYOUTS)
 def read_layout(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """False: only plain strided tensors have a tracker."""
     return Constant(False)
 
 
-@attribute_reader("device")
+@ROWS.entry(READERS, "device")
 def read_device(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """The device of the real tensor, which the fake reports."""
     return Constant(tensor.fake.device)
 
 
-@attribute_reader("volatile", "name")
+@ROWS.entry(READERS, "volatile", "name")
 def read_history(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: in eager `volatile` warns and is False, `name` is None."""
-    raise GraphBreak(INTROSPECTION, "Tensor.volatile and Tensor.name")
+    raise GraphBreak(TENSOR_INTERNALS, "Tensor.volatile and Tensor.name")
 
 
-@attribute_reader("is_leaf")
+@ROWS.entry(READERS, "is_leaf")
 def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`is_leaf`. For an input with the same answer it has its
     own guard, since the claim on metadata does not cover it."""
@@ -77,7 +86,7 @@ def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     return Constant(answer)
 
 
-@attribute_reader("retains_grad")
+@ROWS.entry(READERS, "retains_grad")
 def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`retains_grad`: False for a tensor created in the trace,
     where `retain_grad()` breaks the graph; guarded for an input."""
@@ -87,16 +96,16 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     return Constant(tensor.value.retains_grad)
 
 
-@attribute_reader("grad_fn", "_grad_fn")
+@ROWS.entry(READERS, "grad_fn", "_grad_fn")
 def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """None for a leaf; else breaks the graph, as nodes of the autograd graph exist only at run time."""
     if tensor.fake.grad_fn is not None or (tensor.value is not None and tensor.value.grad_fn is not None):
-        raise GraphBreak(INTROSPECTION, "Tensor.grad_fn of a value that was computed")
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad_fn of a value that was computed")
     read_is_leaf(tx, tensor)
     return Constant(None)
 
 
-@attribute_reader("grad", "_grad")
+@ROWS.entry(READERS, "grad", "_grad")
 def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """The gradient of an input, wrapped as an input itself; None
     for a leaf created in the trace; else breaks the graph."""
@@ -106,35 +115,35 @@ def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return stored
     if tensor.value is not None and tensor.source is not None:
         if not tensor.value.is_leaf and not tensor.value.retains_grad:
-            raise GraphBreak(INTROSPECTION, "Tensor.grad of a tensor that is no leaf: torch warns")
+            raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")
         read_is_leaf(tx, tensor)
         return tx.wrap(tensor.value.grad, Gradient(tensor.source))
     if tensor.fake.is_leaf:
         return Constant(None)
-    raise GraphBreak(INTROSPECTION, "Tensor.grad of a tensor that is no leaf: torch warns")
+    raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")
 
 
-@attribute_reader("_backward_hooks", "_post_accumulate_grad_hooks")
+@ROWS.entry(READERS, "_backward_hooks", "_post_accumulate_grad_hooks")
 def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: hooks are not modelled."""
-    raise GraphBreak(INTROSPECTION, "hooks of a tensor")
+    raise GraphBreak(TENSOR_INTERNALS, "hooks of a tensor")
 
 
-@attribute_reader(
-    "_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides"
+@ROWS.entry(
+    READERS, "_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides"
 )
 def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: these are known at run time only, or differ for a fake tensor."""
-    raise GraphBreak(INTROSPECTION, "internals of a tensor (_base, _version ...)")
+    raise GraphBreak(TENSOR_INTERNALS, "internals of a tensor (_base, _version ...)")
 
 
-@attribute_reader("__class__")
+@ROWS.entry(READERS, "__class__")
 def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """The class of the tensor."""
     return tx.wrap(tensor.kind, Pinned(tensor.kind, class_name(tensor.kind)))
 
 
-@attribute_writer("requires_grad")
+@ROWS.entry(WRITERS, "requires_grad")
 def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
     """Accept a store that changes nothing, see `method_rows.requires_grad_`; else break the graph."""
     value = value.realize()
@@ -142,7 +151,7 @@ def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker)
         raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
 
 
-@attribute_writer("grad")
+@ROWS.entry(WRITERS, "grad")
 def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
     """Store a gradient, replayed after the graph. No graph writes
     gradients, so the order is kept. Breaks the graph if it does not fit."""
@@ -155,5 +164,5 @@ def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
     )
     if tensor.value is None or not (fits or (isinstance(value, Constant) and value.value is None)):
         raise GraphBreak(ATTRIBUTE_STORE, "grad of a tensor")
-    tx.mutations.note(tensor)
+    tx.changes.note(tensor)
     tensor.own["grad"] = value

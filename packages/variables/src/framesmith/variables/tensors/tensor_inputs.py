@@ -1,7 +1,7 @@
 """Wrapping real tensors and random generators met while tracing, with the guards they need."""
 
 from collections.abc import Hashable, Iterable
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import fx
@@ -15,10 +15,12 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import TensorIs, WeaklyIdentical
 from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
-from framesmith.variables.graph_nodes.results import check_modes, known_objects
+from framesmith.variables.graph_nodes.results import check_modes
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 
 def _problem(value: torch.Tensor) -> str | None:
@@ -35,7 +37,7 @@ def _symbolic(numbers: Iterable[int]) -> list[int]:
     return [dim for dim, number in enumerate(numbers) if not is_fixed(number)]
 
 
-@WRAP_RULES.exact(torch.Tensor, torch.nn.Parameter)
+@ROWS.wrap(torch.Tensor, torch.nn.Parameter)
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A tensor as an input of the graph. One claim guards everything that its fake tensor shows."""
     assert isinstance(value, torch.Tensor)
@@ -43,7 +45,7 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
-    dims = tx.graph.dynamic_dims(source, value)
+    dims = tx.wrap.policy.dynamic_dims(source, value)
     try:
         node = tx.graph.tensor_input(source, value, dims)
     except GraphBreak:
@@ -54,11 +56,11 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     # the dimensions that are symbolic in the fake tensor: a size of 0 or 1 is a number in any case
     tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
-    known_objects(tx)[id(fake)] = tracker
+    tx.changes.results[id(fake)] = tracker
     return tracker
 
 
-@WRAP_RULES.when(20, lambda value: issubclass(type(value), torch.Tensor))
+@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Break the graph: a subclass may override any operation."""
     lazy = issubclass(type(value), UninitializedParameter | UninitializedBuffer)
@@ -89,7 +91,7 @@ class TorchGeneratorTracker(GraphValue):
         assert self.source is not None
         return self._graph.object_input(self.source, self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Break the graph: all attributes read or write the state."""
         raise GraphBreak(RANDOM_STATE, f"{self.describe()}.{name}")
 
@@ -102,7 +104,7 @@ class TorchGeneratorTracker(GraphValue):
         return True
 
 
-@WRAP_RULES.exact(torch.Generator)
+@ROWS.wrap(torch.Generator)
 def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing generator, guarded by identity: an operation on fakes may read the generator's device."""
     assert isinstance(value, torch.Generator)

@@ -1,4 +1,4 @@
-"""A method of a tensor, bound: `x.add`. The rows of the calls are in `method_rows` and `functions`."""
+"""A method of a tensor, bound: `x.add`. The rows of the calls are in `torch_functions`."""
 
 from collections.abc import Callable, Hashable, Iterator
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -7,7 +7,6 @@ from typing import final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.variables.core import (
-    CALLABLES,
     Arguments,
     Constant,
     Keywords,
@@ -16,6 +15,7 @@ from framesmith.variables.core import (
     Tracker,
     Writer,
 )
+from framesmith.variables.core.table import row_of
 
 
 @final
@@ -35,17 +35,12 @@ class TensorMethod(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the class entry, or what it leaves to the symbolic interpreter."""
-        row = CALLABLES.find(self.stored)
+        row = row_of(tx.registry, self.stored)
         if row is None:
             raise GraphBreak(NATIVE_CALL, f"Tensor.{self.name}")
         return row.begin(tx, (self.tensor, *args), kwargs)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """As `begin_call`, run to its end."""
-        result = self.begin_call(tx, args, kwargs)
-        return tx.inline(result) if isinstance(result, PendingCall) else result
-
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__self__` and `__name__`; others break the graph."""
         if name == "__self__":
             return self.tensor

@@ -24,14 +24,15 @@ from framesmith.variables.core import (
     raise_observed,
 )
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.core.registry import Table
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.graph_nodes.graph_values import GraphValue, is_converted
+from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue
 from framesmith.variables.graph_nodes.results import (
+    RESULTS,
     evaluate,
-    known_objects,
     record,
     record_node,
-    register_result,
     wrap_result,
     wrap_value,
 )
@@ -39,20 +40,22 @@ from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
+ROWS: Final = Rows()
+
 __all__ = [
     "READERS",
     "WRITERS",
     "TensorTracker",
-    "attribute_reader",
-    "attribute_writer",
     "tensor_of",
     "wrap_result",
 ]
 
 Reader = Callable[[TraceContext, "TensorTracker"], Tracker]
 AttributeWriter = Callable[[TraceContext, "TensorTracker", Tracker], None]
-READERS: Final[dict[str, Reader]] = {}
-WRITERS: Final[dict[str, AttributeWriter]] = {}
+READERS: Final = Table[str, Reader]("reading attributes of tensors")
+"""How an attribute that `torch.Tensor` defines is read."""
+WRITERS: Final = Table[str, AttributeWriter]("setting attributes of tensors")
+"""How an attribute that `torch.Tensor` defines is set."""
 _UNARY: Final[dict[str, Callable[..., object]]] = {
     "-": operator.neg,
     "~": operator.invert,
@@ -60,26 +63,6 @@ _UNARY: Final[dict[str, Callable[..., object]]] = {
 }
 # A right operand with one of these may be taken for a number or an array by torch.
 _NUMBER_LIKE = ("__torch_function__", "__array__", "__index__", "__float__", "__complex__")
-
-
-def attribute_reader(*names: str) -> Callable[[Reader], Reader]:
-    """Decorator: the function reads these attributes, which `torch.Tensor` defines."""
-
-    def register(function: Reader) -> Reader:
-        READERS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-def attribute_writer(*names: str) -> Callable[[AttributeWriter], AttributeWriter]:
-    """Decorator: the function sets these attributes, which `torch.Tensor` defines."""
-
-    def register(function: AttributeWriter) -> AttributeWriter:
-        WRITERS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
 
 
 @final
@@ -123,12 +106,12 @@ class TensorTracker(GraphValue):
         return self.node
 
     # -- attributes --------------------------------------------------------------------------------
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name` in CPython's order: data descriptors of the class, the instance, other entries of the class."""
         guard_class_attribute(tx, self.kind, name)
         stored = static_lookup(self.kind, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
-            read = READERS.get(name)
+            read = tx.registry[READERS].get(name)
             return read(tx, self) if read is not None else self.unsupported(f"reading attribute {name!r}")
         if name in self.own:
             found = self.own[name]
@@ -144,7 +127,7 @@ class TensorTracker(GraphValue):
             return TensorMethod(self, name, stored)
         if isinstance(stored, WrapperDescriptorType):
             return BoundBuiltin(self, stored)
-        if is_constant_type(type(stored)):
+        if is_constant_type(tx.registry, type(stored)):
             return Constant(stored)
         return self.unsupported(f"reading attribute {name!r}")
 
@@ -156,12 +139,12 @@ class TensorTracker(GraphValue):
         guard_class_attribute(tx, self.kind, name)
         stored = static_lookup(self.kind, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
-            write = WRITERS.get(name)
+            write = tx.registry[WRITERS].get(name)
             if write is None:
                 raise GraphBreak(ATTRIBUTE_STORE, f"{self.describe()}.{name} = ...")
             write(tx, self, value)
             return
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.own[name] = value
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
@@ -171,7 +154,7 @@ class TensorTracker(GraphValue):
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
         if not self.has_own(tx, name):
             self._missing(name)
-        tx.mutations.note(self)
+        tx.changes.note(self)
         self.own[name] = None
 
     def has_own(self, tx: TraceContext, name: str) -> bool:
@@ -185,12 +168,14 @@ class TensorTracker(GraphValue):
         return present
 
     # -- operators ---------------------------------------------------------------------------------
-    def _defers(self, other: Tracker) -> bool:
+    def _defers(self, tx: TraceContext, other: Tracker) -> bool:
         """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain."""
         if isinstance(other, TensorTracker | GraphValue):
             return False
         kind = other.python_type
-        if isinstance(other, Constant) and (issubclass(kind, int | float | complex) or is_converted(kind)):
+        if isinstance(other, Constant) and (
+            issubclass(kind, int | float | complex) or kind in tx.registry[CONVERSIONS]
+        ):
             return False
         if any(defines(kind, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
@@ -198,15 +183,15 @@ class TensorTracker(GraphValue):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
-        return None if self._defers(other) else record(tx, FUNCTIONS[symbol], (self, other))
+        return None if self._defers(tx, other) else record(tx, FUNCTIONS[symbol], (self, other))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands in the order of the program."""
-        return None if self._defers(other) else record(tx, FUNCTIONS[symbol], (other, self))
+        return None if self._defers(tx, other) else record(tx, FUNCTIONS[symbol], (other, self))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that changes the tensor, and returns it; None for `@`, which has no in-place form."""
-        if symbol == "@" or self._defers(other):
+        if symbol == "@" or self._defers(tx, other):
             return None
         return record(tx, INPLACE_FUNCTIONS[symbol], (self, other))
 
@@ -216,7 +201,7 @@ class TensorTracker(GraphValue):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that compares element by element; None (NotImplemented) where torch returns it."""
-        return None if self._defers(other) else record(tx, COMPARISONS[symbol], (self, other))
+        return None if self._defers(tx, other) else record(tx, COMPARISONS[symbol], (self, other))
 
     def truth(self, tx: TraceContext) -> Tracker:
         """The tensor itself: its truth is known at run time only."""
@@ -290,16 +275,16 @@ class TensorTracker(GraphValue):
                 writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
 
 
-@register_result(torch.Tensor)
+@ROWS.entry(RESULTS, torch.Tensor)
 def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     """The tracker of a fake tensor: that of the first node with this result, unless a roll-back dropped the node."""
     assert isinstance(value, torch.Tensor)
     assert node is not None
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
-    known = known_objects(tx).get(id(value))
+    known = tx.changes.results.get(id(value))
     if isinstance(known, TensorTracker) and (known.source is not None or not known.node._erased):
         return known
     tracker = TensorTracker(node, value)
-    known_objects(tx)[id(value)] = tracker
+    tx.changes.results[id(value)] = tracker
     return tracker

@@ -13,8 +13,11 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.purity import IMPURE
-from framesmith.variables.core import CALLABLES, Constant, Setting, TraceContext, Tracker
+from framesmith.variables.core import Constant, Setting, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node
+
+ROWS: Final = Rows()
 
 Setter = Callable[..., object]
 _AUTOCAST_DEVICES: Final = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "maia", "ipu")
@@ -25,7 +28,7 @@ def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple
     if not all(argument.is_python_constant() for argument in args):
         raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
     if setting is not None:
-        tx.ambient.touch(setting)
+        tx.changes.ambient.touch(setting)
     node = record_node(tx, setter, args)
     node.meta[IMPURE] = True
     return Constant(node.meta["example_value"])
@@ -39,7 +42,7 @@ def _plain_row(getter: Callable[[], object], setter: Setter) -> None:
     def turn(tx: TraceContext, value: Tracker, /) -> Tracker:
         return _turn(tx, setting, setter, (value,))
 
-    CALLABLES.row(setter)(turn)
+    ROWS.call(setter)(turn)
 
 
 _PLAIN: Final = (
@@ -74,7 +77,7 @@ def _set_default_dtype(dtype: object) -> None:
 DEFAULT_DTYPE: Final = Setting("get_default_dtype", torch.get_default_dtype, _set_default_dtype)
 
 
-@CALLABLES.row(torch._C._set_default_dtype)
+@ROWS.call(torch._C._set_default_dtype)
 def set_default_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     """`torch._C._set_default_dtype(dtype)`, which `torch.set_default_dtype`
     calls; breaks unless the backend runs the graph as captured."""
@@ -95,10 +98,10 @@ def _set_deterministic(state: object) -> None:
 DETERMINISTIC: Final = Setting("deterministic algorithms", _deterministic, _set_deterministic)
 
 
-@CALLABLES.row(torch._C._set_deterministic_algorithms)
+@ROWS.call(torch._C._set_deterministic_algorithms)
 def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker | None = None) -> Tracker:
     """`torch._C._set_deterministic_algorithms(mode, warn_only=)`, which `torch.use_deterministic_algorithms` calls."""
-    tx.ambient.touch(DETERMINISTIC)
+    tx.changes.ambient.touch(DETERMINISTIC)
     keywords = {} if warn_only is None else {"warn_only": warn_only}
     record_node(tx, torch._C._set_deterministic_algorithms, (mode,), keywords)
     return Constant(None)
@@ -145,56 +148,56 @@ def _device(tracker: Tracker, known: dict[str, Setting]) -> Setting:
     return known[name]
 
 
-@CALLABLES.row(torch.set_autocast_enabled)
+@ROWS.call(torch.set_autocast_enabled)
 def set_autocast_enabled(tx: TraceContext, *args: Tracker) -> Tracker:
     """`set_autocast_enabled(device, enabled)`, or `set_autocast_enabled(enabled)` for CUDA."""
     device = args[0] if len(args) == 2 else Constant("cuda")
     return _turn(tx, _device(device, ENABLED), torch.set_autocast_enabled, args)
 
 
-@CALLABLES.row(torch.set_autocast_dtype)
+@ROWS.call(torch.set_autocast_dtype)
 def set_autocast_dtype(tx: TraceContext, device: Tracker, dtype: Tracker, /) -> Tracker:
     """`set_autocast_dtype(device, dtype)`: the type to which autocast casts."""
     return _turn(tx, _device(device, DTYPES), torch.set_autocast_dtype, (device, dtype))
 
 
-@CALLABLES.row(torch.set_autocast_cpu_enabled)
+@ROWS.call(torch.set_autocast_cpu_enabled)
 def set_autocast_cpu_enabled(tx: TraceContext, enabled: Tracker, /) -> Tracker:
     """`set_autocast_cpu_enabled(enabled)`, the old form of `set_autocast_enabled("cpu", enabled)`."""
     return _turn(tx, ENABLED["cpu"], torch.set_autocast_cpu_enabled, (enabled,))
 
 
-@CALLABLES.row(torch.set_autocast_cpu_dtype)
+@ROWS.call(torch.set_autocast_cpu_dtype)
 def set_autocast_cpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     """`set_autocast_cpu_dtype(dtype)`, the old form of `set_autocast_dtype("cpu", dtype)`."""
     return _turn(tx, DTYPES["cpu"], torch.set_autocast_cpu_dtype, (dtype,))
 
 
-@CALLABLES.row(torch.set_autocast_gpu_dtype)
+@ROWS.call(torch.set_autocast_gpu_dtype)
 def set_autocast_gpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     """`set_autocast_gpu_dtype(dtype)`, the old form of `set_autocast_dtype("cuda", dtype)`."""
     return _turn(tx, DTYPES["cuda"], torch.set_autocast_gpu_dtype, (dtype,))
 
 
-@CALLABLES.row(torch.autocast_increment_nesting)
+@ROWS.call(torch.autocast_increment_nesting)
 def increment_nesting(tx: TraceContext) -> Tracker:
     """Count one more open autocast block; returns the number."""
     return _turn(tx, NESTING, torch.autocast_increment_nesting, ())
 
 
-@CALLABLES.row(torch.autocast_decrement_nesting)
+@ROWS.call(torch.autocast_decrement_nesting)
 def decrement_nesting(tx: TraceContext) -> Tracker:
     """Count one open autocast block less; returns the number."""
     return _turn(tx, NESTING, torch.autocast_decrement_nesting, ())
 
 
-@CALLABLES.row(torch.clear_autocast_cache)
+@ROWS.call(torch.clear_autocast_cache)
 def clear_autocast_cache(tx: TraceContext) -> Tracker:
     """`torch.clear_autocast_cache()`: drops the weights that autocast has cast."""
     return _turn(tx, None, torch.clear_autocast_cache, ())
 
 
-@CALLABLES.row(
+@ROWS.call(
     torch.set_num_threads, torch.set_num_interop_threads, torch.set_flush_denormal, torch.set_anomaly_enabled
 )
 def set_process_state(tx: TraceContext, *args: Tracker) -> Tracker:

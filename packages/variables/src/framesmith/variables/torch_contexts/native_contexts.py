@@ -10,8 +10,10 @@ from framesmith.graph.break_kinds import CONTEXT_MANAGER
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs
-from framesmith.variables.core import CALLABLES, Arguments, Constant, Keywords, TraceContext, Tracker, Writer
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.DisableTorchFunction)
 
@@ -29,7 +31,7 @@ class SwitchedOff(Tracker):
         """The class of the context manager."""
         return self.kind
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The bound `__enter__` and `__exit__`; others break the graph."""
         if name not in ("__enter__", "__exit__"):
             return self.unsupported(f"reading attribute {name!r}")
@@ -60,9 +62,9 @@ class Switch(Tracker):
         """A builtin method."""
         return type([].append)
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Record whether the block is entered; `__enter__` returns the context manager."""
-        tx.mutations.note(self.owner)
+        tx.changes.note(self.owner)
         self.owner.entered = self.entering
         return self.owner if self.entering else Constant(None)
 
@@ -81,7 +83,7 @@ def _switch_row(kind: Callable[[], object]) -> None:
     def make(tx: TraceContext) -> Tracker:
         return SwitchedOff(kind)
 
-    CALLABLES.row(kind)(make)
+    ROWS.call(kind)(make)
 
 
 for _kind in _SUBCLASS_SWITCHES:
@@ -107,7 +109,7 @@ class NativeContext(Tracker):
         """The class of the context manager."""
         return type(self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The bound `__enter__` and `__exit__`; others break the graph."""
         if name not in ("__enter__", "__exit__"):
             return self.unsupported(f"reading attribute {name!r}")
@@ -131,7 +133,7 @@ class NativeContextMethod(Tracker):
         """A bound method."""
         return type(getattr(self.owner.value, self.name))
 
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Break the graph: entering and leaving run natively."""
         raise GraphBreak(CONTEXT_MANAGER, f"{class_name(self.owner.python_type)}.{self.name}()")
 
@@ -144,7 +146,7 @@ class NativeContextMethod(Tracker):
         return f"{writer.value(self.owner)}.{self.name}"
 
 
-@WRAP_RULES.exact(*_native_contexts())
+@ROWS.wrap(*_native_contexts())
 def wrap_native_context(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing context manager, guarded by type; nothing of it is read."""
     tx.guard(source, TypeIs(type(value)))
@@ -205,13 +207,13 @@ class EndOfMark(Tracker):
         writer.statement(f"{writer.constant(_EXIT, 'exit')}({writer.value(self.mark)})")
 
 
-@CALLABLES.row(_ENTER)
+@ROWS.call(_ENTER)
 def enter_mark(tx: TraceContext, *args: Tracker) -> Tracker:
     """Begin a marked block; returns its handle."""
     return ProfilerMark(args)
 
 
-@CALLABLES.row(_EXIT)
+@ROWS.call(_EXIT)
 def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
     """End a marked block. A mark that was set before the graph is ended after it."""
     mark = mark.realize()
@@ -219,17 +221,17 @@ def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
         return Constant(None)
     if mark.source is None or mark.python_type is not torch.ScriptObject:
         raise GraphBreak(CONTEXT_MANAGER, f"the end of a profiler's mark, given {mark.describe()}")
-    tx.mutations.note(EndOfMark(mark, mark.source))
+    tx.changes.note(EndOfMark(mark, mark.source))
     return Constant(None)
 
 
-@CALLABLES.row(torch._C._InferenceMode)
+@ROWS.call(torch._C._InferenceMode)
 def inference_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     """Break the graph: the mode is entered natively, since tensors created inside belong to it."""
     raise GraphBreak(CONTEXT_MANAGER, "torch.inference_mode()")
 
 
-@CALLABLES.row(torch._C._push_on_torch_function_stack, torch._C._push_on_torch_dispatch_stack)
+@ROWS.call(torch._C._push_on_torch_function_stack, torch._C._push_on_torch_dispatch_stack)
 def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     """Break the graph: a mode sees every operation, also those of a graph, so it is entered natively."""
     raise GraphBreak(CONTEXT_MANAGER, "a torch-function or dispatch mode")

@@ -1,23 +1,25 @@
 """Functions that torch itself excludes from capture, and annotations without an effect at run time."""
 
 from types import CodeType
+from typing import Final
 
 import torch
 from torch import _compile
 
 from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES
 from framesmith.variables.callables.polyfill_functions import polyfill_function
-from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 # Every use of torch's decorator makes a closure over this one code object.
-DISABLED_CODES.update(
-    constant
-    for constant in _compile._disable_dynamo.__code__.co_consts
-    if isinstance(constant, CodeType) and constant.co_name == "inner"
-)
+for _constant in _compile._disable_dynamo.__code__.co_consts:
+    if isinstance(_constant, CodeType) and _constant.co_name == "inner":
+        ROWS.add(DISABLED_CODES, _constant, None)
 
 
-@CALLABLES.row(torch.jit.annotate)
+@ROWS.call(torch.jit.annotate)
 def annotate(tx: TraceContext, the_type: Tracker, the_value: Tracker) -> Tracker:
     """`torch.jit.annotate(T, v)`: returns `v`."""
     return the_value
@@ -32,9 +34,8 @@ def _tagged(name: str, original: str) -> None:
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
         return polyfill_function(held[original].cell_contents).bind(tx, args, kwargs)
 
-    DIRECTIVES[
-        "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
-    ] = call
+    home = "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
+    ROWS.add(DIRECTIVES, home, call)
 
 
 _tagged("__init__", "init")

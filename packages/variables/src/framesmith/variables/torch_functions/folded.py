@@ -19,8 +19,11 @@ import torch.overrides
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.callables.functions import DIRECTIVES
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, from_python
+from framesmith.variables.core import Constant, TraceContext, Tracker, from_python
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import evaluate
+
+ROWS: Final = Rows()
 
 Question = Callable[..., object]
 
@@ -99,7 +102,7 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
 )
 
 
-@CALLABLES.row(torch.compiler.is_compiling, torch._utils.is_compiling)
+@ROWS.call(torch.compiler.is_compiling, torch._utils.is_compiling)
 def is_compiling(tx: TraceContext) -> Tracker:
     """True, except for `nn.Module._call_impl`: it asks in order to omit
     the `always_call` hooks when `forward` raises, which we can trace."""
@@ -116,9 +119,9 @@ def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]
 def _settled_row(question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
-        return from_python(answer_of(tx, question, operands))
+        return from_python(tx, answer_of(tx, question, operands))
 
-    CALLABLES.row(question)(answer)
+    ROWS.call(question)(answer)
 
 
 def _changing_row(question: Question) -> None:
@@ -126,7 +129,7 @@ def _changing_row(question: Question) -> None:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
         return _changing(tx, question, operands)
 
-    CALLABLES.row(question)(answer)
+    ROWS.call(question)(answer)
 
 
 def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...] = ()) -> Tracker:
@@ -135,7 +138,7 @@ def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...]
         tx.guards.add(
             Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch"))
         )
-    return from_python(found)
+    return from_python(tx, found)
 
 
 def _is_in_onnx_export(tx: TraceContext) -> Tracker:
@@ -144,7 +147,7 @@ def _is_in_onnx_export(tx: TraceContext) -> Tracker:
     return _changing(tx, vars(sys.modules["torch.onnx"])["is_in_onnx_export"])
 
 
-DIRECTIVES["torch.onnx", "is_in_onnx_export"] = _is_in_onnx_export
+ROWS.add(DIRECTIVES, ("torch.onnx", "is_in_onnx_export"), _is_in_onnx_export)
 
 
 def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
@@ -152,14 +155,14 @@ def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
 
     Settings have the name of the function that reads them (see `modes`).
     """
-    return tx.ambient.is_touched(getattr(question, "__name__", ""))
+    return tx.changes.ambient.is_touched(getattr(question, "__name__", ""))
 
 
 def _fixed_row(value: object, question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         return Constant(value)
 
-    CALLABLES.row(question)(answer)
+    ROWS.call(question)(answer)
 
 
 def _install() -> None:

@@ -1,6 +1,6 @@
 """`torch._VF`: a module object whose `__getattr__` returns torch's C functions."""
 
-from typing import final
+from typing import Final, final
 
 import torch
 
@@ -8,7 +8,9 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute
 from framesmith.variables.core import TraceContext, Tracker, Writer
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
 
 
 @final
@@ -24,7 +26,7 @@ class FunctionModule(Tracker):
         """torch's subclass of `types.ModuleType`."""
         return type(self.value)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A function of the module, which usually has a row; anything that is not callable breaks the graph."""
         found = getattr(self.value, name, None)
         if not callable(found):
@@ -41,7 +43,7 @@ class FunctionModule(Tracker):
         return writer.constant(self.value, "module")
 
 
-@WRAP_RULES.when(65, lambda value: value is torch._VF)
+@ROWS.wrap_when(65, lambda _, value: value is torch._VF)
 def wrap_function_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """`torch._VF`, guarded by identity."""
     tx.guard(source, Identical(value))

@@ -1,6 +1,6 @@
 """Calls that become one graph node: the generic handler of rows for torch functions and tensor methods.
 
-Which callables get such a row is decided in `functions` and `method_rows`.
+Which callables get such a row is decided in `function_rows` and `method_rows`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,9 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
-from framesmith.variables.core import CALLABLES, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node, wrap_result
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -51,13 +53,11 @@ def _outputs(out: Tracker | None) -> list[TensorTracker]:
     ]
 
 
-def register_graph_function(function: Callable[..., object], target: Target | None = None) -> None:
-    """Add a row that records a call as a node, unless the callable has a row already.
+def record_function(rows: Rows, function: Callable[..., object], target: Target | None = None) -> None:
+    """Add the general row of a function, which records a call as a node; a row of its own counts before it.
 
     A Python function with an argument that a node cannot hold (a callable, an instance) is inlined instead.
     """
-    if CALLABLES.find(function) is not None:
-        return
     recorded = function if target is None else target
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
@@ -68,7 +68,7 @@ def register_graph_function(function: Callable[..., object], target: Target | No
                 raise
         return FunctionTracker(function, Pinned(function, function.__qualname__)).bind(tx, args, kwargs)
 
-    CALLABLES.row(function)(record_call)
+    rows.call(function, priority=Priority.GENERAL)(record_call)
 
 
 def is_operator(value: object) -> bool:

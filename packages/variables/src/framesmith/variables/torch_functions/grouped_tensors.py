@@ -1,16 +1,21 @@
 """`torch._C._group_tensors_by_device_and_dtype`: with which `clip_grad_norm_` and optimizers group tensors."""
 
+from typing import Final
+
 import torch
 
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.tensors.tensors import TensorTracker
 
+ROWS: Final = Rows()
 
-@CALLABLES.row(torch._C._group_tensors_by_device_and_dtype)
+
+@ROWS.call(torch._C._group_tensors_by_device_and_dtype)
 def group_tensors(tx: TraceContext, tensorlistlist: Tracker, with_indices: Tracker | None = None) -> Tracker:
     """`{(device, dtype): (lists, indices)}`, if all tensors of the first list have one device and dtype.
 

@@ -1,5 +1,6 @@
 """Methods of tensors: those that read metadata, those that break the graph, and one node for all others."""
 
+from collections.abc import Callable
 from types import FunctionType, MethodDescriptorType
 from typing import Final
 
@@ -9,21 +10,20 @@ from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
     BACKWARD_CALL,
-    INTROSPECTION,
     NATIVE_CALL,
-    TENSOR_ITEM,
+    TENSOR_INTERNALS,
     UNSUPPORTED_ARGUMENT,
 )
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_subscript
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.tensors.tensors import TensorTracker
-from framesmith.variables.torch_functions import recipes
-from framesmith.variables.torch_functions.graph_calls import graph_call, register_graph_function
+from framesmith.variables.torch_functions.graph_calls import graph_call, record_function
 
-BEFORE: Final = (recipes,)
-"""Modules whose rows take precedence over the general rule at the end of this one."""
+ROWS: Final = Rows()
 
 # The fake tensor computes these. All of their operands are numbers, names or memory formats.
 METADATA: Final = (
@@ -34,8 +34,8 @@ METADATA: Final = (
 # These cannot be a node, or a node would not do the same.
 BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     BACKWARD_CALL: ("backward", "retain_grad"),
-    TENSOR_ITEM: ("numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__"),
-    INTROSPECTION: (
+    TENSOR_INTERNALS: (
+        "numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__",
         "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
         "is_shared", "_use_count", "_is_view", "__reduce__", "__reduce_ex__", "_reduce_ex_internal", "__setstate__",
         "__getstate__", "__sizeof__", "__dir__", "__repr__", "__format__", "__deepcopy__", "_view_func",
@@ -57,14 +57,14 @@ def _metadata_row(name: str) -> None:
         keywords = {key: value.as_python_constant() for key, value in kwargs.items()}
         return tensor.metadata(tx, name, *values, **keywords)
 
-    CALLABLES.row(static_lookup(torch.Tensor, name))(look)
+    ROWS.call(static_lookup(torch.Tensor, name), priority=Priority.LISTED)(look)
 
 
 def _break_row(name: str, kind: BreakKind) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         raise GraphBreak(kind, f"Tensor.{name}()")
 
-    CALLABLES.row(static_lookup(torch.Tensor, name))(refuse)
+    ROWS.call(static_lookup(torch.Tensor, name), priority=Priority.LISTED)(refuse)
 
 
 def receiver(self: Tracker, name: str) -> TensorTracker:
@@ -72,7 +72,7 @@ def receiver(self: Tracker, name: str) -> TensorTracker:
     return self if isinstance(self, TensorTracker) else self.unsupported(f"Tensor.{name}")
 
 
-@CALLABLES.row(torch.Tensor.requires_grad_)
+@ROWS.call(torch.Tensor.requires_grad_)
 def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
     """`requires_grad_()` if it changes nothing. Else breaks the graph,
     as a backend could not change it on an input or on its own values."""
@@ -84,23 +84,23 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
     return self
 
 
-@CALLABLES.row(torch.Tensor.get_device)
+@ROWS.call(torch.Tensor.get_device)
 def get_device(tx: TraceContext, self: Tracker) -> Tracker:
     """`get_device()`: the index of the device, -1 for the CPU."""
     device = receiver(self, "get_device").fake.device
     return Constant(-1 if device.type == "cpu" else device.index)
 
 
-@CALLABLES.row(torch.Tensor.is_inference)
+@ROWS.call(torch.Tensor.is_inference)
 def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
     """`is_inference()` of an input, whose guard holds the answer; breaks the graph for a computed tensor."""
     tensor = receiver(self, "is_inference")
     if tensor.value is None:
-        raise GraphBreak(INTROSPECTION, "Tensor.is_inference() of a value that was computed")
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.is_inference() of a value that was computed")
     return Constant(tensor.value.is_inference())
 
 
-@CALLABLES.row(torch.Tensor.type)
+@ROWS.call(torch.Tensor.type)
 def type_(
     tx: TraceContext, self: Tracker, dtype: Tracker | None = None, *args: Tracker, **kwargs: Tracker
 ) -> Tracker:
@@ -111,7 +111,7 @@ def type_(
     return graph_call(tx, "type", (self, *given, *args), kwargs)
 
 
-@CALLABLES.row(torch.Tensor.new)
+@ROWS.call(torch.Tensor.new)
 def new(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`x.new(size)` allocates where `x.new((2, 3))` copies two numbers. A
     node holds a size as a tuple, so its numbers become single arguments."""
@@ -124,25 +124,25 @@ def new(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> T
     return graph_call(tx, "new", (self, *size.items), {})
 
 
-@CALLABLES.row(torch.Tensor.__hash__)
+@ROWS.call(torch.Tensor.__hash__)
 def hash_(tx: TraceContext, self: Tracker) -> Tracker:
     """`hash(x)` breaks the graph: it is made of the address."""
-    raise GraphBreak(INTROSPECTION, "hash() of a tensor")
+    raise GraphBreak(TENSOR_INTERNALS, "hash() of a tensor")
 
 
-@CALLABLES.row(torch.Tensor.__iter__)
+@ROWS.call(torch.Tensor.__iter__)
 def iter_(tx: TraceContext, self: Tracker) -> Tracker:
     """`iter(x)`."""
     return self.iterate(tx)
 
 
-@CALLABLES.row(torch.Tensor.__contains__)
+@ROWS.call(torch.Tensor.__contains__)
 def contains(tx: TraceContext, self: Tracker, element: Tracker) -> Tracker:
     """`element in x`."""
     return self.contains(tx, element)
 
 
-@CALLABLES.row(torch.Tensor.__reversed__)
+@ROWS.call(torch.Tensor.__reversed__)
 def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
     """`x.flip(0)`; a 0-d tensor itself."""
     if receiver(self, "__reversed__").fake.dim() == 0:
@@ -150,30 +150,32 @@ def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
     return graph_call(tx, "flip", (self, Constant(0)), {})
 
 
-@CALLABLES.row(torch.Tensor.is_same_size)
+@ROWS.call(torch.Tensor.is_same_size)
 def is_same_size(tx: TraceContext, self: Tracker, other: Tracker) -> Tracker:
     """Whether the sizes are equal, decided by the sizes of this call."""
     left, right = receiver(self, "is_same_size").fake.shape, receiver(other, "is_same_size").fake.shape
     return Constant(len(left) == len(right) and all(bool(a == b) for a, b in zip(left, right, strict=True)))
 
 
-CALLABLES.row(torch._C.TensorBase.__getitem__)(slot_subscript)
-CALLABLES.row(torch._C.TensorBase.__setitem__)(slot_set_subscript)
+ROWS.call(torch._C.TensorBase.__getitem__)(slot_subscript)
+ROWS.call(torch._C.TensorBase.__setitem__)(slot_set_subscript)
 
 
 def _install() -> None:
     for name in METADATA:
-        if CALLABLES.find(static_lookup(torch.Tensor, name)) is None:
-            _metadata_row(name)
+        _metadata_row(name)
     for kind, names in BREAKS.items():
         for name in names:
             stored = static_lookup(torch.Tensor, name)
             if isinstance(stored, MethodDescriptorType | FunctionType):
                 _break_row(name, kind)
+    named: dict[Callable[..., object], str] = {}
     for name in dir(torch.Tensor):
         stored = static_lookup(torch.Tensor, name)
         if isinstance(stored, MethodDescriptorType | FunctionType):
-            register_graph_function(stored, name)
+            named.setdefault(stored, name)  # some have several names: `__abs__` and `abs`
+    for stored, name in named.items():
+        record_function(ROWS, stored, name)
 
 
 _install()

@@ -10,10 +10,13 @@ from typing import Final
 
 import torch
 
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import Target, graph_call
+
+ROWS: Final = Rows()
 
 _EXACT: Final = frozenset({torch.float32, torch.float64})
 """Types for which the other operation rounds as the original;
@@ -71,4 +74,4 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.sub, _scaled(torch.sub, torch.addcmul, -1)),
 )
 for _key, _handler in _ROWS:
-    CALLABLES.row(_key)(_handler)
+    ROWS.call(_key)(_handler)

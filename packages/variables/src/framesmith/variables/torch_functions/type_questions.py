@@ -15,13 +15,14 @@ from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import Identical
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import CALLABLES, Constant, TraceContext, Tracker, Writer, fold
-from framesmith.variables.core.pure import register_pure
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, fold
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import evaluate
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 _METADATA: Final[tuple[tuple[Callable[..., object], str], ...]] = (
     (torch.is_floating_point, "is_floating_point"),
@@ -35,7 +36,7 @@ _INFO_FIELDS: Final = (
     "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype", "smallest_subnormal",
 )  # fmt: skip
 
-register_pure([torch.promote_types, torch.can_cast])
+ROWS.pure([torch.promote_types, torch.can_cast])
 
 
 def _metadata_row(function: Callable[..., object], method: str) -> None:
@@ -44,20 +45,20 @@ def _metadata_row(function: Callable[..., object], method: str) -> None:
             raise GraphBreak(NATIVE_CALL, f"torch.{method}({input.describe()})")
         return input.metadata(tx, method)
 
-    CALLABLES.row(function)(look)
+    ROWS.call(function)(look)
 
 
 for _function, _method in _METADATA:
     _metadata_row(_function, _method)
 
 
-@CALLABLES.row(torch.is_tensor)
+@ROWS.call(torch.is_tensor)
 def is_tensor(tx: TraceContext, obj: Tracker, /) -> Tracker:
     """`isinstance(obj, torch.Tensor)`."""
     return Constant(issubclass(obj.python_type, torch.Tensor))
 
 
-@CALLABLES.row(type(torch.nn.Parameter).__instancecheck__, type(torch.nn.Buffer).__instancecheck__)
+@ROWS.call(type(torch.nn.Parameter).__instancecheck__, type(torch.nn.Buffer).__instancecheck__)
 def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Tracker:
     """`isinstance(instance, nn.Parameter)`: by type, or for a tensor by an attribute of the instance."""
     kind = cls.as_python_constant()
@@ -70,7 +71,7 @@ def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Trac
     return Constant(instance.has_own(tx, mark))
 
 
-@CALLABLES.row(torch.overrides.is_tensor_like)
+@ROWS.call(torch.overrides.is_tensor_like)
 def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
     """Whether it is a tensor, or its type has `__torch_function__`, which breaks the graph."""
     if isinstance(inp, TensorTracker):
@@ -89,7 +90,7 @@ def _overrides(operand: Tracker) -> bool:
     return False
 
 
-@CALLABLES.row(torch._C._has_torch_function)
+@ROWS.call(torch._C._has_torch_function)
 def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     """`_has_torch_function(operands)` of a tuple or list."""
     if not isinstance(relevant, TupleTracker | ListTracker):
@@ -97,13 +98,13 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     return Constant(any(_overrides(item.realize()) for item in relevant.items))
 
 
-@CALLABLES.row(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
+@ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     """`_has_torch_function` of operands that are passed one by one."""
     return Constant(any(_overrides(operand) for operand in operands))
 
 
-@CALLABLES.row(
+@ROWS.call(
     _functorch.is_batchedtensor,
     _functorch.is_gradtrackingtensor,
     _functorch.is_functorch_wrapped_tensor,
@@ -115,7 +116,7 @@ def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
     return Constant(False)
 
 
-@CALLABLES.row(
+@ROWS.call(
     _functorch.peek_interpreter_stack, _functorch.maybe_current_level, _functorch.get_interpreter_stack
 )
 def functorch_level(tx: TraceContext) -> Tracker:
@@ -125,20 +126,20 @@ def functorch_level(tx: TraceContext) -> Tracker:
     return Constant(None)
 
 
-@CALLABLES.row(torch._C._are_functorch_transforms_active)
+@ROWS.call(torch._C._are_functorch_transforms_active)
 def are_transforms_active(tx: TraceContext) -> Tracker:
     """False, as no transform is active while tracing; else breaks the graph."""
     functorch_level(tx)
     return Constant(False)
 
 
-@CALLABLES.row(_functorch.unwrap_if_dead)
+@ROWS.call(_functorch.unwrap_if_dead)
 def unwrap_if_dead(tx: TraceContext, tensor: Tracker, /) -> Tracker:
     """The tensor itself, as it has no wrapper."""
     return tensor
 
 
-@CALLABLES.row(torch.device)
+@ROWS.call(torch.device)
 def make_device(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`torch.device(...)`, folded."""
     return fold(tx, torch.device, args, kwargs)
@@ -165,7 +166,7 @@ class TypeInfo(Tracker):
         """The object itself."""
         return self.value
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A number or a name; attributes other than the documented ones break the graph."""
         if name not in _INFO_FIELDS or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
@@ -193,7 +194,7 @@ def _info_row(kind: Callable[..., object]) -> None:
         assert isinstance(info, torch.finfo | torch.iinfo)
         return TypeInfo(info)
 
-    CALLABLES.row(kind)(make)
+    ROWS.call(kind)(make)
 
 
 def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
@@ -203,12 +204,12 @@ def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
     return TypeInfo(value, source)
 
 
-WRAP_RULES.exact(torch.finfo, torch.iinfo)(_wrap_info)
+ROWS.wrap(torch.finfo, torch.iinfo)(_wrap_info)
 for _kind in (torch.finfo, torch.iinfo):
     _info_row(_kind)
 
 
-@CALLABLES.row(
+@ROWS.call(
     torch._check, torch._check_value, torch._check_type, torch._check_index, torch._check_not_implemented
 )
 def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:

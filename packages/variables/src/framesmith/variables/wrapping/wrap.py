@@ -1,12 +1,13 @@
 """`wrap(value, source)`: one tracker for each object, with guards on aliasing.
 
-The rules themselves are next to the trackers (`core.wrap_rules` holds the table).
+The rules themselves are next to the trackers (`core.wrap_rules` declares their tables).
 """
 
 from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.dynamic_dims import DynamicPolicy, StaticPolicy
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.kinds import SameObject
@@ -15,7 +16,7 @@ from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.structure import guard_structure
-from framesmith.variables.core.wrap_rules import WRAP_RULES
+from framesmith.variables.core.wrap_rules import wrap_rule
 
 
 def _compares_classes(metaclass: type) -> bool:
@@ -30,10 +31,11 @@ class Wrapper:
     """The `Wrap` protocol for one trace.
 
     Invariant: an object with identity gets one tracker per trace; wrapping it again from another
-    source adds a guard that both sources give the same object.
+    source adds a guard that both sources give the same object. `policy` says what becomes symbolic and what is not read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, policy: DynamicPolicy | None = None) -> None:
+        self.policy = policy or StaticPolicy()
         self._context: TraceContext | None = None
         self._by_source: dict[Source, Tracker] = {}
         self._by_identity: dict[int, tuple[object, Tracker]] = {}
@@ -69,7 +71,7 @@ class Wrapper:
             raise GraphBreak(
                 UNSUPPORTED_VALUE, f"the metaclass of {source.text()} compares or hashes classes"
             )
-        rule = WRAP_RULES.find(value)
+        rule = wrap_rule(self._context.registry, value)
         if rule is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps {a_type(type(value))} ({source.text()})")
         tracker = rule(self._context, value, source)
@@ -84,10 +86,6 @@ class Wrapper:
         if not is_value:  # values have no identity
             self._by_identity[id(value)] = (value, tracker)
         return tracker
-
-    def adopt(self, value: object, tracker: Tracker) -> None:
-        """Use this tracker for an object, created while tracing, that is met later."""
-        self._by_identity[id(value)] = (value, tracker)
 
     def wrapped(self) -> tuple[tuple[object, Tracker], ...]:
         """All wrapped objects with an identity, each with its tracker."""

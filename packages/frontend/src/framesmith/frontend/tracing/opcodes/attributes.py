@@ -1,17 +1,13 @@
 """Attribute access: load, store, delete, methods and `super()`."""
 
-from collections.abc import Callable
-
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.operators import expression, statement
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.super_objects import make_super
 from framesmith.variables.tensors.tensor_methods import TensorMethod
-
-Bind = Callable[[object, str], str]
 
 
 @opcode(Kind.LOAD_ATTRIBUTE)
@@ -58,20 +54,20 @@ def load_super_attribute(machine: Machine, operation: Operation) -> None:
 
 
 def _method_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    pushes = ("", "__fs_r") if NULL_FIRST else ("__fs_r", "")
-    return NativeForm((f"__fs_r = {operands[0]}.{operation.argument}",), (Outcome(pushes),))
+    pushes = ("", RESULT) if NULL_FIRST else (RESULT, "")
+    return NativeForm((f"{RESULT} = {operands[0]}.{operation.argument}",), (Outcome(pushes),))
 
 
 def _super_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, tuple)
     name, is_method, _ = operation.argument
-    text = f"__fs_r = {operands[0]}({operands[1]}, {operands[2]}).{name}"
-    pushes = (("", "__fs_r") if NULL_FIRST else ("__fs_r", "")) if is_method else ("__fs_r",)
+    text = f"{RESULT} = {operands[0]}({operands[1]}, {operands[2]}).{name}"
+    pushes = (("", RESULT) if NULL_FIRST else (RESULT, "")) if is_method else (RESULT,)
     return NativeForm((text,), (Outcome(pushes),))
 
 
-native(Kind.LOAD_ATTRIBUTE, expression(1, lambda operation: f"{{0}}.{operation.argument}"))
-native(Kind.LOAD_METHOD, Native(lambda operation: 1, _method_form))
-native(Kind.STORE_ATTRIBUTE, statement(2, lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
-native(Kind.DELETE_ATTRIBUTE, statement(1, lambda operation: f"del {{0}}.{operation.argument}"))
-native(Kind.LOAD_SUPER_ATTRIBUTE, Native(lambda operation: 3, _super_form))
+native(Kind.LOAD_ATTRIBUTE, expression(lambda operation: f"{{0}}.{operation.argument}"))
+native(Kind.LOAD_METHOD, _method_form)
+native(Kind.STORE_ATTRIBUTE, statement(lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
+native(Kind.DELETE_ATTRIBUTE, statement(lambda operation: f"del {{0}}.{operation.argument}"))
+native(Kind.LOAD_SUPER_ATTRIBUTE, _super_form)

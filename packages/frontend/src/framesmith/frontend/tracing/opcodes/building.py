@@ -7,10 +7,11 @@ from typing import TypeVar
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.builtin_types.iterators import unpack
@@ -18,10 +19,10 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
-from framesmith.variables.callables.functions import complete
-from framesmith.variables.core import CALLABLES, Constant, Tracker, fold, raise_observed
+from framesmith.variables.core import Constant, Tracker, fold, raise_observed
+from framesmith.variables.core.base import complete
+from framesmith.variables.core.table import row_of
 
-Bind = Callable[[object, str], str]
 T = TypeVar("T", bound=Tracker)
 
 
@@ -109,7 +110,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
 def set_update(machine: Machine, operation: Operation) -> None:
     """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
-    if given.python_type is dict or as_set(given) is not None:
+    if given.python_type is dict or as_set(machine.tx, given) is not None:
         call_method(machine, set.update, below(machine, operation, SetTracker), given)
         return
     for value in unpack(machine.tx, given):
@@ -160,7 +161,7 @@ def below(machine: Machine, operation: Operation, kind: type[T]) -> T:
 
 def call_method(machine: Machine, descriptor: object, *operands: Tracker) -> Tracker:
     """Call the row of a builtin method."""
-    row = CALLABLES.find(descriptor)
+    row = row_of(machine.tx.registry, descriptor)
     assert row is not None, descriptor
     return complete(machine.tx, row.begin(machine.tx, operands, {}))
 
@@ -196,7 +197,7 @@ def format_value(machine: Machine, operation: Operation) -> None:
 
 def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     """`format(value, spec)`."""
-    row = CALLABLES.find(format)
+    row = row_of(machine.tx.registry, format)
     assert row is not None
     text = spec.as_python_constant() if isinstance(spec, Constant) else None
     begin = functools.partial(row.begin, machine.tx, (value, spec), {})
@@ -218,7 +219,7 @@ CONVERSIONS: Mapping[str, Callable[[object], str]] = {"s": str, "r": repr, "a": 
 def converted(machine: Machine, value: Tracker, conversion: str) -> Tracker:
     """`str`, `repr` or `ascii` of a value."""
     function = CONVERSIONS[conversion]
-    row = CALLABLES.find(function)
+    row = row_of(machine.tx.registry, function)
     assert row is not None
     begin = functools.partial(row.begin, machine.tx, (value,), {})
     return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))
@@ -283,7 +284,7 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
 
 def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     wanted = count(operation)
-    names = tuple(f"__fs_u{i}" for i in range(wanted))
+    names = tuple(f"{PREFIX}u{i}" for i in range(wanted))
     target = ", ".join(names) + "," if names else "[]"
     return NativeForm((f"{target} = {operands[0]}",), (Outcome(tuple(reversed(names))),))
 
@@ -291,7 +292,7 @@ def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -
 def _unpack_ex_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, tuple)
     before, after = operation.argument
-    names = [f"__fs_u{i}" for i in range(before + 1 + after)]
+    names = [f"{PREFIX}u{i}" for i in range(before + 1 + after)]
     target = ", ".join(f"*{name}" if i == before else name for i, name in enumerate(names))
     return NativeForm((f"{target}, = {operands[0]}",), (Outcome(tuple(reversed(names))),))
 
@@ -301,37 +302,30 @@ def _format_form(operation: Operation, operands: list[str | None], bind: Bind) -
     conversion, has_spec = operation.argument
     value = f"{bind(CONVERSIONS[conversion], conversion)}({operands[0]})" if conversion else operands[0]
     spec = operands[1] if has_spec else "''"
-    return NativeForm((f"__fs_r = {bind(format, 'format')}({value}, {spec})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{bind(format, 'format')}({value}, {spec})")
 
 
 def _joined(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     parts = ", ".join(str(operand) for operand in operands)
-    return NativeForm((f"__fs_r = ''.join(({parts},))",), (Outcome(("__fs_r",)),))
-
-
-def _has_spec(operation: Operation) -> int:
-    assert isinstance(operation.argument, tuple)
-    return 2 if operation.argument[1] else 1
+    return NativeForm.of(f"''.join(({parts},))")
 
 
 def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, str)
     function = bind(CONVERSIONS[operation.argument], "convert")
-    return NativeForm((f"__fs_r = {function}({operands[0]})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{function}({operands[0]})")
 
 
 def _container_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-        return NativeForm(
-            (f"__fs_r = {open_}{', '.join(str(o) for o in operands)}{close}",), (Outcome(("__fs_r",)),)
-        )
+        return NativeForm.of(f"{open_}{', '.join(str(o) for o in operands)}{close}")
 
     return write
 
 
 def _map_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     pairs = ", ".join(f"{key}: {value}" for key, value in zip(operands[::2], operands[1::2], strict=True))
-    return NativeForm((f"__fs_r = {{{pairs}}}",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{{{pairs}}}")
 
 
 def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
@@ -343,7 +337,7 @@ def _extend_form(open_: str, close: str) -> Callable[[Operation, list[str | None
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
         *kept, iterable = [str(operand) for operand in operands]
         add = "extend" if open_ == "[*" else "update"
-        statements = (f"__fs_r = {open_}{iterable}{close}", f"{kept[0]}.{add}(__fs_r)")
+        statements = (f"{RESULT} = {open_}{iterable}{close}", f"{kept[0]}.{add}({RESULT})")
         return NativeForm(statements, (Outcome(tuple(kept)),))
 
     return write
@@ -360,19 +354,15 @@ def _add_form(template: str, taken: int) -> Callable[[Operation, list[str | None
     return write
 
 
-def _down_to_display(operation: Operation) -> int:
-    return count(operation) + 1
-
-
-native(Kind.LIST_EXTEND, Native(_down_to_display, _extend_form("[*", "]")))
-native(Kind.SET_UPDATE, Native(_down_to_display, _extend_form("{*", "}")))
-native(Kind.DICT_UPDATE, Native(_down_to_display, _extend_form("{**", "}")))
-native(Kind.SET_ADD, Native(_down_to_display, _add_form("{}.add({})", 1)))
-native(Kind.MAP_ADD, Native(lambda operation: count(operation) + 2, _add_form("{}[{}] = {}", 2)))
-native(Kind.UNPACK_SEQUENCE, Native(lambda operation: 1, _unpack_form))
-native(Kind.UNPACK_EX, Native(lambda operation: 1, _unpack_ex_form))
-native(Kind.FORMAT_VALUE, Native(_has_spec, _format_form))
-native(Kind.CONVERT_VALUE, Native(lambda operation: 1, _convert_form))
-native(Kind.BUILD_STRING, Native(count, _joined))
-native(Kind.BUILD_SET, Native(count, _container_form("{", "}")))
-native(Kind.BUILD_MAP, Native(lambda operation: 2 * count(operation), _map_form))
+native(Kind.LIST_EXTEND, _extend_form("[*", "]"))
+native(Kind.SET_UPDATE, _extend_form("{*", "}"))
+native(Kind.DICT_UPDATE, _extend_form("{**", "}"))
+native(Kind.SET_ADD, _add_form("{}.add({})", 1))
+native(Kind.MAP_ADD, _add_form("{}[{}] = {}", 2))
+native(Kind.UNPACK_SEQUENCE, _unpack_form)
+native(Kind.UNPACK_EX, _unpack_ex_form)
+native(Kind.FORMAT_VALUE, _format_form)
+native(Kind.CONVERT_VALUE, _convert_form)
+native(Kind.BUILD_STRING, _joined)
+native(Kind.BUILD_SET, _container_form("{", "}"))
+native(Kind.BUILD_MAP, _map_form)

@@ -9,7 +9,7 @@ from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
@@ -17,8 +17,6 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import NULL, Constant, Null, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.objects.classes import ClassTracker
-
-Bind = Callable[[object, str], str]
 
 
 @opcode(Kind.CALL)
@@ -128,7 +126,7 @@ def _call_text(operands: list[str | None], names: tuple[str, ...]) -> NativeForm
     positional = len(values) - len(names)
     keywords = [f"{name}={value}" for name, value in zip(names, values[positional:], strict=True)]
     arguments = ", ".join([*receiver, *values[:positional], *keywords])
-    return NativeForm((f"__fs_r = {callee}({arguments})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{callee}({arguments})")
 
 
 def _call_names_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -138,7 +136,7 @@ def _call_names_form(operation: Operation, operands: list[str | None], bind: Bin
     given = f"({', '.join(values)},)"
     split = f"{len(values)} - {bind(len, 'len')}({names})"  # no function of ours may come between: some count frames
     keywords = f"{bind(dict, 'dict')}({bind(zip, 'zip')}({names}, {given}[{split}:]))"
-    return NativeForm((f"__fs_r = {callee}(*{given}[:{split}], **{keywords})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{callee}(*{given}[:{split}], **{keywords})")
 
 
 def _extended_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -148,9 +146,9 @@ def _extended_form(operation: Operation, operands: list[str | None], bind: Bind)
         f"*{operands[2]}",
         *(f"**{mapping}" for mapping in operands[3:] if mapping is not None),
     ]
-    return NativeForm((f"__fs_r = {callee}({', '.join(arguments)})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{callee}({', '.join(arguments)})")
 
 
-native(Kind.CALL, Native(lambda operation: call_shape(operation)[0] + 2, _call_form))
-native(Kind.CALL_NAMES_ON_STACK, Native(lambda operation: count(operation) + 3, _call_names_form))
-native(Kind.CALL_EXTENDED, Native(lambda operation: 4 if operation.argument else 3, _extended_form))
+native(Kind.CALL, _call_form)
+native(Kind.CALL_NAMES_ON_STACK, _call_names_form)
+native(Kind.CALL_EXTENDED, _extended_form)

@@ -1,21 +1,21 @@
 """Raising, handlers, `with`."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import cast
+from typing import Final, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.opcodes.stack import count, name_of
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.names import PREFIX
 from framesmith.variables.core import NULL, Constant, Null, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
 from framesmith.variables.polyfills.operators import bound_special
 
-Bind = Callable[[object, str], str]
+_EXIT: Final = f"{PREFIX}x"  # the `__exit__` of a manager
 
 
 @opcode(Kind.PUSH_EXCEPTION)
@@ -111,8 +111,8 @@ def with_except_start(machine: Machine, operation: Operation) -> None:
 
 def _with_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     return NativeForm(
-        (f"__fs_x, __fs_r = {bind(begin_with, 'begin_with')}({operands[0]})",),
-        (Outcome(("__fs_x", "__fs_r")),),
+        (f"{_EXIT}, {RESULT} = {bind(begin_with, 'begin_with')}({operands[0]})",),
+        (Outcome((_EXIT, RESULT)),),
     )
 
 
@@ -129,7 +129,7 @@ def begin_with(manager: object) -> tuple[object, object]:
 def _special_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     find = bind(find_special, "find_special")
     return NativeForm(
-        (f"__fs_r = {find}({operands[0]}, {operation.argument!r})",), (Outcome(("__fs_r", "")),)
+        (f"{RESULT} = {find}({operands[0]}, {operation.argument!r})",), (Outcome((RESULT, "")),)
     )
 
 
@@ -142,5 +142,5 @@ def find_special(manager: object, name: str) -> object:
     return found
 
 
-native(Kind.BEFORE_WITH, Native(lambda operation: 1, _with_form))
-native(Kind.LOAD_SPECIAL, Native(lambda operation: 1, _special_form))
+native(Kind.BEFORE_WITH, _with_form)
+native(Kind.LOAD_SPECIAL, _special_form)

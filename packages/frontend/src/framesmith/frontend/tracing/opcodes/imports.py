@@ -2,24 +2,22 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import ModuleType
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import flags_of
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import complete
 from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, Tracker
-
-Bind = Callable[[object, str], str]
+from framesmith.variables.core.base import complete
 
 
 @opcode(Kind.IMPORT_NAME)
@@ -155,8 +153,9 @@ def class_attributes(
 
 def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     name = name_of(operation)
-    text = f"__fs_r = {bind(__import__, 'import')}({name!r}, globals(), None, {operands[1]}, {operands[0]})"
-    return NativeForm((text,), (Outcome(("__fs_r",)),))
+    return NativeForm.of(
+        f"{bind(__import__, 'import')}({name!r}, globals(), None, {operands[1]}, {operands[0]})"
+    )
 
 
-native(Kind.IMPORT_NAME, Native(lambda operation: 2, _import_form))
+native(Kind.IMPORT_NAME, _import_form)

@@ -1,19 +1,13 @@
 """Jumps, conditions and loops."""
 
-from collections.abc import Callable
-
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
 from framesmith.frontend.tracing.stop_iteration import FrameRole
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
-from framesmith.variables.core import Constant, Tracker
-from framesmith.variables.operations.truth import truth_of
-
-Bind = Callable[[object, str], str]
+from framesmith.variables.core import Constant
+from framesmith.variables.operations.truth import known_truth
 
 
 @opcode(Kind.JUMP)
@@ -22,18 +16,10 @@ def jump(machine: Machine, operation: Operation) -> None:
     machine.frame.jump(operation.target)
 
 
-def require_known_truth(machine: Machine, value: Tracker) -> bool:
-    """The truth of a condition; one that depends on tensor data breaks the graph."""
-    truth = truth_of(machine.tx, value)
-    if isinstance(truth, bool):
-        return truth
-    raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the condition is {truth.describe()}, known only at run time")
-
-
 @opcode(Kind.POP_JUMP_IF)
 def pop_jump_if(machine: Machine, operation: Operation) -> None:
     """Jump when the truth of the top is the argument."""
-    if require_known_truth(machine, machine.frame.pop()) == operation.argument:
+    if known_truth(machine.tx, machine.frame.pop()) == operation.argument:
         machine.frame.jump(operation.target)
 
 
@@ -41,7 +27,7 @@ def pop_jump_if(machine: Machine, operation: Operation) -> None:
 def jump_if_or_pop(machine: Machine, operation: Operation) -> None:
     """`a or b` as a value (3.11)."""
     frame = machine.frame
-    if require_known_truth(machine, frame.stack[-1]) == operation.argument:
+    if known_truth(machine.tx, frame.stack[-1]) == operation.argument:
         frame.jump(operation.target)
     else:
         frame.pop()
@@ -77,7 +63,7 @@ def for_iter(machine: Machine, operation: Operation) -> None:
 
 def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
     """A statement that asks for the truth, by itself since it may raise, and the condition under which to jump."""
-    return (f"__fs_r = True if {operand} else False",), "__fs_r" if operation.argument else "not __fs_r"
+    return (f"{RESULT} = True if {operand} else False",), RESULT if operation.argument else f"not {RESULT}"
 
 
 def _branch_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -97,18 +83,18 @@ def _for_form(operation: Operation, operands: list[str | None], bind: Bind) -> N
     end = bind(END, "end")
     nulls = ("",) * (len(operands) - 1)
     return NativeForm(
-        (f"__fs_r = {bind(next, 'next')}({operands[0]}, {end})",),
-        (Outcome((), operation.target, f"__fs_r is {end}"), Outcome((str(operands[0]), *nulls, "__fs_r"))),
+        (f"{RESULT} = {bind(next, 'next')}({operands[0]}, {end})",),
+        (Outcome((), operation.target, f"{RESULT} is {end}"), Outcome((str(operands[0]), *nulls, RESULT))),
     )
 
 
-native(Kind.POP_JUMP_IF, Native(lambda operation: 1, _branch_form))
-native(Kind.JUMP_IF_OR_POP, Native(lambda operation: 1, _keep_form))
-native(Kind.FOR_ITER, Native(count, _for_form))
+native(Kind.POP_JUMP_IF, _branch_form)
+native(Kind.JUMP_IF_OR_POP, _keep_form)
+native(Kind.FOR_ITER, _for_form)
 
 
 def _iter_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    return NativeForm((f"__fs_r = {bind(iter, 'iter')}({operands[0]})",), (Outcome(("__fs_r",)),))
+    return NativeForm.of(f"{bind(iter, 'iter')}({operands[0]})")
 
 
-native(Kind.GET_ITER, Native(lambda operation: 1, _iter_form))
+native(Kind.GET_ITER, _iter_form)

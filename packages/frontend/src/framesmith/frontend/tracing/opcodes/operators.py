@@ -5,16 +5,20 @@ from collections.abc import Callable
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, Outcome, native, opcode
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
+from framesmith.frontend.tracing.opcodes.table import (
+    RESULT,
+    Bind,
+    NativeForm,
+    NativeWriter,
+    Outcome,
+    native,
+    opcode,
+)
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.callables.operator_calls import begin_binary, begin_subscript, begin_unary
 from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.operations.compare import compare
-from framesmith.variables.operations.truth import truth_of
-
-Bind = Callable[[object, str], str]
+from framesmith.variables.operations.truth import known_truth, truth_of
 
 
 @opcode(Kind.BINARY)
@@ -30,23 +34,10 @@ def unary_operator(machine: Machine, operation: Operation) -> None:
     """`-a`, `+a`, `~a`, `not a`."""
     operand = machine.frame.pop().realize()
     if operation.argument == "not":
-        machine.frame.push(negation(machine, operand))
+        machine.frame.push(Constant(not known_truth(machine.tx, operand)))
     else:
         assert isinstance(operation.argument, str)
         machine.deliver(begin_unary(machine.tx, operation.argument, operand))
-
-
-def negation(machine: Machine, operand: Tracker) -> Tracker:
-    """`not operand`."""
-    return Constant(not known_truth(machine, operand))
-
-
-def known_truth(machine: Machine, operand: Tracker) -> bool:
-    """`bool(operand)` where it has to be known; GraphBreak if it depends on tensor data."""
-    truth = truth_of(machine.tx, operand)
-    if not isinstance(truth, bool):
-        raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the truth of {truth.describe()}, known only at run time")
-    return truth
 
 
 @opcode(Kind.COMPARE)
@@ -83,7 +74,7 @@ def membership(machine: Machine, operation: Operation) -> None:
     """`a in b`."""
     item, container = machine.frame.pop_many(2)
     result = container.realize().contains(machine.tx, item.realize())
-    machine.frame.push(Constant(known_truth(machine, result) != operation.argument))
+    machine.frame.push(Constant(known_truth(machine.tx, result) != operation.argument))
 
 
 @opcode(Kind.SUBSCRIPT)
@@ -136,31 +127,31 @@ def symbol_and_flag(operation: Operation) -> tuple[str, bool]:
     return symbol, flag
 
 
-def expression(pops: int, template: Callable[[Operation], str]) -> Native:
+def expression(template: Callable[[Operation], str]) -> NativeWriter:
     """An operation that is one Python expression over its operands."""
 
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
         text = template(operation).format(*operands)
-        return NativeForm((f"__fs_r = {text}",), (Outcome(("__fs_r",)),))
+        return NativeForm.of(text)
 
-    return Native(lambda operation: pops, write)
+    return write
 
 
-def statement(pops: int, template: Callable[[Operation], str]) -> Native:
+def statement(template: Callable[[Operation], str]) -> NativeWriter:
     """An operation that is one Python statement and pushes nothing."""
 
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
         return NativeForm((template(operation).format(*operands),))
 
-    return Native(lambda operation: pops, write)
+    return write
 
 
 def _write_binary(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     symbol, in_place = symbol_and_flag(operation)
     left, right = operands
     if in_place:
-        return NativeForm((f"__fs_r = {left}", f"__fs_r {symbol}= {right}"), (Outcome(("__fs_r",)),))
-    return NativeForm((f"__fs_r = {left} {symbol} {right}",), (Outcome(("__fs_r",)),))
+        return NativeForm((f"{RESULT} = {left}", f"{RESULT} {symbol}= {right}"), (Outcome((RESULT,)),))
+    return NativeForm.of(f"{left} {symbol} {right}")
 
 
 def _compare_text(operation: Operation) -> str:
@@ -168,14 +159,14 @@ def _compare_text(operation: Operation) -> str:
     return f"True if {{0}} {symbol} {{1}} else False" if as_bool else f"{{0}} {symbol} {{1}}"
 
 
-native(Kind.BINARY, Native(lambda operation: 2, _write_binary))
-native(Kind.UNARY, expression(1, lambda operation: f"{operation.argument} {{0}}"))
-native(Kind.COMPARE, expression(2, _compare_text))
-native(Kind.TO_BOOL, expression(1, lambda operation: "True if {0} else False"))
-native(Kind.CONTAINS, expression(2, lambda op: "{0} not in {1}" if op.argument else "{0} in {1}"))
-native(Kind.IS, expression(2, lambda op: "{0} is not {1}" if op.argument else "{0} is {1}"))
-native(Kind.SUBSCRIPT, expression(2, lambda operation: "{0}[{1}]"))
-native(Kind.STORE_SUBSCRIPT, statement(3, lambda operation: "{1}[{2}] = {0}"))
-native(Kind.DELETE_SUBSCRIPT, statement(2, lambda operation: "del {0}[{1}]"))
-native(Kind.BINARY_SLICE, expression(3, lambda operation: "{0}[{1}:{2}]"))
-native(Kind.STORE_SLICE, statement(4, lambda operation: "{1}[{2}:{3}] = {0}"))
+native(Kind.BINARY, _write_binary)
+native(Kind.UNARY, expression(lambda operation: f"{operation.argument} {{0}}"))
+native(Kind.COMPARE, expression(_compare_text))
+native(Kind.TO_BOOL, expression(lambda operation: "True if {0} else False"))
+native(Kind.CONTAINS, expression(lambda op: "{0} not in {1}" if op.argument else "{0} in {1}"))
+native(Kind.IS, expression(lambda op: "{0} is not {1}" if op.argument else "{0} is {1}"))
+native(Kind.SUBSCRIPT, expression(lambda operation: "{0}[{1}]"))
+native(Kind.STORE_SUBSCRIPT, statement(lambda operation: "{1}[{2}] = {0}"))
+native(Kind.DELETE_SUBSCRIPT, statement(lambda operation: "del {0}[{1}]"))
+native(Kind.BINARY_SLICE, expression(lambda operation: "{0}[{1}:{2}]"))
+native(Kind.STORE_SLICE, statement(lambda operation: "{1}[{2}:{3}] = {0}"))

@@ -1,11 +1,9 @@
 """Stack shuffling and constants."""
 
-from collections.abc import Callable
-
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.table import Native, NativeForm, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
 from framesmith.variables.core import NULL
 
 
@@ -47,13 +45,11 @@ def load_const(machine: Machine, operation: Operation) -> None:
     machine.frame.push(machine.literal(operation.argument))
 
 
-def _drop_form(
-    operation: Operation, operands: list[str | None], bind: Callable[[object, str], str]
-) -> NativeForm:
+def _drop_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     return NativeForm(())
 
 
-native(Kind.POP, Native(lambda operation: 1, _drop_form))
+native(Kind.POP, _drop_form)
 
 
 def count(operation: Operation) -> int:

@@ -5,12 +5,16 @@ The mechanism only: the rows are in the modules of this package, `catalog` impor
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
+from framesmith.guards.names import PREFIX
 
 Step = Callable[[Machine, Operation], None]
+
+RESULT: Final = f"{PREFIX}r"
+"""The variable that holds what a native operation gives."""
 
 
 @final
@@ -35,18 +39,18 @@ class NativeForm:
     statements: tuple[str, ...]
     outcomes: tuple[Outcome, ...] = (Outcome(),)
 
+    @staticmethod
+    def of(expression: str) -> "NativeForm":
+        """An operation that pushes the value of an expression."""
+        return NativeForm((f"{RESULT} = {expression}",), (Outcome((RESULT,)),))
 
-@final
-@dataclass(frozen=True, slots=True)
-class Native:
-    """Writes an operation natively.
 
-    `pops(operation)` slots are taken off the stack; `write(operation, operands, bind)` receives their
-    expressions (None for a NULL slot), deepest first; `bind(object, hint)` names a constant.
-    """
+Bind = Callable[[object, str], str]
+"""`bind(object, hint)` gives the name under which the source text reaches the object."""
 
-    pops: Callable[[Operation], int]
-    write: Callable[[Operation, list[str | None], Callable[[object, str], str]], NativeForm]
+NativeWriter = Callable[[Operation, list[str | None], Bind], NativeForm]
+"""`write(operation, operands, bind)` writes an operation natively. The operands are the expressions of the slots that it
+takes (`bytecode.operation_effects.slots_taken`), deepest first, None for a NULL slot."""
 
 
 class DuplicateOpcode(Exception):
@@ -54,7 +58,7 @@ class DuplicateOpcode(Exception):
 
 
 _STEPS: dict[Kind, Step] = {}
-_NATIVES: dict[Kind, Native] = {}
+_NATIVES: dict[Kind, NativeWriter] = {}
 
 
 def opcode(*kinds: Kind) -> Callable[[Step], Step]:
@@ -70,7 +74,7 @@ def opcode(*kinds: Kind) -> Callable[[Step], Step]:
     return register
 
 
-def native(kind: Kind, row: Native) -> None:
+def native(kind: Kind, row: NativeWriter) -> None:
     """Say how an operation of this kind is written as Python source."""
     if kind in _NATIVES:
         raise DuplicateOpcode(f"{kind} has a native form already")
@@ -87,6 +91,6 @@ def steps() -> dict[Kind, Step]:
     return dict(_STEPS)
 
 
-def native_of(kind: Kind) -> Native | None:
+def native_of(kind: Kind) -> NativeWriter | None:
     """How to write an operation natively, or None when only its whole frame can run natively."""
     return _NATIVES.get(kind)

@@ -4,6 +4,7 @@ A builtin function belongs in the graph when torch's generated tables hold it, a
 are those of a module listed here (`functools.wraps` cannot change those), an operator of `torch.ops` always.
 """
 
+from itertools import chain
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Final, final
 
@@ -17,14 +18,13 @@ from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
     DATA_DEPENDENT_OUTPUT,
-    INTROSPECTION,
     NATIVE_CALL,
     RANDOM_STATE,
+    TENSOR_INTERNALS,
 )
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.variables.core import (
-    CALLABLES,
     Arguments,
     Keywords,
     PendingCall,
@@ -32,23 +32,12 @@ from framesmith.variables.core import (
     Tracker,
     Writer,
 )
-from framesmith.variables.core.wrap_rules import WRAP_RULES
-from framesmith.variables.graph_nodes import arguments
-from framesmith.variables.symbolic_numbers import symbolic
-from framesmith.variables.torch_contexts import modes, native_contexts
-from framesmith.variables.torch_functions import folded, method_rows, type_questions
-from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, register_graph_function
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, record_function
 
-CATALOGUE: Final = (
-    arguments,
-    folded,
-    method_rows,
-    modes,
-    native_contexts,
-    symbolic,
-    type_questions,
-)
-"""Modules whose rows take precedence over the general rule; importing this module imports them."""
+ROWS: Final = Rows()
 
 _BUILTIN_HOMES: Final = (
     torch._C._VariableFunctions,
@@ -62,7 +51,7 @@ _PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.funct
 _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 # Functions of those homes that cannot be a node.
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
-    INTROSPECTION: (
+    TENSOR_INTERNALS: (
         "from_numpy", "frombuffer", "from_file", "_from_blob", "asarray", "is_same_size", "_debug_has_internal_overlap",
         "_print", "_has_compatible_shallow_copy_type", "_cufft_set_plan_cache_max_size", "_cufft_clear_plan_cache",
     ),
@@ -89,7 +78,7 @@ def _break_row(function: object, kind: BreakKind, name: str) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         raise GraphBreak(kind, f"torch.{name}()")
 
-    CALLABLES.row(function)(refuse)
+    ROWS.call(function, priority=Priority.LISTED)(refuse)
 
 
 def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
@@ -100,7 +89,7 @@ def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
             raise GraphBreak(BACKEND_LIMIT, f"torch.{name}() with gradients")
         return graph_call(tx, function, args, kwargs)
 
-    CALLABLES.row(function)(record_call)
+    ROWS.call(function)(record_call)
 
 
 def _install() -> None:
@@ -112,15 +101,13 @@ def _install() -> None:
     for kind, names in _BREAKS.items():
         for name in names:
             for function in builtins.get(name, ()):
-                if CALLABLES.find(function) is None:
-                    _break_row(function, kind, name)
-    for functions in builtins.values():
-        for function in functions:
-            register_graph_function(function)  # type: ignore[arg-type]  # builtin functions, see `_homes`
+                _break_row(function, kind, name)
+    for function in dict.fromkeys(chain.from_iterable(builtins.values())):  # some have several names
+        record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_homes`
     for home in _PYTHON_HOMES:
-        for value in vars(home).values():
-            if isinstance(value, FunctionType) and _lives_in(value, home):
-                register_graph_function(value)
+        for value in dict.fromkeys(v for v in vars(home).values() if isinstance(v, FunctionType)):
+            if _lives_in(value, home):
+                record_function(ROWS, value)
 
 
 def _lives_in(function: FunctionType, home: ModuleType) -> bool:
@@ -148,16 +135,14 @@ class OperatorTracker(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of its row if it has one, else a node of the graph."""
-        row = CALLABLES.find(self.value)
-        return self.call(tx, args, kwargs) if row is None else row.begin(tx, args, kwargs)
-
-    def call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Record the call as one node."""
+        row = row_of(tx.registry, self.value)
+        if row is not None:
+            return row.begin(tx, args, kwargs)
         operator = self.value._opoverload if isinstance(self.value, CustomOpDef) else self.value
         assert callable(operator)
         return graph_call(tx, operator, args, kwargs)
 
-    def attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """An overload of the operator; other attributes break the graph."""
         found = getattr(self.value, name, None)
         if not is_operator(found):
@@ -178,20 +163,20 @@ class OperatorTracker(Tracker):
         return writer.constant(self.value, "operator")
 
 
-@WRAP_RULES.when(20, lambda value: is_operator(value) or issubclass(type(value), CustomOpDef))
+@ROWS.wrap_when(20, lambda _, value: is_operator(value) or issubclass(type(value), CustomOpDef))
 def wrap_operator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing operator, guarded by identity."""
     tx.guard(source, Identical(value))
     return OperatorTracker(value, source)
 
 
-@CALLABLES.row(torch.manual_seed, torch.seed, torch.initial_seed, torch.get_rng_state, torch.set_rng_state)
+@ROWS.call(torch.manual_seed, torch.seed, torch.initial_seed, torch.get_rng_state, torch.set_rng_state)
 def random_state(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """Break the graph: the order of seeding and drawing must be kept, so it runs between two graphs."""
     raise GraphBreak(RANDOM_STATE, "the state of torch's random number generator")
 
 
-@CALLABLES.row(torch.compile, torch.save, torch.load)
+@ROWS.call(torch.compile, torch.save, torch.load)
 def not_in_a_graph(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """Break the graph: compilers and files have no place in it."""
     raise GraphBreak(NATIVE_CALL, "torch.compile, torch.save or torch.load")

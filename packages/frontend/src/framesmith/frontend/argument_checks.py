@@ -1,0 +1,86 @@
+"""Errors for wrong arguments of the public functions: the value, its type, what is expected, and a near miss.
+
+What `compile` takes is checked in `checking`, with the help of this module.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.near_misses import near_miss
+from framesmith.graph.backend import list_backends
+from framesmith.guards.kinds.base import described
+
+A_CALLABLE = "a function, method, class, callable object or torch.nn.Module"
+
+
+def wrong_argument(
+    call: str, value: object, expected: str, *, name: str | None = None, hint: str = ""
+) -> InvalidArgument:
+    """The error for one argument of `call`; `name` is that of the parameter where it does not go without saying."""
+    prefix = "" if name is None else f"{name}="
+    return InvalidArgument(f"{call} got {prefix}{described(value)}{hint}; pass {expected}")
+
+
+def check_callable(call: str, value: object, expected: str = A_CALLABLE) -> None:
+    """Raises InvalidArgument for what cannot be called."""
+    if not callable(value):
+        raise not_callable(call, value, expected)
+
+
+def not_callable(call: str, value: object, expected: str = A_CALLABLE) -> InvalidArgument:
+    """The error for what cannot be called. The name of a backend is probably meant as one."""
+    hint = ", which cannot be called"
+    if isinstance(value, str) and call.startswith("compile"):
+        known = list_backends()
+        close = value if value in known else near_miss(value, known)
+        if close == value:
+            hint = f", which is the name of a backend (did you mean compile(function, backend={value!r})?)"
+        elif close:
+            hint += f"{close} as in compile(function, backend=...)"
+    return wrong_argument(call, value, expected, hint=hint)
+
+
+def checked_flag(call: str, name: str, value: object) -> bool:
+    """The value, if it is True or False. Raises InvalidArgument."""
+    if type(value) is not bool:
+        raise wrong_argument(call, value, "True or False", name=name)
+    return value
+
+
+def check_text(call: str, name: str, value: object, *, optional: bool = False) -> None:
+    """Raises InvalidArgument for what is not a str."""
+    if not isinstance(value, str) and not (optional and value is None):
+        raise wrong_argument(call, value, "a str, or None" if optional else "a str", name=name)
+
+
+def checked_dimensions(call: str, index: object, rank: int) -> set[int]:
+    """The dimensions that an int or several ints name, counted from 0.
+
+    Raises InvalidArgument for anything else, IndexError for a dimension that a tensor of this rank does not have.
+    """
+    expected = "a dimension (an int), or several (a list, tuple, range or set of ints)"
+    if type(index) is int:
+        given: Iterable[object] = (index,)
+    elif isinstance(index, list | tuple | set | frozenset | range):
+        given = cast(Iterable[object], index)
+    else:
+        raise wrong_argument(call, index, expected, name="index")
+    found = set()
+    for dim in given:
+        if type(dim) is not int:
+            raise wrong_argument(call, dim, expected, name="index")
+        if not -rank <= dim < rank:
+            raise IndexError(
+                f"{call} got dimension {dim}, which is out of range for a tensor of {rank} dimensions; "
+                f"pass one from {-rank} to {rank - 1}"
+                if rank
+                else f"{call} got dimension {dim} for a tensor without dimensions; pass a tensor that has one"
+            )
+        found.add(dim % rank)
+    return found
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """The name of a callable for messages."""
+    return str(getattr(function, "__qualname__", None) or type(function).__qualname__)

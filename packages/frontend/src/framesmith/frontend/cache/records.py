@@ -1,0 +1,57 @@
+"""What is noted of a new entry, a graph break and a recompilation: history, counters, logs."""
+
+from collections.abc import Sequence
+
+from framesmith.frontend import events
+from framesmith.frontend.build_entry import BuiltEntry
+from framesmith.frontend.cache.user_names import UserNames
+from framesmith.frontend.generated.entry import Entry
+from framesmith.frontend.reports import report_entry
+from framesmith.frontend.tracing.user_stack import UserLocation
+from framesmith.graph import GraphBreak
+from framesmith.guards import Failure
+
+
+def record_entry(
+    history: events.History, built: BuiltEntry, entry: Entry, names: UserNames, seconds: float
+) -> None:
+    """Add a new entry to the history and the counters, and report it and its graph break."""
+    module = built.graph.graph_module if built.graph is not None else None
+    operators = 0
+    if module is not None:
+        operators = sum(node.op in ("call_function", "call_method") for node in module.graph.nodes)
+        events.counters["stats"]["graphs"] += 1
+        events.counters["stats"]["operators"] += operators
+    events.counters["stats"]["entries"] += 1
+    record = events.EntryRecord(
+        names.function,
+        names.begins,
+        built.location.line,
+        operators,
+        names.texts(guard.text() for guard in entry.guards),
+        tuple(guard.reason.user_frame for guard in entry.guards),
+        module,
+        entry.source,
+        seconds,
+    )
+    history.entries.append(record)
+    report_entry(record)
+    if built.reason is not None:
+        record_break(history, built.reason, built.location, built.stack)
+
+
+def record_break(history: events.History, reason: GraphBreak, location: UserLocation, stack: str) -> None:
+    """Note a graph break, unless one of its kind was noted for the same line."""
+    record = events.BreakRecord(reason.kind.id, reason.detail, str(reason), *location, stack)
+    if history.add_break(record):
+        events.count_break(reason)
+        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, stack)
+
+
+def record_recompiles(history: events.History, names: UserNames, failures: Sequence[Failure]) -> None:
+    """Note why each of the entries did not fit."""
+    said = [(names.text(failure.text), failure.user_frame) for failure in failures]
+    history.recompiles += [f"{names.function}: {events.read_at(text, place)}" for text, place in said]
+    events.counters["stats"]["recompile_reasons"] += len(said)
+    for text in events.collapsed(events.read_at(text, place) for text, place in said):
+        events.log("recompiles", "%s: %s", names.function, text)

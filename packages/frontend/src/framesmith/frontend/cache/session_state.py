@@ -1,0 +1,57 @@
+"""What the compiled units of one session share: how they are compiled, what happened, what was learnt.
+
+It holds no unit, so that each unit may hold it (ADR 0014).
+"""
+
+import threading
+from types import CodeType
+from typing import final
+
+from framesmith.frontend import events
+from framesmith.frontend.cache.origins import ContinuationOrigin, Home, RootOrigin
+from framesmith.frontend.cache.specialization import Learned, Policy
+from framesmith.frontend.options import CompileOptions, in_force
+from framesmith.frontend.refusal import Refusal
+from framesmith.graph import GraphBreak
+from framesmith.variables.graph_nodes.results import OPERATION_RAISES
+
+
+@final
+class SessionState:
+    """Options, history, lock and learnt facts of one compiled function.
+
+    `is_forced`: made for a stance, which the session that made this one has read. `home`: where a call finds the function.
+    """
+
+    def __init__(self, options: CompileOptions, *, is_forced: bool = False, home: Home | None = None) -> None:
+        self.options = options
+        self.home = home
+        self.is_forced = is_forced
+        self.history = events.History()
+        self.lock = threading.RLock()
+        self._known: dict[tuple[CodeType, ...], Learned] = {}
+
+    def policy(self, origin: RootOrigin | ContinuationOrigin) -> Policy:
+        """The specialization policy of a compiled unit. Continuations of the same frames share what they learn."""
+        is_root = isinstance(origin, RootOrigin)
+        # with fullgraph nothing is unspecialized: a break would be an error (ADR 0010)
+        patience = 2 if origin.is_in_loop else max(in_force().recompile_limit // 2, 1)
+        known = self._known.setdefault(origin.codes, Learned())
+        return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
+
+    def on_break(self, reason: GraphBreak, stack: str, strict: bool) -> Refusal | None:
+        """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.
+
+        An operation that raises runs first, since its error is the user's: the entry ends with the refusal.
+        """
+        if not self.options.fullgraph and not strict:
+            return None
+        refusal = Refusal(reason, stack)
+        if reason.kind is not OPERATION_RAISES:
+            raise refusal.error()
+        return refusal
+
+    def reset(self) -> None:
+        """Forget what happened and what was learnt."""
+        self._known.clear()
+        self.history = events.History()

@@ -1,0 +1,96 @@
+"""Texts about the values of a compiled unit in the words of the user's program.
+
+local_1_hidden, cell_0_scale        the variables `hidden` and `scale`
+stack_0_1                           the expression that computed it: `random.random()`
+args[0] of Module._call_impl        the parameter `x` of `Net.forward`
+program.helper, in program.py       the global `helper`
+"""
+
+import inspect
+import re
+from collections.abc import Iterable, Sequence
+from types import CodeType, FunctionType
+from typing import Final, final
+
+import torch
+
+from framesmith.frontend.cache.origins import ContinuationOrigin, Home, RootOrigin
+from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.machine import reading_of
+from framesmith.frontend.tracing.stack_expressions import stack_expression
+from framesmith.frontend.user_lines import place_text
+
+_VARIABLE: Final = re.compile(r"\b(?:local_\d+_(\w+)|cell_\d+_(\w+)(?:\.cell_contents)?)")
+_ON_STACK: Final = re.compile(r"\bstack_(\d+)_(\d+)\b")
+_OTHERS: Final = re.compile(r"\b(?:result|default)_\d+\b")
+_HIDDEN: Final = re.compile(r"\bhidden_[0-9a-f]+\b")
+_POSITIONAL: Final = re.compile(r"\bargs\[(\d+)\]")
+_BY_KEYWORD: Final = re.compile(r"\bkwargs\['(\w+)'\]")
+_ALL_ARGUMENTS: Final = re.compile(r"(?<![\w*.])(?:args|kwargs)\b")
+_WORDS: Final = {"args": "the positional arguments", "kwargs": "the keyword arguments"}
+_UNNAMED: Final = "an intermediate value"
+_BETWEEN: Final = "\x1f"  # the separator of units in ASCII, which no text of a guard has
+
+
+@final
+class UserNames:
+    """How the function of a compiled unit and its values are called in messages."""
+
+    def __init__(self, origin: RootOrigin | ContinuationOrigin, home: Home | None) -> None:
+        self._frames: Sequence[FrameLayout] = () if isinstance(origin, RootOrigin) else origin.point.frames
+        self._own = str(origin.namespace.get("__name__", ""))
+        self._forward = _forward_of(home)
+        self.code: CodeType = origin.code if self._forward is None else self._forward.__code__
+        kind = None if home is None else home.kind
+        self.function = (
+            self.code.co_qualname if self._forward is None or kind is None else f"{kind.__qualname__}.forward"
+        )
+
+    @property
+    def begins(self) -> str:
+        """Where the unit begins, for messages: the function's first line, or where its innermost frame resumes."""
+        if not self._frames:
+            return f"({self.code.co_filename}:{self.code.co_firstlineno})"
+        layout = self._frames[-1]
+        operations = reading_of(layout.code).operations
+        line = operations[min(layout.index, len(operations) - 1)].position.line or layout.code.co_firstlineno
+        return f"resumed at {place_text(layout.code.co_filename, line, layout.code.co_name)}"
+
+    def text(self, text: str) -> str:
+        """A message about values of the unit."""
+        text = _ON_STACK.sub(lambda found: self._expression(int(found[1]), int(found[2])), text)
+        text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(lambda found: str(found[1] or found[2]), text))
+        text = _HIDDEN.sub(_UNNAMED, text)
+        if self._forward is not None:
+            text = _POSITIONAL.sub(lambda found: self._parameter(int(found[1])) or found[0], text)
+            text = _BY_KEYWORD.sub(r"\1", text)
+            text = _ALL_ARGUMENTS.sub(lambda found: _WORDS[found[0]], text)
+        return re.sub(rf"(?<![\w.]){re.escape(self._own)}\.(?=\w)", "", text) if self._own else text
+
+    def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Several messages, searched as one: a model has thousands of guards."""
+        joined = _BETWEEN.join(texts)
+        return tuple(self.text(joined).split(_BETWEEN)) if joined else ()
+
+    def _expression(self, depth: int, slot: int) -> str:
+        if depth >= len(self._frames):
+            return _UNNAMED
+        layout = self._frames[depth]
+        return stack_expression(layout.code, layout.index, slot) or _UNNAMED
+
+    def _parameter(self, index: int) -> str | None:
+        assert self._forward is not None
+        names = [
+            one.name
+            for one in inspect.signature(self._forward).parameters.values()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        ]
+        return names[index + 1] if index + 1 < len(names) else None
+
+
+def _forward_of(home: Home | None) -> FunctionType | None:
+    """The `forward` that a compiled module runs, where it is a Python function."""
+    if home is None or not issubclass(home.kind, torch.nn.Module):
+        return None
+    found = inspect.unwrap(home.kind.forward)
+    return found if isinstance(found, FunctionType) else None

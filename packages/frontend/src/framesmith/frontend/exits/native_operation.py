@@ -1,0 +1,215 @@
+"""The operation at a break, as source lines: it runs natively, and the frames resume behind it or in a handler."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final, final
+
+from framesmith.bytecode.operation_effects import slots_taken
+from framesmith.frontend.exits.resumption import Resumption
+from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
+from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.generated.tail_calls import after_raising, raise_again
+from framesmith.frontend.tracing.finalizers import finalizable_with, variables_of
+from framesmith.frontend.tracing.frame_readers import reads_frame
+from framesmith.frontend.tracing.machine import Frame, Machine
+from framesmith.frontend.tracing.opcodes.table import NativeForm, NativeWriter, native_of
+from framesmith.frontend.tracing.stop_iteration import FrameRole
+from framesmith.frontend.tracing.user_stack import location
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import INTROSPECTION
+from framesmith.graph.failures import Replay
+from framesmith.guards.names import PREFIX
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
+from framesmith.variables.core import Null, Tracker
+from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.objects.exception_chains import restored
+from framesmith.variables.objects.tracebacks import Passage
+from framesmith.variables.tensors.tensor_methods import TensorMethod
+
+_RAISED: Final = f"{PREFIX}e"
+
+
+@final
+class NativeOperation:
+    """Writes the current operation of the innermost frame.
+
+    `replay` is given where the entry ends before an operation that raised in a graph (ADR 0015).
+    """
+
+    def __init__(
+        self, writer: EntryWriter, machine: Machine, resumption: Resumption, replay: Replay | None
+    ) -> None:
+        self._writer = writer
+        self._machine = machine
+        self._resumption = resumption
+        self._replay = replay
+
+    def lines(self, *, makes_weak_references: bool) -> list[str]:
+        """Run the operation natively, then resume behind it or in a handler.
+
+        The frames run natively to their end where the operation has no native form, reads its frame, or may raise
+        through frames with finalizable variables. Raises GraphBreak where it reads the frames that called it and one of
+        them is inlined.
+        """
+        frame = self._machine.frame
+        row = native_of(frame.operation.kind)
+        if (
+            row is None
+        ):  # no Python source does what the operation does: its whole frame runs natively (ADR 0005)
+            return self._rest_natively()
+        operands = frame.pop_many(slots_taken(frame.operation))
+        looks = any(reads_frame(value) for value in operands[:2])
+        if looks and len(self._machine.frames) > 1:  # the whole function runs natively then (ADR 0016)
+            raise GraphBreak(
+                INTROSPECTION,
+                f"{frame.code.co_qualname} looks at the frames that called it, which have to be real",
+            )
+        if looks or self._has_observable_variables():
+            # a traceback has to hold real frames where the program sees when their variables end
+            frame.stack += operands  # the operation runs in the real frame, with its operands on the stack
+            return self._rest_natively()
+        self._resumption.note_operands(operands, makes_weak_references)
+        form = self._form(row, operands)
+        lines = self._inside_handler(self._statements(form))
+        # without handlers, inner frames and values on the stack, an exception may leave the entry as it is
+        if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
+            lines = wrap_in_try(lines, self._raised_lines())
+        return [*lines, *self._outcome_lines(form)]
+
+    def _rest_natively(self) -> list[str]:
+        return [f"return {self._resumption.rest_natively()}"]
+
+    # -- the operation -----------------------------------------------------------------------------
+    def _form(self, write: NativeWriter, operands: Sequence[Tracker]) -> NativeForm:
+        """The operation as source, its operands as names or literals, so that each is evaluated once."""
+        writer = self._writer
+        texts = self._unbound(operands) or []
+        texts += [
+            None if isinstance(value, Null) else writer.value(value) for value in operands[len(texts) :]
+        ]
+        inlined = self._machine.frames[1:]
+        for index, value in enumerate(operands[:2]) if inlined else ():
+            if not isinstance(value, Null) and names_its_caller(value):  # ADR 0016
+                stands = writer.constant(stand_in_for(inlined), "stands_for")
+                texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
+        return write(self._machine.frame.operation, texts, writer.constant)
+
+    def _unbound(self, operands: Sequence[Tracker]) -> list[str | None] | None:
+        """Descriptor and receiver of a method that is called at once (`x.sin()`), which CPython does not bind.
+
+        They take the first two slots of the call, so that errors have CPython's text. None for any other operation.
+        """
+        for callee, other in (operands[:2], operands[1::-1]) if len(operands) > 1 else ():
+            if isinstance(callee, TensorMethod | BoundBuiltin) and isinstance(other, Null):
+                unbound = callee.unbound()
+                if unbound is not None:
+                    descriptor, receiver = unbound
+                    return [self._writer.constant(descriptor, "method"), self._writer.value(receiver)]
+        return None
+
+    def _statements(self, form: NativeForm) -> list[str]:
+        statements = list(form.statements)
+        if self._replay is not None and statements:
+            # an operation that may have done a part in the graph raises what it raised there instead (ADR 0015)
+            self._replay.asks = True
+            statements.insert(0, f"{self._writer.constant(self._replay.raise_given, 'raise_given')}()")
+        return statements
+
+    def _inside_handler(self, lines: list[str]) -> list[str]:
+        """The lines, run while the exception that the frames handle is the one that CPython handles.
+
+        To make it that it is raised again, so its traceback and context are put back as they were.
+        """
+        handled = self._machine.handled
+        if handled is None:
+            return lines
+        writer = self._writer
+        name = writer.value(handled)
+        restore = writer.constant(restored, "restored")
+        kept = writer.name("kept")
+        return [
+            f"{kept} = ({name}.__traceback__, {name}.__context__)",
+            "try:",
+            f"    raise {name}",
+            "except BaseException:",
+            f"    {restore}({name}, {kept})",
+            *(f"    {line}" for line in lines),
+        ]
+
+    def _outcome_lines(self, form: NativeForm) -> list[str]:
+        """A return statement for each outcome of the operation, under its condition."""
+        lines: list[str] = []
+        for outcome in form.outcomes:
+            statement = f"return {self._resumption.after(outcome)}"
+            if outcome.condition is None:
+                lines.append(statement)
+            else:
+                lines += [f"if {outcome.condition}:", f"    {statement}"]
+        return lines
+
+    # -- what it raises ----------------------------------------------------------------------------
+    def _has_handler(self) -> bool:
+        return any(self._sees_exception(frame) for frame in self._machine.frames)
+
+    def _has_stack(self) -> bool:
+        """Whether an exception that leaves a frame drops values of its stack: that may be seen, as a generator is closed."""
+        return any(frame.stack for frame in self._machine.frames)
+
+    def _has_observable_variables(self) -> bool:
+        """Whether an exception that an outer frame catches would leave frames with finalizable variables.
+
+        Its traceback keeps these variables alive, which needs the real frames.
+        """
+        frames = self._machine.frames
+        catching = [
+            depth for depth, frame in enumerate(frames) if frame.reading.handlers[frame.current] is not None
+        ]
+        left = frames[catching[-1] + 1 :] if catching else []
+        return any(finalizable_with(self._machine, variables_of(frame)) for frame in left)
+
+    def _sees_exception(self, frame: Frame) -> bool:
+        """Whether the frame does more than pass on an exception of its current operation: it may catch it, take it for
+        the end of an iterator, end a generator, or drop a decomposed one that has pending cleanup."""
+        if frame.reading.handlers[frame.current] is not None or frame.role is not FrameRole.CALL:
+            return True
+        return frame.generator is not None or self._resumption.drops_cleanup(frame)
+
+    def _raised_lines(self) -> list[str]:
+        """Pass on what the operation raised: resume in the innermost frame that does more than pass it on.
+
+        If there is none, the exception is raised to the caller. The traceback names each frame on the way but polyfills.
+        """
+        frames, calls = self._machine.frames, self._resumption.calls
+        depth = len(frames)  # frames further in only pass the exception on, and are left
+        while depth and not self._sees_exception(frames[depth - 1]):
+            depth -= 1
+        passed = [
+            frame for frame in reversed(frames[max(depth - 1, 0) :]) if not is_polyfill_code(frame.code)
+        ]
+        places = tuple((frame.code, location(frame).line) for frame in passed)
+        note = f"{self._writer.constant(Passage(places, native=True), 'passage')}({_RAISED})"
+        if not depth:
+            return [note, f"return {calls.to_function(raise_again, 'raise', [_RAISED, self._kept()])}"]
+        onward = self._resumption.raising(depth, _RAISED)
+        # our ended frames, to which the traceback leads, are cleared before the continuation begins
+        settled = calls.to_function(after_raising, "after_raising", [_RAISED, onward])
+        return [note, f"return {settled}"]
+
+    def _kept(self) -> str:
+        """A tuple of the frames' variables that were built as objects: a traceback keeps them alive."""
+        held = [value for frame in self._machine.frames for value in variables_of(frame)]
+        made = dict.fromkeys(text for value in held if (text := self._writer.made(value)) is not None)
+        return f"({''.join(f'{text}, ' for text in made)})"
+
+
+def wrap_in_try(lines: list[str], handler: list[str]) -> list[str]:
+    """The lines in a `try`, then `handler` for when one raised: behind the `except`, where nothing is being handled."""
+    return [
+        f"{_RAISED} = None",
+        "try:",
+        *(f"    {line}" for line in lines),
+        f"except BaseException as {_RAISED}x:",
+        f"    {_RAISED} = {_RAISED}x",
+        f"if {_RAISED} is not None:",
+        *(f"    {line}" for line in handler),
+    ]

@@ -1,0 +1,44 @@
+"""A graph break that is an error (`fullgraph=True`), at an operation that raises: the user's own error goes first.
+
+y = x @ w          the shapes do not fit: the operation runs natively, as at any break, and raises what eager raises
+return y + 1       it did not raise, or a handler took it: FullGraphError
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn, final
+
+from framesmith.frontend.errors import FullGraphError
+from framesmith.graph import GraphBreak
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The break of one entry, and the user's frames there."""
+
+    reason: GraphBreak
+    stack: str
+
+    def error(self) -> FullGraphError:
+        """The error, made anew each time that it is raised."""
+        return FullGraphError(self.reason, self.stack)
+
+    def instead_of(
+        self, native: Callable[[list[object]], object], *, raises: bool
+    ) -> Callable[..., NoReturn]:
+        """What an entry calls in place of its continuation, with the same values.
+
+        A continuation that begins by raising runs natively to its end, since a `with` or `finally` passes the error on.
+        """
+        return functools.partial(_end, self, native) if raises else functools.partial(_refuse, self)
+
+
+def _refuse(refusal: Refusal, *values: object) -> NoReturn:
+    raise refusal.error()
+
+
+def _end(refusal: Refusal, native: Callable[[list[object]], object], *values: object) -> NoReturn:
+    native([*values])
+    raise refusal.error()

@@ -1,0 +1,47 @@
+"""The registry that traces use: that of `variables`, the directives of framesmith itself, and what the user has registered.
+
+It is replaced, never changed: a trace keeps the one with which it began.
+"""
+
+import threading
+from itertools import chain
+from typing import Final, final
+
+from framesmith.frontend import known_functions, marked_functions
+from framesmith.frontend.exits import stand_ins
+from framesmith.frontend.tracing import strict_breaks
+from framesmith.variables import catalog
+from framesmith.variables.core import Registry, Rows
+
+OWN: Final = (known_functions.ROWS, marked_functions.ROWS, stand_ins.ROWS, strict_breaks.ROWS)
+
+
+@final
+class RegistryHolder:
+    """Holds the registry of the process, which is built when the first trace asks for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._registry: Registry | None = None
+
+    def current(self) -> Registry:
+        """The registry as it is now."""
+        if self._registry is None:
+            with self._lock:
+                if self._registry is None:
+                    self._registry = catalog.registry().with_rows(chain.from_iterable(OWN))
+        return self._registry
+
+    def renew_lock(self) -> None:
+        """In a forked child: no thread that held the lock exists there."""
+        self._lock = threading.Lock()
+
+    def add(self, rows: Rows) -> None:
+        """From now on, use these rows too. Raises DuplicateRow for a key that has a row."""
+        current = self.current()
+        with self._lock:
+            current = self._registry or current
+            self._registry = current.with_rows(rows)
+
+
+REGISTRY: Final = RegistryHolder()

@@ -1,0 +1,65 @@
+"""Where functions, classes and methods of framesmith are defined, found in the sources by name: `GuardSet.add`.
+
+Topics refer to code by these names, so that they hold when a file moves.
+"""
+
+import functools
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import framesmith.bytecode
+import framesmith.frontend
+import framesmith.graph
+import framesmith.guards
+import framesmith.variables
+
+_LAYERS: Final = (
+    framesmith.bytecode,
+    framesmith.guards,
+    framesmith.graph,
+    framesmith.variables,
+    framesmith.frontend,
+)
+_DEFINITION: Final = re.compile(
+    r"^(?P<indent> {4})?(?:class|def) (?P<name>\w+)|^(?P<constant>[A-Z][A-Z_]*)\b.* = "
+)
+
+Place = tuple[str, int]
+"""File, from `framesmith/` on, and line."""
+
+
+@functools.cache
+def definitions() -> Mapping[str, tuple[Place, ...]]:
+    """The places of each name: `GuardSet`, `GuardSet.add`, and with the module in front `guard_set.GuardSet`."""
+    found: dict[str, list[Place]] = {}
+    for layer in _LAYERS:
+        folder = Path(str(layer.__file__)).parent
+        for path in sorted(folder.rglob("*.py")):
+            for name, line in _in_file(path):
+                found.setdefault(name, []).append((short(str(path)), line))
+                found.setdefault(f"{path.stem}.{name}", []).append((short(str(path)), line))
+    return {name: tuple(places) for name, places in found.items()}
+
+
+def _in_file(path: Path) -> Iterator[tuple[str, int]]:
+    owner = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = _DEFINITION.match(line)
+        if match is None:
+            continue
+        if match["constant"]:
+            yield match["constant"], number
+        elif match["indent"]:
+            if owner:
+                yield f"{owner}.{match['name']}", number
+        else:
+            owner = match["name"] if line.startswith("class ") else ""
+            yield match["name"], number
+
+
+def short(file: str) -> str:
+    """The path from `framesmith/` on."""
+    return file[file.rfind(f"framesmith{os.sep}") :] if f"framesmith{os.sep}" in file else file

@@ -1,0 +1,62 @@
+"""Signposts for real objects that no table names: `torch.optim.Adam.step`, `nn.Module`, a class, a function written in Python."""
+
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from types import FunctionType
+
+import torch
+
+from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.tables import Signpost, at, place
+from framesmith.guards.class_lookup import resolution_order
+from framesmith.variables.core.table import row_of
+from framesmith.variables.core.wrap_rules import EXACT
+
+_FAMILIES = ((torch.nn.Module, "nn.Module"), (torch.optim.Optimizer, "optimizer step"))
+
+
+def real_object(name: str) -> object:
+    """What a dotted name means: of builtins, of torch, or of a module that can be imported; None for nothing."""
+    for prefix in ("", "builtins.", "torch."):
+        try:
+            found: object = pkgutil.resolve_name(prefix + name)
+        except (ImportError, AttributeError, ValueError):
+            continue
+        return found
+    return None
+
+
+def topic_of(value: object) -> str | None:
+    """The question that the owner of an object belongs to: modules and optimizers have one."""
+    owner = value if isinstance(value, type) else _owner_of(value)
+    if owner is None:
+        return None
+    return next((topic for family, topic in _FAMILIES if issubclass(owner, family)), None)
+
+
+def _owner_of(value: object) -> type | None:
+    """The class in whose body a function stands."""
+    function = inspect.unwrap(value) if callable(value) else value
+    if not isinstance(function, FunctionType):
+        return None
+    owner = real_object(f"{function.__module__}.{function.__qualname__.rpartition('.')[0]}")
+    return owner if isinstance(owner, type) else None
+
+
+def posts_of(name: str, value: object) -> Iterator[Signpost]:
+    """How a call of the object, or a value of this type, is traced."""
+    row = row_of(REGISTRY.current(), value)
+    if row is not None:
+        yield at(name, "call", row.handler)
+    if isinstance(value, type):
+        for base in resolution_order(value):
+            rule = REGISTRY.current()[EXACT].get(base)
+            if rule is not None:
+                yield at(name, f"wrapping of existing values, as {base.__name__}", rule)
+                break
+    function = inspect.unwrap(value) if callable(value) else value
+    if row is None and isinstance(function, FunctionType):
+        yield Signpost(name, "has no row: its Python code is inlined", *place(function))
+        yield Signpost(name, "the tracker of a function", *definitions()["FunctionTracker"][0])

@@ -1,0 +1,42 @@
+"""The functions that read the frame of their caller: by object, where they are called, and by name, in code.
+
+A frame whose code may read its own variables keeps all of them, not only those that are live. A call of such a function
+has to run in a real frame (ADR 0016).
+"""
+
+import inspect
+import sys
+from types import BuiltinFunctionType, CodeType, FunctionType
+from typing import Final
+
+from framesmith.variables.core import Lazy, Tracker
+
+READERS_OF_VARIABLES: Final = (
+    locals,
+    vars,
+    breakpoint,
+    dir,
+    eval,
+    exec,
+    sys._getframe,
+    inspect.currentframe,
+    inspect.stack,
+)
+FRAME_READERS: Final = frozenset({*READERS_OF_VARIABLES, globals, inspect.trace})
+"""Those that read variables, and those that read globals or the frames that an exception came through."""
+
+_NAMES: Final = frozenset({*(function.__name__ for function in READERS_OF_VARIABLES), "set_trace"})  # pdb's
+
+
+def reads_frame(value: Tracker) -> bool:
+    """Whether a value is a function that reads the frame which calls it: that frame has to be the user's."""
+    if isinstance(value, Lazy):
+        found = value.peek
+    else:
+        found = value.as_python_constant() if value.is_python_constant() else None
+    return issubclass(type(found), BuiltinFunctionType | FunctionType) and found in FRAME_READERS
+
+
+def may_read_own_variables(code: CodeType) -> bool:
+    """Whether code names a function that would read the variables of its frame."""
+    return not _NAMES.isdisjoint(code.co_names)

@@ -1,0 +1,93 @@
+"""The graph values that the program can see where an operation may fail on data (ADR 0015).
+
+They are computed in the graph, and freed before its end if nothing else asks for them. When the graph raises, the
+program goes on in front of the operation that raised and has to find them, so they become outputs.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import final
+
+from torch import fx
+
+from framesmith.frontend.tracing.frame_layout import live_names
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import FAILURE_INSIDE
+from framesmith.graph.data_errors import may_raise
+from framesmith.graph.failures import STEP, changes
+from framesmith.variables.core import Tracker
+from framesmith.variables.core.reach import reachable
+from framesmith.variables.graph_nodes.graph_values import GraphValue
+
+
+@final
+class ObservedValues:
+    """The graph values that the program can see at an operation that may fail on data: what Python changed before, what
+    a handler may read, and what the frames hold. They must not be freed before the graph has run."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._version = 0
+        self._is_looking = False
+        self._nodes: dict[fx.Node, None] = {}
+
+    def before(self) -> None:
+        """Such an operation is about to be recorded: note what the program can see.
+
+        Asking for the node of a number may record an operation in turn: that one is ignored.
+        """
+        if self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            self._look()
+        finally:
+            self._is_looking = False
+
+    def after(self, node: fx.Node) -> None:
+        """Raise GraphBreak if a nested run recorded such an operation and its step has done something that can be seen.
+
+        No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
+        """
+        if not self._machine.ends.nested or not may_raise(node):
+            return
+        step = node.meta[STEP][0]
+        nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))
+        if any(changes(one) for one in nodes if one.op != "placeholder"):
+            raise GraphBreak(FAILURE_INSIDE, str(node.target))
+
+    def _look(self) -> None:
+        machine = self._machine
+        roots = list[Tracker]()
+        if machine.tx.changes.version != self._version:
+            self._version = machine.tx.changes.version
+            roots += machine.tx.changes.changed()
+        for frame in machine.frames:
+            # Live values are handed over with the frame, if only for their shape: after a change of what they are
+            # computed from they cannot be computed again.
+            live = live_names(frame, frame.current)
+            held = [
+                *frame.cells.values(),
+                *frame.stack,
+                *(frame.locals[name] for name in frame.locals if name in live),
+            ]
+            roots += [value for value in held if value.source is None]
+            handler = frame.reading.handlers[frame.current]
+            if handler is not None:
+                live = live_names(frame, handler.target)
+                roots += [value for name, value in frame.locals.items() if name in live]
+                roots += frame.stack[: handler.depth]
+        for value in reachable(roots).values() if roots else ():
+            node = value.output_node() if isinstance(value, GraphValue) else None
+            if isinstance(node, fx.Node):
+                self._nodes[node] = None
+
+    def kept(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
+        """The observed nodes that the graph would free, since they are not among `outputs`."""
+        graph = self._machine.tx.graph.graph
+        return [
+            node
+            for node in self._nodes
+            if node.graph is graph and not node._erased and node.op != "placeholder" and node not in outputs
+        ]

@@ -1,0 +1,62 @@
+"""Lines of the user's program in texts: which files are the user's, how a line is named, what is in it."""
+
+import functools
+import linecache
+import os
+import re
+import sysconfig
+from typing import Final
+
+import torch
+
+from framesmith.frontend.user_warnings import is_ours_file
+
+_TORCH: Final = os.path.dirname(torch.__file__) + os.sep
+_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
+_INSTALLED: Final = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
+_LONGEST: Final = 60
+_FRAME: Final = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
+_PLACE: Final = re.compile(r"(.*):(\d+) in .*")
+
+
+@functools.cache
+def is_library_file(file: str) -> bool:
+    """Whether a file belongs to torch, the standard library or this project: its lines say nothing to the user."""
+    if file.startswith((_TORCH, "<frozen")) or is_ours_file(file):
+        return True
+    return file.startswith(_STANDARD) and not any(folder in file for folder in _INSTALLED)
+
+
+@functools.lru_cache(maxsize=256)
+def place_text(file: str, line: int, function: str) -> str:
+    """A place as texts name it: `/path/file.py:12 in forward`."""
+    return f"{file}:{line} in {function}"
+
+
+def source_line(file: str, line: int) -> str:
+    """The line of source, stripped; empty where the source is not known."""
+    return linecache.getline(file, line).strip()
+
+
+def source_of(file: str, line: int, end_line: int, column: int, end_column: int) -> str | None:
+    """The source between two places (columns are bytes, as CPython counts them), shortened to one line; None if unknown."""
+    encoded = linecache.getline(file, line).encode()
+    if not encoded.strip():
+        return None
+    cut = encoded[column:end_column] if line == end_line else encoded[column:].rstrip() + b" ..."
+    text = cut.decode(errors="replace").strip()
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def innermost_place(stack: str) -> str | None:
+    """The last frame of the user's in the text of a traceback, with its source: `/path/file.py:12 in forward: return x`."""
+    found = [place_text(file, int(line), function) for file, line, function in _FRAME.findall(stack)]
+    own = [place for place in found if not is_library_file(place.rpartition(":")[0])]
+    return with_source((own or found)[-1]) if found else None
+
+
+def with_source(place: str) -> str:
+    """`/path/file.py:12 in forward` with the line of source behind it, if that is known."""
+    found = _PLACE.fullmatch(place)
+    source = "" if found is None else source_line(found[1], int(found[2]))
+    return f"{place}: {source}" if source else place

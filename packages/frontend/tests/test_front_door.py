@@ -1,0 +1,275 @@
+"""What is beside the rooms: texts for users, settings of the process, marks, and the readers of frames."""
+
+import sys
+import warnings
+from types import ModuleType
+
+import pytest
+import torch
+from stepping import OPTIONS, frame_at, trace_of
+
+from framesmith import frontend
+from framesmith.bytecode.meaning import Kind
+from framesmith.frontend import (
+    aliasing,
+    api,
+    argument_checks,
+    checking,
+    directives,
+    dynamic_marks,
+    events,
+    known_functions,
+    marked_functions,
+    near_misses,
+    recovery,
+    reports,
+    stances,
+    user_lines,
+    user_warnings,
+    where,
+)
+from framesmith.frontend.build_entry import EntryBuilder
+from framesmith.frontend.cache.origins import RootOrigin
+from framesmith.frontend.cache.specialization import Policy
+from framesmith.frontend.demo import command
+from framesmith.frontend.errors import TracingBugWarning
+from framesmith.frontend.explain import Explanation
+from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.signposts import definitions, objects, tables, topics
+from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
+from framesmith.frontend.tracing.frame_readers import may_read_own_variables, reads_frame
+from framesmith.frontend.tracing.replanning import PlannedStop, Restart
+from framesmith.frontend.tracing.trace_end import RunRestNatively
+from framesmith.graph import GraphBreak
+from framesmith.graph.failures import Failures
+from framesmith.graph.shape_guards import Specialised
+from framesmith.guards import GuardSet, Scope
+from framesmith.guards.kinds import DistinctObjects
+from framesmith.guards.sources import Local, Pinned
+from framesmith.guards.sources.tensors import TensorSize
+from framesmith.variables.core import Constant
+
+
+def plain(x, y=2):
+    return x + y
+
+
+def wrapped(trace, value):
+    """The tracker of a known object."""
+    return trace.tx.wrap(value, Pinned(value, "value")).realize()
+
+
+# -- frames and their code --------------------------------------------------------------------------
+def test_a_frame_whose_code_reads_variables_keeps_them_all() -> None:
+    def reading(x):
+        return locals()
+
+    assert may_read_own_variables(reading.__code__) and not may_read_own_variables(plain.__code__)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"), [(locals, True), (sys._getframe, True), (globals, True), (len, False)]
+)
+def test_a_function_that_reads_the_frame_of_its_caller_is_known(function, expected) -> None:
+    assert reads_frame(wrapped(trace_of(plain.__code__), function)) is expected
+
+
+def test_a_parameter_is_named_after_the_variable_of_the_outermost_frame() -> None:
+    names = [parameter_names.local_name(name, 0) for name in ("x", "stack_1", "local_y", ".0")]
+    assert names == ["x", "local_0_stack_1", "local_0_local_y", "hidden_2e30"]
+    assert parameter_names.local_name("x", 2) == "local_2_x"
+    assert parameter_names.variable_of("local_0_stack_1") == "stack_1"
+    assert parameter_names.is_variable("x") and not parameter_names.is_variable("cell_0_x")
+
+
+def test_a_value_on_the_stack_is_the_expression_that_computed_it() -> None:
+    operations = frame_at(plain, 1, x=1, y=2).machine.frame.reading.operations
+    index = next(i for i, one in enumerate(operations) if one.kind == Kind.RETURN)
+    assert stack_expressions.stack_expression(plain.__code__, index, 0) == "x + y"
+
+
+def test_the_innermost_open_switch_says_whether_a_break_is_an_error() -> None:
+    machine = trace_of(plain.__code__).machine
+    assert not strict_breaks.is_strict(machine)
+    for error in (True, False):
+        manager = strict_breaks.error_on_graph_break(error)
+        machine.frame.push(machine.tx.wrap(manager.__exit__, Pinned(manager.__exit__, "exit")))
+        assert strict_breaks.is_strict(machine) is error
+
+
+def test_a_read_without_a_guard_is_an_error_that_names_it() -> None:
+    trace = trace_of(plain.__code__, x=1)
+    log = fact_check.new_log(trace.interpreter)
+    log.note("has its type", Local("x"))
+    with pytest.raises(fact_check.UnguardedRead, match=f"has its type: x .read at {__file__}"):
+        fact_check.check_facts(log, GuardSet(), [])
+    fact_check.check_facts(None, GuardSet(), [])
+
+
+# -- entries ----------------------------------------------------------------------------------------
+def test_a_builder_makes_an_entry_that_is_not_bound_yet() -> None:
+    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    built = builder.build([torch.ones(2), 3])
+    assert built.reason is None and not built.text.targets and built.graph is not None
+    entry = built.text.bind(lambda target: len)
+    scope = Scope({"x": torch.ones(2), "y": 3}, globals())
+    assert torch.equal(entry.function(*[source.read(scope) for source in entry.loads]), torch.full((2,), 4.0))
+
+
+def test_a_prefix_stops_before_its_step() -> None:
+    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    prefix = builder.build_prefix([torch.ones(2), 3], 4)
+    assert prefix.step == 4 and len(prefix.text.targets) == 1
+
+
+def test_without_the_operation_that_raised_the_exception_of_the_graph_goes_on(monkeypatch) -> None:
+    class Nothing:
+        def restore(self) -> None:
+            pass
+
+    kept = recovery.Recovery(object.__new__(Failures), Policy(None), ())
+    monkeypatch.setattr(Failures, "start", Nothing(), raising=False)
+    monkeypatch.setattr(Failures, "find", lambda *args: None)
+    error = ValueError("x")
+    with pytest.raises(ValueError) as caught:
+        kept.resume(error, Scope({}, {}), lambda step: None)
+    assert caught.value is error
+
+
+def test_changed_objects_that_differed_have_to_differ_again() -> None:
+    def changing(x, y):
+        x.append(y[0])
+
+    trace = trace_of(changing.__code__, x=[], y=[1])
+    trace.interpreter.run()
+    (guard,) = aliasing.distinct_objects(trace.tx.changes, trace.wrapper)
+    assert guard.claim == DistinctObjects((Local("x"), Local("y"))) or set(guard.sources) == {
+        Local("x"),
+        Local("y"),
+    }
+
+
+# -- what users say and read ------------------------------------------------------------------------
+def test_what_compile_returned_has_a_session() -> None:
+    assert api.session_of(frontend.compile(plain, backend="eager")).function is plain
+    assert api.session_of(plain) is None
+
+
+def test_options_are_checked_when_compile_is_called() -> None:
+    assert checking.checked_options(False, None, "eager", None, None, False).backend == "eager"
+    with pytest.raises(frontend.InvalidArgument):
+        checking.checked_options(1, None, "eager", None, None, False)
+
+
+def test_a_near_miss_is_suggested() -> None:
+    assert near_misses.near_miss("inductr", ["eager", "inductor"]) == ", did you mean 'inductor'?"
+    assert near_misses.near_miss("zzz", ["eager"]) == ""
+
+
+def test_dimensions_count_from_both_ends() -> None:
+    assert argument_checks.checked_dimensions("f()", [0, -1], 3) == {0, 2}
+    with pytest.raises(IndexError, match="dimension 3"):
+        argument_checks.checked_dimensions("f()", 3, 3)
+
+
+def test_a_marked_size_that_the_program_fixed_is_an_error() -> None:
+    owner = torch.ones(5)
+    fixed = Specialised(TensorSize(Local("x"), 0), 5, owner, None)
+    dynamic_marks.check_promises([fixed], plain.__code__)  # not marked
+    frontend.mark_dynamic(owner, 0)
+    with pytest.raises(frontend.DynamicSizeFixed, match="dimension 0 of x"):
+        dynamic_marks.check_promises([fixed], plain.__code__)
+
+
+def test_a_disabled_function_carries_its_reason() -> None:
+    native = directives.disable(plain, reason="slow")
+    assert native(1) == 3 and "slow" in native.__dict__.values()
+
+
+def test_a_function_without_a_mark_is_traced_as_any_other() -> None:
+    trace = trace_of(plain.__code__)
+    assert marked_functions.begin_marked(trace.tx, wrapped(trace, plain), (), {}) is None
+
+
+def test_a_break_that_is_asked_for_carries_its_message() -> None:
+    trace = trace_of(plain.__code__)
+    assert REGISTRY.current() is REGISTRY.current()
+    assert known_functions.is_compiling(trace.tx).as_python_constant() is True
+    with pytest.raises(GraphBreak, match="here"):
+        known_functions.break_here(trace.tx, Constant("here"))
+
+
+def test_an_explanation_counts_graphs_and_breaks() -> None:
+    def loud(x):
+        print(end="")
+        return x + 1
+
+    found = frontend.explain(loud)(torch.ones(2))
+    assert isinstance(found, Explanation)
+    assert (found.graph_count, found.break_count) == (1, 1) and "1 graph break" in found.text()
+
+
+def test_a_topic_that_is_not_asked_for_is_not_logged(monkeypatch) -> None:
+    monkeypatch.setattr(events, "log", lambda *said: pytest.fail("logged"))
+    reports.report_dynamic(plain.__name__, [])
+    reports.report_change(plain.__code__, wrapped(trace_of(plain.__code__), 3))
+
+
+def test_a_bug_of_ours_is_a_warning_that_names_the_function() -> None:
+    with pytest.warns(TracingBugWarning, match=r"tracing plain .*KeyError: 'x'"):
+        reports.report_bug(KeyError("x"), plain.__code__)
+
+
+def test_a_warning_names_the_line_of_the_user() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        user_warnings.warn("text", UserWarning)
+    assert caught[0].filename == __file__ and not user_warnings.is_ours(plain.__code__)
+
+
+def test_a_line_of_a_library_is_not_the_users() -> None:
+    assert user_lines.is_library_file(torch.__file__) and not user_lines.is_library_file(__file__)
+    line = plain.__code__.co_firstlineno + 1
+    assert user_lines.with_source(user_lines.place_text(__file__, line, "plain")).endswith(
+        "in plain: return x + y"
+    )
+
+
+def test_a_stance_says_what_runs(monkeypatch) -> None:
+    assert stances.Stance("force_eager").is_eager and not stances.Stance("force_eager").keeps_entries
+    assert stances.Stance("eager_then_compile").first_call == "eager"
+    with pytest.raises(frontend.RecompileError, match="plain has to be compiled"):
+        stances.Stance("fail_on_recompile").check_recompile("plain", [])
+    home = ModuleType("home")
+    monkeypatch.setitem(sys.modules, "torch._dynamo.eval_frame", home)
+    assert stances.current() == stances.Stance()
+
+
+def test_where_finds_the_module_of_a_builtin_and_of_an_operation(capsys) -> None:
+    assert where.main(["BINARY"]) == 0 and "tracing/opcodes/operators.py" in capsys.readouterr().out
+    assert where.main(["no such thing"]) == 1
+
+
+def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
+    def restart(self, values, stop):
+        raise Restart(PlannedStop(0, None, 0, RunRestNatively(None)))
+
+    monkeypatch.setattr(EntryBuilder, "_trace", restart)
+    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    built = builder.build((1,))
+    assert (
+        built.runs_natively and built.reason is not None and built.reason.kind.id == "nondeterministic-trace"
+    )
+
+
+def test_a_topic_names_code_that_is_there() -> None:
+    known = definitions.definitions()
+    assert topics.TOPICS and known["EntryBuilder"] and "BINARY" in {post.name for post in tables.signposts()}
+
+
+def test_a_dotted_name_leads_to_the_real_object() -> None:
+    assert objects.real_object("torch.add") is torch.add
+
+
+def test_an_unknown_case_of_the_demo_is_refused(capsys) -> None:
+    assert command.run_demo(["nothing"], None, False) == 2 and "no case is called" in capsys.readouterr().out

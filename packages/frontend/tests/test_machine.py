@@ -1,0 +1,96 @@
+"""`machine`, `stop_iteration`, `user_stack`: frames, what inner frames give to outer ones, the user's lines."""
+
+import pytest
+from stepping import assembled, step, trace_of
+
+from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, new_frame, reading_of
+from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
+from framesmith.frontend.tracing.user_stack import UserLocation, location, stack_text
+from framesmith.graph import GraphBreak
+from framesmith.variables.core import NULL, Constant, ObservedException
+
+RETURN = "LOAD_CONST 7\nRETURN_VALUE"
+
+
+def inner_of(trace):
+    """A second frame of the same code, entered."""
+    outer = trace.machine.frame
+    frame = new_frame(outer.code, outer.namespace, {}, ())
+    trace.machine.enter(frame)
+    return frame
+
+
+def test_a_frame_returns_into_the_stack_of_the_one_around() -> None:
+    trace = trace_of(assembled(RETURN))
+    outer = trace.machine.frame
+    inner_of(trace)
+    assert step(trace.machine, 2) is outer
+    assert [value.as_python_constant() for value in outer.stack] == [7]
+
+
+def test_a_value_behind_a_barrier_is_the_outcome_of_the_run() -> None:
+    trace = trace_of(assembled(RETURN))
+    with pytest.raises(IndexError):  # no frame is left
+        step(trace.machine, 2)
+    assert trace.machine.outcome.as_python_constant() == 7
+
+
+def test_a_callable_is_popped_with_its_receiver_wherever_the_null_stands() -> None:
+    frame = trace_of(assembled(RETURN)).machine.frame
+    callee, receiver = Constant(1), Constant(2)
+    frame.push_callable(callee)
+    assert frame.pop_callable() == (callee, ())
+    frame.stack += [callee, receiver]
+    assert frame.pop_callable() == (callee, (receiver,))
+    frame.stack += [NULL, callee]
+    assert frame.pop_callable() == (callee, ())
+
+
+def test_too_many_frames_break_the_graph() -> None:
+    trace = trace_of(assembled(RETURN))
+    with pytest.raises(GraphBreak, match=f"depth {MAXIMUM_FRAMES}"):
+        for _ in range(MAXIMUM_FRAMES):
+            inner_of(trace)
+
+
+def test_an_unbound_local_raises_what_cpython_raises() -> None:
+    machine = trace_of(assembled(RETURN)).machine
+    with pytest.raises(ObservedException) as caught:
+        machine.load_local("x")
+    assert caught.value.exception.python_type is UnboundLocalError
+
+
+def test_the_end_of_an_iteration_leaves_the_loop_around() -> None:
+    code = assembled(
+        "LOAD_CONST ()\nGET_ITER\nL0: FOR_ITER -> L1\nPOP_TOP\nJUMP_BACKWARD -> L0\nL1: LOAD_CONST 1\nRETURN_VALUE"
+    )
+    loop = reading_of(code).operations[2]
+    found = end_of_iteration(FrameRole.LOOP, loop)
+    assert (found.target, found.drops, found.pushes) == (loop.target, 1, False)
+    assert end_of_iteration(FrameRole.CALL, loop) is None
+    assert end_of_iteration(FrameRole.DEFAULT, loop).pushes
+
+
+def test_a_constant_of_the_code_is_one_object_wherever_it_is_loaded() -> None:
+    machine = trace_of(assembled(RETURN)).machine
+    value = (1, 2.0)
+    assert machine.literal(value) is machine.literal(value)
+
+
+def test_generators_are_known_by_their_flag() -> None:
+    def generator():
+        yield 1
+
+    assert is_generator(generator.__code__) and not is_generator(inner_of.__code__)
+
+
+def test_a_location_names_the_users_line() -> None:
+    def user(x):
+        return x
+
+    trace = trace_of(user.__code__, x=1)
+    step(trace.machine, 2)
+    here = location(trace.machine.frame)
+    assert here == UserLocation(__file__, user.__code__.co_firstlineno + 1, "user")
+    assert UserLocation.of(user.__code__).line == here.line - 1
+    assert stack_text(trace.machine.frames).splitlines()[1].strip() == "return x"

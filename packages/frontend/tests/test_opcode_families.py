@@ -1,0 +1,109 @@
+"""One small program for each family of `tracing.opcodes`, in assembled text where all versions share the instructions."""
+
+import pytest
+from stepping import assembled, frame_at, run_to_end, trace_of
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.frontend.tracing.opcodes import (
+    attributes,
+    building,
+    calls,
+    catalog,
+    exceptions,
+    functions,
+    imports,
+    jumps,
+    names,
+    operators,
+    stack,
+    table,
+    unsupported,
+)
+from framesmith.frontend.tracing.trace_end import BreakBefore, Finished
+
+TEXTS = {
+    stack: ("LOAD_CONST 1\nLOAD_CONST 2\nSWAP 2\nCOPY 2\nBUILD_TUPLE 3\nRETURN_VALUE", (2, 1, 2)),
+    names: ("LOAD_CONST 5\nSTORE_FAST 'a'\nLOAD_FAST 'a'\nRETURN_VALUE", 5),
+    operators: ("LOAD_CONST 7\nLOAD_CONST 2\nBINARY_OP '%'\nUNARY_NEGATIVE\nRETURN_VALUE", -1),
+    building: ("LOAD_CONST (1, 2)\nUNPACK_SEQUENCE 2\nBUILD_TUPLE 2\nRETURN_VALUE", (2, 1)),
+    jumps: (
+        "LOAD_CONST (1,)\nGET_ITER\nL0: FOR_ITER -> L1\nRETURN_VALUE\nL1: LOAD_CONST None\nRETURN_VALUE",
+        1,
+    ),
+}
+
+
+def test_every_family_is_in_the_catalogue() -> None:
+    known = {
+        attributes,
+        building,
+        calls,
+        exceptions,
+        functions,
+        imports,
+        jumps,
+        names,
+        operators,
+        stack,
+        unsupported,
+    }
+    assert known <= set(catalog.FAMILIES)
+
+
+@pytest.mark.parametrize("family", TEXTS, ids=lambda family: family.__name__.rpartition(".")[2])
+def test_assembled_text_gives(family) -> None:
+    text, expected = TEXTS[family]
+    assert run_to_end(text, names=("a",)).as_python_constant() == expected
+
+
+def attribute(x):
+    return x.real
+
+
+def call(x):
+    return divmod(x, 2)
+
+
+def caught(x):
+    try:
+        raise ValueError(x)
+    except ValueError as error:
+        return error.args
+
+
+def closure(x):
+    def inner(y=x):
+        return y + 1
+
+    return inner()
+
+
+def imported(x):
+    import math
+
+    return math.floor(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [(attribute, 3, 3), (call, 7, (3, 1)), (caught, 1, (1,)), (closure, 2, 3), (imported, 2.5, 2)],
+)
+def test_a_function_gives_what_it_gives_in_python(function, given, expected) -> None:
+    end = trace_of(function.__code__, x=given).interpreter.run()
+    assert isinstance(end, Finished)
+    assert end.value.realize().as_python_constant() == expected == function(given)
+
+
+def test_what_has_no_symbolic_form_breaks_with_its_name() -> None:
+    trace = trace_of(assembled("SETUP_ANNOTATIONS\nLOAD_CONST None\nRETURN_VALUE"))
+    end = trace.interpreter.run()
+    assert isinstance(end, BreakBefore) and end.reason.detail == "SETUP_ANNOTATIONS is not traced"
+
+
+def test_a_native_form_is_written_from_its_operands() -> None:
+    operation = frame_at(attribute, 1, x=1).machine.frame.reading.operations[-2]
+    assert operation.kind == Kind.LOAD_ATTRIBUTE
+    write = table.native_of(operation.kind)
+    form = write(operation, ["x"], lambda value, hint: hint)
+    assert form.statements == (f"{table.RESULT} = x.real",)
+    assert [outcome.pushes for outcome in form.outcomes] == [(table.RESULT,)]

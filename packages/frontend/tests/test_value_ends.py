@@ -1,0 +1,176 @@
+"""How long values live: `finalizers`, `value_ends`, `value_end_state`, `container_contents`, `generators`,
+`decomposed_generators`, `observed_values`."""
+
+import weakref
+
+import pytest
+import torch
+from stepping import frame_at, step, trace_of
+
+from framesmith.frontend.tracing.container_contents import (
+    is_known_container,
+    leads_to,
+    parts_of,
+    remains_of,
+)
+from framesmith.frontend.tracing.decomposed_generators import decomposed_generators, depth_of_real_generator
+from framesmith.frontend.tracing.finalizers import (
+    has_pending_cleanup,
+    holds_finalised,
+    is_finalised,
+    is_kept,
+    leads_to_any,
+)
+from framesmith.frontend.tracing.generators import SymbolicGenerator, cleans_up
+from framesmith.frontend.tracing.observed_values import ObservedValues
+from framesmith.frontend.tracing.value_end_state import Ending, Ends
+from framesmith.frontend.tracing.value_ends import is_led_to, settle, write_held
+from framesmith.variables.core import Constant
+
+
+class Finalised:
+    def __del__(self) -> None:
+        pass
+
+
+def numbers():
+    try:
+        yield 1
+        yield 2
+    finally:
+        print(end="")
+
+
+def suspended(x):
+    def numbers():
+        try:
+            yield x
+            yield x
+        finally:
+            x.append(1)
+
+    generator = numbers()
+    next(generator)
+    return generator
+
+
+def test_what_runs_code_when_it_is_dropped_is_finalised() -> None:
+    fresh, running = numbers(), numbers()
+    next(running)
+    assert [is_finalised(one) for one in (Finalised(), running, fresh, [], 3)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert is_finalised(zip(running, [1], strict=False)) and not is_finalised(zip([1], [2], strict=False))
+
+
+def test_a_container_is_searched_for_what_is_finalised() -> None:
+    assert holds_finalised([(1, {"a": Finalised()})]) and not holds_finalised([[1], torch.ones(1)])
+
+
+def test_a_search_that_is_too_long_means_yes() -> None:
+    assert not leads_to_any([object() for _ in range(9)], lambda value: False)
+    assert leads_to_any([object() for _ in range(2000)], lambda value: False)
+
+
+def test_a_suspended_generator_has_pending_cleanup_and_is_kept() -> None:
+    trace = frame_at(suspended, 10, x=[])
+    (generator,) = trace.machine.generators
+    assert isinstance(generator.frame, SymbolicGenerator) and generator.frame.started
+    assert has_pending_cleanup(generator) and cleans_up(generator.frame.frame) and is_kept(generator)
+    assert not generator.frame.is_handling and not is_kept(Constant(1))
+
+
+def test_a_generator_that_only_slots_hold_is_decomposed() -> None:
+    trace = frame_at(suspended, 10, x=[])
+    machine = trace.machine
+    (generator,) = machine.generators
+    assert list(decomposed_generators(machine, ())) == [id(generator)]
+    assert decomposed_generators(machine, [generator]) == {}  # needed as an object
+    assert depth_of_real_generator(machine) is None
+
+
+def test_a_generator_held_by_a_list_is_a_real_one() -> None:
+    def listed(x):
+        def numbers():
+            yield x
+
+        box = [numbers()]
+        return box
+
+    machine = frame_at(listed, 5, x=1).machine
+    assert len(machine.generators) == 1 and decomposed_generators(machine, ()) == {}
+
+
+def test_the_state_of_ends_forgets_its_values() -> None:
+    real = Finalised()
+    ends = Ends()
+    ends.held[id(real)] = Ending(real, Constant(1))
+    assert ends.holds(real) and not ends.holds(None)
+    ends.release()
+    assert not ends.holds(real)
+
+
+def test_the_trace_ends_where_a_value_is_let_go_of() -> None:
+    def dropping(x):
+        x = None
+        return x
+
+    real = Finalised()
+    trace = trace_of(dropping.__code__, x=real)
+    machine = trace.machine
+    ending = Ending(real, machine.frame.locals["x"])
+    machine.ends.held[id(real)] = ending
+    assert is_led_to(machine, ending) and not settle(machine)
+    step(machine, 3)
+    assert not is_led_to(machine, ending) and settle(machine)
+    assert ending in machine.ends.let_go and machine.ends.reason is not None
+    write_held(machine, trace.writer)
+    assert [source.text() for source in trace.writer.loads] == ["x"]
+
+
+def test_a_changed_container_still_holds_what_was_not_taken_out() -> None:
+    def storing(x):
+        x["a"] = 1
+        return x
+
+    kept = [2]
+    trace = frame_at(storing, 2, x={"a": Finalised(), "b": kept})
+    tracker = trace.machine.frame.locals["x"].realize()
+    assert is_known_container(tracker) and not is_known_container(Constant(1))
+    assert [one for one in remains_of(tracker) if one is kept] == [kept]
+    assert not any(isinstance(one, Finalised) for one in remains_of(tracker))
+
+
+def test_the_parts_of_a_value_are_what_it_and_its_containers_hold() -> None:
+    inner = Finalised()
+    assert inner in parts_of([[inner]]) and leads_to([inner], inner) and not leads_to([[inner]], inner)
+
+
+def test_what_a_frame_holds_at_an_operation_that_may_fail_becomes_an_output() -> None:
+    def indexed(x, at):
+        y = x + 1
+        x.add_(1)
+        z = x.index_select(0, at)
+        return z, y
+
+    trace = trace_of(indexed.__code__, x=torch.ones(3), at=torch.tensor([5]))
+    observed = trace.recorder.fallible = ObservedValues(trace.machine)
+    with trace.recorder:
+        end = trace.interpreter.run()
+    assert end is not None
+    assert [node.target.__name__ for node in observed.kept([])] == ["add"]
+
+
+@pytest.mark.parametrize("maker", [weakref.ref, weakref.proxy])
+def test_a_weak_reference_that_the_trace_makes_is_noted(maker) -> None:
+    def referring(x, make):
+        make(x)
+        return x
+
+    trace = trace_of(referring.__code__, x=Finalised(), make=maker)
+    trace.interpreter.run()
+    assert trace.machine.ends.references or trace.machine.frames

@@ -1,0 +1,55 @@
+"""When fake mode is on: in the span of a trace, but for the pauses in which real values are worked on."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import final
+
+import torch._guards
+
+from framesmith.graph.collector_pause import collector_paused
+from framesmith.graph.shape_env import ShapeWorld
+
+
+@final
+class TracingSpan:
+    """Fake mode, torch's tracing context and a resting garbage collector: all on, or all off."""
+
+    def __init__(self, world: ShapeWorld) -> None:
+        self._world = world
+        self._open = ExitStack()
+        self._active = False
+
+    def resume(self) -> None:
+        """Switch all on."""
+        self._open.enter_context(collector_paused())
+        self._open.enter_context(torch._guards.tracing(self._world.context))
+        self._open.enter_context(self._world.mode)
+        self._active = True
+
+    def pause(self) -> None:
+        """Switch all off, if they are on."""
+        self._active = False
+        self._open.close()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """All off inside, and then as before."""
+        was_active = self._active
+        self.pause()
+        try:
+            yield
+        finally:
+            if was_active:
+                self.resume()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """All on inside, and then as before."""
+        if self._active:
+            yield
+            return
+        self.resume()
+        try:
+            yield
+        finally:
+            self.pause()

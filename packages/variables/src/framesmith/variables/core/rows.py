@@ -1,0 +1,109 @@
+"""`Rows`: what one module adds to the registry. A module keeps its own, beside the code that the rows point to."""
+
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeAlias, TypeVar, cast, final
+
+from framesmith.variables.core.builtin_methods import STORAGES
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
+from framesmith.variables.core.constant import CONSTANT_TYPES
+from framesmith.variables.core.folding import BUILDERS, Builder
+from framesmith.variables.core.pure import PURE, PURE_TYPES
+from framesmith.variables.core.registry import Priority, RegistryEntry, Rule, Table
+from framesmith.variables.core.table import CALLS, Handler, Row
+from framesmith.variables.core.wrap_rules import EXACT, TESTS, WrapRule, WrapTest
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+RowsOf: TypeAlias = Callable[[V], "Iterable[RegistryEntry | Rule]"]
+
+
+@final
+class Rows:
+    """The rows of one module, in order. Adding one changes nothing else: `catalog.build` reads them."""
+
+    def __init__(self) -> None:
+        self._entries: list[RegistryEntry | Rule] = []
+
+    def __iter__(self) -> Iterator[RegistryEntry | Rule]:
+        return iter(self._entries)
+
+    def add(self, table: Table[K, V], key: K, value: V, priority: Priority = Priority.OWN) -> None:
+        """Add a row to a table."""
+        self._entries.append(RegistryEntry(cast("Table[object, object]", table), key, value, priority))
+
+    def entry(self, table: Table[K, V], *keys: K) -> Callable[[V], V]:
+        """Decorator: the decorated function is the row of these keys."""
+
+        def register(value: V) -> V:
+            for key in keys:
+                self.add(table, key, value)
+            return value
+
+        return register
+
+    def for_each(self, table: Table[K, V]) -> Callable[[RowsOf[V]], RowsOf[V]]:
+        """Decorator: the decorated function gives the rows that follow from a row of the table."""
+
+        def register(rows_of: RowsOf[V]) -> RowsOf[V]:
+            rule = Rule(cast("Table[object, object]", table), cast("RowsOf[object]", rows_of))
+            self._entries.append(rule)
+            return rows_of
+
+        return register
+
+    # -- the tables to which most modules add ------------------------------------------------------
+    def call(self, *keys: Hashable, priority: Priority = Priority.OWN) -> Callable[[Handler], Handler]:
+        """Decorator: model calls of `keys` with the decorated `handler(tx, *args, **kwargs)`."""
+
+        def register(handler: Handler) -> Handler:
+            parameters = list(inspect.signature(handler).parameters.values())[1:]
+            signature = inspect.Signature(parameters)
+            for key in keys:
+                self.add(CALLS, key, Row(key, handler, signature), priority)
+            return handler
+
+        return register
+
+    def wrap(self, *kinds: type) -> Callable[[WrapRule], WrapRule]:
+        """Decorator: wrap values whose type is exactly one of `kinds`."""
+        return self.entry(EXACT, *kinds)
+
+    def wrap_when(self, rank: int, test: WrapTest) -> Callable[[WrapRule], WrapRule]:
+        """Decorator: wrap values for which `test(registry, value)` is true, if no test of a lower rank is."""
+
+        def register(rule: WrapRule) -> WrapRule:
+            self.add(TESTS, rank, (test, rule))
+            return rule
+
+        return register
+
+    def build(self, builder: Builder, *kinds: type) -> None:
+        """Say how new values of exactly these types become trackers."""
+        for kind in kinds:
+            self.add(BUILDERS, kind, builder)
+
+    def builtin_type(self, *rows: BuiltinType) -> None:
+        """Add builtin types, each with the rows for wrapping and building its values and for the receivers of its methods."""
+        for row in rows:
+            self.add(BUILTIN_TYPES, row.kind, row)
+            self.add(STORAGES, row.kind, row.trackers)
+            if row.wrap is not None:
+                self.add(EXACT, row.kind, row.wrap)
+            if row.build is not None:
+                self.add(BUILDERS, row.kind, row.build)
+
+    def pure(self, functions: Iterable[Callable[..., object]]) -> None:
+        """Let calls of these functions with known operands run while tracing."""
+        for function in functions:
+            self.add(PURE, function, None)
+
+    def pure_types(self, *kinds: type) -> None:
+        """Let calls of all C methods of these types with known operands run while tracing."""
+        for kind in kinds:
+            self.add(PURE_TYPES, kind, None)
+
+    def constant_types(self, *kinds: type) -> None:
+        """Treat values of exactly these immutable types as constants."""
+        for kind in kinds:
+            self.add(CONSTANT_TYPES, kind, None)

@@ -1,0 +1,55 @@
+"""Each topic of the logs is written when what it names happens."""
+
+import logging
+
+import pytest
+import torch
+
+from framesmith import frontend
+from framesmith.frontend import events
+
+
+def program(x, log, n):
+    log.append(n)
+    y = x * n
+    frontend.graph_break()
+    return y + x.shape[0]
+
+
+def said(caplog, topic: str) -> str:
+    caplog.set_level(logging.INFO, logger=f"framesmith.{topic}")
+    compiled = frontend.compile(program, backend="eager")
+    for number in (2, 3):
+        compiled(torch.ones(number + 1), [], number)
+    return "\n".join(record.getMessage() for record in caplog.records if record.name == f"framesmith.{topic}")
+
+
+EXPECTED = {
+    "graph_breaks": ["in program: graph_break() was called"],
+    "recompiles": ["program: x: size of dimension 0 changed from 3 to 4 (read at "],
+    "dynamic": [
+        "program: the size of dimension 0 of x is symbolic from now on",
+    ],
+    "side_effects": ["program: list (log) is changed after the graph"],
+    "guards": ["x: Tensor [3] torch.float32 on cpu (read at ", "test_log_topics.py:13 in program)"],
+    "graph": ["def forward(self, ", " * "],
+    "bytecode": ["def program("],
+}
+
+
+def test_all_topics_are_known() -> None:
+    assert set(EXPECTED) == set(events.TOPICS)
+
+
+@pytest.mark.parametrize("topic", EXPECTED)
+def test_a_topic_is_written(topic, caplog) -> None:
+    text = said(caplog, topic)
+    for part in EXPECTED[topic]:
+        assert part in text
+
+
+def test_the_readme_names_the_topics() -> None:
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "README.md").read_text()
+    assert all(f"`{topic}`" in text for topic in events.TOPICS)
