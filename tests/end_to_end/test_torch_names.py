@@ -222,7 +222,8 @@ OUTSIDE = {
     "torch.compiler.set_default_backend": default_backend,
     "TORCH_COMPILE_DISABLE": environment,
     "torch.compiler.disable": native(
-        lambda: torch.compiler.disable(plus, reason="it is slow"), reason="plus: it is slow"
+        lambda: torch.compiler.disable(plus, reason="it is slow"),
+        reason="plus is marked with torch.compiler.disable: it is slow",
     ),
     "disable(recursive=False)": native(lambda: torch.compiler.disable(plus, recursive=False)),
     "torch._dynamo.nonstrict_trace": one_node(dynamo.nonstrict_trace),

@@ -146,7 +146,7 @@ class NativeContinuation:
         layout = self._layouts[number]
         cells = dict(zip(layout.cells, take_all(own.cells), strict=True))
         values, bound = (
-            [real.take(value.number) if isinstance(value, Reference) else value for value in take_all(slots)]
+            [real.take(value.number) if type(value) is Reference else value for value in take_all(slots)]
             for slots in (own.stack, own.locals)
         )
         index, slots = self._resume_layout(layout, values, given)

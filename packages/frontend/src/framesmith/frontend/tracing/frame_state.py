@@ -27,6 +27,7 @@ W = TypeVar("W")
 class Reference:
     """In a slot, in place of a value: it refers to the decomposed generator of this number (ADR 0009).
 
+    Told from a value by its exact type: `isinstance` would ask the user's value for its `__class__`.
     The number is that of its frame in the resume point; nothing is handed over for the slot.
     """
 
@@ -52,7 +53,7 @@ class FrameState(Generic[V]):
         """The same of other values. `function` is called in the order in which values are handed over."""
 
         def of_slot(value: V | Reference) -> W | Reference:
-            return value if isinstance(value, Reference) else function(value)
+            return value if type(value) is Reference else function(value)
 
         return FrameState(
             [of_slot(value) for value in self.stack],
