@@ -163,7 +163,9 @@ def e2e(session: nox.Session, version: str) -> None:
     """All five packages together: programs against eager, quality figures, signposts."""
     warn_of_missing(session)
     install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
-    pytest(session, "tests/end_to_end", "tests/perturbation", "tests/quality", "tests/signposts")
+    pytest(
+        session, "tests/end_to_end", "tests/perturbation", "tests/quality", "tests/signposts", "tests/golden"
+    )
 
 
 @nox.session(python=FIRST)
