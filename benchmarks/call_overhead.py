@@ -7,10 +7,10 @@ from torch import nn
 
 from benchmarks.results import Result, attempt
 from framesmith.frontend.demo import measure
-from framesmith.frontend.demo.cases import SEED, Program
+from framesmith.frontend.demo.cases import SEED, DemoProgram
 from framesmith.frontend.demo.models import ARCHITECTURES
 
-Build = Callable[[], Program]
+Build = Callable[[], DemoProgram]
 
 
 def add(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
@@ -34,28 +34,28 @@ def total(
     return a + b + c + d + e + f + g + h + i + j
 
 
-def linears(count: int, width: int, activation: bool) -> Program:
+def linears(count: int, width: int, activation: bool) -> DemoProgram:
     """A stack of Linear layers, each followed by ReLU if asked, without gradients."""
     layers: list[nn.Module] = []
     for _ in range(count):
         layers += [nn.Linear(width, width), nn.ReLU()] if activation else [nn.Linear(width, width)]
     model = nn.Sequential(*layers)
     model.requires_grad_(False)
-    return Program(model, (torch.randn(4, width),))
+    return DemoProgram(model, (torch.randn(4, width),))
 
 
-def bert() -> Program:
+def bert() -> DemoProgram:
     """The demo's BERT for inference."""
     architecture = ARCHITECTURES["BERT"]
     model = architecture.build().eval()
     model.requires_grad_(False)
-    return Program(model, keywords=architecture.inputs())
+    return DemoProgram(model, keywords=architecture.inputs())
 
 
 def seeded(make: Build) -> Build:
     """The same program each time it is built."""
 
-    def build() -> Program:
+    def build() -> DemoProgram:
         torch.manual_seed(SEED)
         return make()
 
@@ -63,8 +63,8 @@ def seeded(make: Build) -> Build:
 
 
 CASES: tuple[tuple[str, Build, str], ...] = (
-    ("two tensors, x + y", lambda: Program(add, (torch.randn(8), torch.randn(8))), "ratio <= 1/8"),
-    ("ten tensors", lambda: Program(total, tuple(torch.randn(8) for _ in range(10))), ""),
+    ("two tensors, x + y", lambda: DemoProgram(add, (torch.randn(8), torch.randn(8))), "ratio <= 1/8"),
+    ("ten tensors", lambda: DemoProgram(total, tuple(torch.randn(8) for _ in range(10))), ""),
     ("MLP of 20 layers", lambda: linears(20, 16, activation=True), "ratio <= 1/2"),
     ("100 Linear layers", lambda: linears(100, 16, activation=False), ""),
     ("BERT of 2 layers", bert, "ratio <= 1/2"),

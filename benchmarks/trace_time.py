@@ -7,7 +7,7 @@ import torch
 from benchmarks.call_overhead import Build, seeded
 from benchmarks.results import Result, attempt
 from framesmith.frontend.demo import measure
-from framesmith.frontend.demo.cases import Program
+from framesmith.frontend.demo.cases import DemoProgram
 from framesmith.frontend.demo.models import ARCHITECTURES, Architecture
 
 LENGTHS = (100, 200, 500, 1000, 2000, 5000)
@@ -29,7 +29,7 @@ def milliseconds(peer: measure.Peer, build: Build, repeats: int = 5) -> tuple[fl
 
 def forward(architecture: Architecture) -> Build:
     """A program that calls the model."""
-    return seeded(lambda: Program(architecture.build(), keywords=architecture.inputs()))
+    return seeded(lambda: DemoProgram(architecture.build(), keywords=architecture.inputs()))
 
 
 def results() -> Iterator[Result]:
@@ -41,7 +41,7 @@ def results() -> Iterator[Result]:
         yield Result("warm trace", name, "ms", ours, theirs, None, "ratio <= 1/2", ours_note, theirs_note)
     for length in LENGTHS:
         function = straight(length)
-        build = seeded(lambda function=function: Program(function, (torch.randn(4),)))
+        build = seeded(lambda function=function: DemoProgram(function, (torch.randn(4),)))
         found = []
         for peer in (measure.TORCH, measure.FRAMESMITH):
             value, note = attempt(lambda peer=peer, build=build: milliseconds(peer, build, 3))
