@@ -35,7 +35,7 @@ from framesmith.guards.names import Names
 _UNKNOWN: Final = -1
 #: The number in the bytes where none is known; CPython gives none as high.
 _NO_NUMBER: Final = 2**32 - 1
-#: What the comparison of versions costs, in look-ups of a plain guard: once, and for each state (measured as ADR 0008 says).
+#: What the comparison of versions costs, in look-ups of a plain guard: once, and for each state; an estimate, which no benchmark here fixes.
 #: Tuning only: both ways of checking say the same.
 _FIXED_COST: Final = 4
 _COST_OF_STATE: Final = 1.5
