@@ -67,10 +67,12 @@ class Wrapper:
                 )
             self._by_source[source] = tracker
             return tracker
-        if type(type(value)) is not type and _compares_classes(type(type(value))):
-            raise GraphBreak(
-                UNSUPPORTED_VALUE, f"the metaclass of {source.text()} compares or hashes classes"
-            )
+        is_class = issubclass(type(value), type)
+        for metaclass in (type(type(value)), *([type(value)] if is_class else [])):
+            if metaclass is not type and _compares_classes(metaclass):
+                raise GraphBreak(
+                    UNSUPPORTED_VALUE, f"the metaclass of {source.text()} compares or hashes classes"
+                )
         rule = wrap_rule(self._context.registry, value)
         if rule is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps {a_type(type(value))} ({source.text()})")
@@ -79,7 +81,7 @@ class Wrapper:
         if not tracker.is_unread and type(value) is not Globals:
             self._context.note("has its type", source)
         guard_structure(self._context, tracker.python_type)
-        if issubclass(type(value), type):
+        if is_class:
             assert isinstance(value, type)
             guard_structure(self._context, value)
         is_value = isinstance(tracker, Constant) or tracker.is_unread or type(value) in (int, float)
