@@ -73,11 +73,11 @@ class GuardSet:
     """
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
-        self.locate: Callable[[], str | None] | None = (
-            None  # gives the user's frame for the reasons of new guards
-        )
+        # gives the user's frame for the reasons of new guards
+        self.locate: Callable[[], str | None] | None = None
         self.facts: FactLog | None = None  # what the trace read, in tests
-        self._guards: dict[tuple[Source | None, Claim | Relation], Guard] = {}
+        self._places: dict[tuple[Source | None, Claim | Relation], int] = {}  # in the list
+        self._guards: list[Guard] = []
         self._classes: set[int] = set()
         for guard in guards:
             self.add(guard)
@@ -85,8 +85,10 @@ class GuardSet:
     def add(self, guard: Guard) -> None:
         """Add the guard unless the same claim about the same source is there; its reason gets the user's frame."""
         key = (None if isinstance(guard.claim, Relation) else guard.source, guard.claim)
-        if key not in self._guards:
-            self._guards[key] = guard if self.locate is None else guard.located(self.locate())
+        # one look-up for a new guard too: sources and claims are hashed by code in Python
+        count = len(self._guards)
+        if self._places.setdefault(key, count) == count:
+            self._guards.append(guard if self.locate is None else guard.located(self.locate()))
 
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does."""
@@ -94,13 +96,13 @@ class GuardSet:
             self.add(guard)
 
     def __iter__(self) -> Iterator[Guard]:
-        return iter(self._guards.values())
+        return iter(self._guards)
 
     def __len__(self) -> int:
         return len(self._guards)
 
     def __contains__(self, guard: Guard) -> bool:
-        return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._guards
+        return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._places
 
     def guard_once(self, cls: type) -> bool:
         """Whether this is the first request to guard the structure of this class; True once a class.
@@ -119,7 +121,7 @@ class GuardSet:
 
     def since(self, mark: int) -> Iterator[Guard]:
         """The guards added after the mark."""
-        return itertools.islice(self._guards.values(), mark, None)
+        return itertools.islice(self._guards, mark, None)
 
     def copy(self) -> "GuardSet":
         """Another set with the same guards."""

@@ -53,9 +53,8 @@ class NativeOperation:
         """
         frame = self._machine.frame
         row = native_of(frame.operation.kind)
-        if (
-            row is None
-        ):  # no Python source does what the operation does: its whole frame runs natively (ADR 0005)
+        if row is None:
+            # no Python source does what the operation does: its whole frame runs natively (ADR 0005)
             return self._rest_natively()
         operands = frame.pop_many(slots_taken(frame.operation))
         looks = any(reads_frame(value) for value in operands[:2])

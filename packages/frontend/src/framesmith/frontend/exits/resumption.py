@@ -18,10 +18,7 @@ from framesmith.frontend.tracing.frame_layout import FrameLayout, Keeps, chain_l
 from framesmith.frontend.tracing.frame_state import FrameState, ResumeState
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.table import Outcome
-from framesmith.frontend.tracing.resume_points import (
-    FrameSnapshot,
-    take_snapshot,
-)
+from framesmith.frontend.tracing.resume_points import FrameSnapshot, take_snapshot
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.callables.generators import GeneratorTracker
