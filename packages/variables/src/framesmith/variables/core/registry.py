@@ -102,9 +102,6 @@ class Registry:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Registry) and self._tables == other._tables
 
-    def __hash__(self) -> int:
-        return id(self)
-
 
 def _grouped(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[object, object]]:
     """The rows that count, by table and key, whatever the order of the entries."""
