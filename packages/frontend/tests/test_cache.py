@@ -233,7 +233,7 @@ def test_a_number_that_changes_becomes_dynamic() -> None:
     assert not Policy(False).is_dynamic_number(Local("n"))
 
 
-def test_a_value_that_changes_often_is_no_longer_specialised_on() -> None:
+def test_a_value_that_changes_often_is_no_longer_specialized_on() -> None:
     policy = Policy(None, patience=2)
     guards, scope = missed(1)
     for expected in (False, True):

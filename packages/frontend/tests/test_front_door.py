@@ -42,7 +42,7 @@ from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import RunRestNatively
 from framesmith.graph import GraphBreak
 from framesmith.graph.failures import Failures
-from framesmith.graph.shape_guards import Specialised
+from framesmith.graph.shape_guards import Specialized
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.kinds import DistinctObjects
 from framesmith.guards.sources import Local, Pinned
@@ -174,7 +174,7 @@ def test_dimensions_count_from_both_ends() -> None:
 
 def test_a_marked_size_that_the_program_fixed_is_an_error() -> None:
     owner = torch.ones(5)
-    fixed = Specialised(TensorSize(Local("x"), 0), 5, owner, None)
+    fixed = Specialized(TensorSize(Local("x"), 0), 5, owner, None)
     dynamic_marks.check_promises([fixed], plain.__code__)  # not marked
     frontend.mark_dynamic(owner, 0)
     with pytest.raises(frontend.DynamicSizeFixed, match="dimension 0 of x"):

@@ -8,7 +8,7 @@ from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.tracing.opcodes import catalog, table
 
-# Instructions that the reader folds into others, or that only the specialising interpreter writes.
+# Instructions that the reader folds into others, or that only the specializing interpreter writes.
 FOLDED = {
     "CACHE",
     "EXTENDED_ARG",

@@ -234,7 +234,7 @@ class EntryBuilder:
         guards.update(leaf_states(graph, trace.wrapper))
         guards.update(shape_guards)
         if self.policy.promised:
-            check_promises(recorder.specialised(), self.origin.code)
+            check_promises(recorder.specialized(), self.origin.code)
         check_numbers(recorder, guards)
         recovery = None
         if graph.failures is not None and replay is None:

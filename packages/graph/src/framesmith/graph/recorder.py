@@ -36,7 +36,7 @@ from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.shape_env import Place, ShapeWorld
-from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialised
+from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
@@ -420,10 +420,10 @@ class Recorder:
             facts = ShapeFacts(self._world, self._all_inputs).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
-    def specialised(self) -> list[Specialised]:
+    def specialized(self) -> list[Specialized]:
         """The numbers that were requested as symbolic and that the trace fixed."""
         with self.paused():
-            return ShapeFacts(self._world, self._all_inputs).specialised()
+            return ShapeFacts(self._world, self._all_inputs).specialized()
 
     def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
         nodes = list(dict.fromkeys(outputs))

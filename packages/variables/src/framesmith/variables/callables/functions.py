@@ -48,7 +48,7 @@ __all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments", "co
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
-"""Functions known by module and qualified name, so that their modules need not be imported to recognise them."""
+"""Functions known by module and qualified name, so that their modules need not be imported to recognize them."""
 
 MarkedCall = Callable[[TraceContext, "FunctionTracker", Arguments, Keywords], Tracker | PendingCall | None]
 MARKED_CALLS: Final = Table[str, MarkedCall]("marked functions")

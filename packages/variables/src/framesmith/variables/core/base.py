@@ -40,7 +40,7 @@ class Tracker:
     """A symbolic Python value. What CPython has as a type slot is a method here.
 
     Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
-    overridden breaks the graph; it never guesses. Slots receive *realised* operands unless they only
+    overridden breaks the graph; it never guesses. Slots receive *realized* operands unless they only
     pass them on.
     """
 

@@ -176,7 +176,7 @@ for _base in (tuple, frozenset, str, bytes, int, float):
 def _call_row(tx: TraceContext, function: object, *args: Tracker, **kwargs: Tracker) -> None:
     row = row_of(tx.registry, function)
     if row is None:
-        args[0].unsupported("its initialisation")
+        args[0].unsupported("its initialization")
     complete(tx, row.begin(tx, args, kwargs))
 
 

@@ -213,7 +213,7 @@ class TensorTracker(GraphValue):
 
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`x[key]`. A symbolic int becomes `torch.select`, since torch specialises
+        """`x[key]`. A symbolic int becomes `torch.select`, since torch specializes
         a symbolic number as a key, but not as an index of `select`."""
         if key.is_run_time_number and key.python_type is int and self.fake.dim():
             return record(tx, torch.select, (self, Constant(0), key))
