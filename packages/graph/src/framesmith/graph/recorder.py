@@ -29,7 +29,7 @@ from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
-from framesmith.graph.infer import CallKind, operation_name, translate
+from framesmith.graph.infer import CallKind, operation_name, translate_input
 from framesmith.graph.inputs import Input, Inputs, for_backend, layout_of, let_go, placeholder_name, written
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
@@ -161,7 +161,7 @@ class Recorder:
                 try:
                     fake = self._world.fake(source, value, dynamic or DynamicDims.none())
                 except Exception as error:
-                    raise translate(f"faking {source.text()}", error) from error
+                    raise translate_input(source.text(), error) from error
         assert isinstance(fake, torch.Tensor)
         return self._add_input(source, value, fake, layout_of(fake))
 
