@@ -25,7 +25,7 @@ RETIRED = {
 """Each retired word, and what to say."""
 
 BRITISH = re.compile(
-    r"\w*(?:special|real|normal|initial|optim|serial|parametr|recogn|summar|general)is(?:e[ds]?|ers?|ing|ations?|able)",
+    r"\w*(?:special|real|normal|final|initial|optim|serial|parametr|recogn|summar|general)is(?:e[ds]?|ers?|ing|ations?|able)",
     re.IGNORECASE,
 )
 """One spelling: that of torch's names, `specialize` and `initialize`."""

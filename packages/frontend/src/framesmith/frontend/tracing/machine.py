@@ -190,7 +190,7 @@ class Machine:
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
         self.ends = Ends()
-        self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
+        self.finalized: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
         self.outcome: Tracker | Yielded | Returned | None = None
         self._literals: dict[int, Tracker] = {}
 
@@ -217,7 +217,7 @@ class Machine:
             frame.release()
         self.frames.clear()
         self.generators.clear()
-        self.finalised.clear()
+        self.finalized.clear()
         self.ends.release()
         self._literals.clear()
 

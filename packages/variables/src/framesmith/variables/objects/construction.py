@@ -45,7 +45,7 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     """A new instance without attributes. Breaks the graph for a
     class with `__del__`, or one that cannot be reconstructed."""
     if find(tx, kind, "__del__") is not None:
-        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalised")
+        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalized")
     makers = tx.registry[INSTANCE_MAKERS]
     for base in resolution_order(kind):
         if base in makers:
