@@ -12,7 +12,7 @@ What comes out is data. The cache, which has the continuations, binds the resume
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
@@ -41,9 +41,10 @@ from framesmith.frontend.tracing.user_stack import (
     stack_text,
     user_location,
 )
-from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
+from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
 from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
+from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
 from framesmith.guards.names import PREFIX
@@ -158,6 +159,7 @@ class EntryBuilder:
     options: CompileOptions
     policy: TracePolicy
     on_break: OnBreak
+    numbers: TraceNumbers = field(default_factory=TraceNumbers)
 
     def build(self, values: Sequence[object]) -> BuiltEntry:
         """Make an entry for these arguments.
@@ -166,9 +168,10 @@ class EntryBuilder:
         reported.
         """
         stop: PlannedStop | None = None
-        for _ in range(_ATTEMPTS):
+        name = self.numbers.next()
+        for name.attempt in range(_ATTEMPTS):
             try:
-                return self._trace(values, stop)
+                return self._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
         code = self.origin.code
@@ -183,9 +186,10 @@ class EntryBuilder:
         options = replace(self.options, fullgraph=False, backend=backend, mode=None, backend_options={})
         builder = replace(self, options=options, on_break=ignore_break)
         stop = PlannedStop(step, None, 0, BreakBefore(reason))
-        for _ in range(_ATTEMPTS):
+        name = self.numbers.next()
+        for name.attempt in range(_ATTEMPTS):
             try:
-                built = builder._trace(values, stop)
+                built = builder._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
                 continue
@@ -194,9 +198,9 @@ class EntryBuilder:
             return BuiltPrefix(built.text, 0, backend) if built.runs_natively else None
         return None
 
-    def _trace(self, values: Sequence[object], stop: PlannedStop | None) -> BuiltEntry:
+    def _trace(self, values: Sequence[object], stop: PlannedStop | None, name: TraceName) -> BuiltEntry:
         """Trace once. Raises Restart where the trace has to be made again, with another stop."""
-        trace = prepare(self.origin.code, self.options, self.policy, stop)
+        trace = prepare(self.origin.code, self.options, self.policy, stop, name)
         try:
             return self._build_from(trace, values)
         finally:
@@ -251,11 +255,17 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
         raise AssertionError("\n".join(problems))
 
 
-def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: PlannedStop | None) -> Trace:
+def prepare(
+    code: CodeType,
+    options: CompileOptions,
+    policy: TracePolicy,
+    stop: PlannedStop | None,
+    name: TraceName | None = None,
+) -> Trace:
     """Put the parts of one trace together."""
     wrapper = Wrapper(policy)
     interpreter = Interpreter(stop)
-    recorder = Recorder(options.for_graph())
+    recorder = Recorder(options.for_graph(), name)
     tx = TraceContext(recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline)
     tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)

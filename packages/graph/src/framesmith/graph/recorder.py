@@ -40,6 +40,7 @@ from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
+from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import Guard, GuardSet
@@ -65,8 +66,9 @@ class Recorder:
     Invariant: every node has an `example_value`; a call that raises leaves no node and no changed fake behind.
     """
 
-    def __init__(self, options: GraphOptions | None = None) -> None:
+    def __init__(self, options: GraphOptions | None = None, name: TraceName | None = None) -> None:
         self.options = options or GraphOptions()
+        self._named = torch._guards.compile_context(name or TraceNumbers().next())
         self._world = ShapeWorld(self.options)
         self._span = TracingSpan(self._world)
         self._root = Subgraph()
@@ -93,6 +95,7 @@ class Recorder:
 
     def __enter__(self) -> Self:
         self._start = Ambient.now()
+        self._named.__enter__()
         self._span.resume()
         return self
 
@@ -101,6 +104,7 @@ class Recorder:
     ) -> None:
         self._span.pause()
         self._start.restore()
+        self._named.__exit__(None, None, None)
 
     def paused(self) -> AbstractContextManager[None]:
         """Fake mode off, for work on real values: reading guards, running a function of the user natively."""

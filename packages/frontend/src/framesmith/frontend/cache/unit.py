@@ -44,7 +44,7 @@ from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
 from framesmith.frontend.tracing.user_stack import UserLocation
 from framesmith.frontend.user_warnings import warn
-from framesmith.graph import GraphBreak
+from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
@@ -134,6 +134,7 @@ class CompiledUnit:
             follows=owned is not None,
             asks=owned is not None and not state.is_forced,
         )
+        self._numbers = TraceNumbers()
         self._native: Entry | None = None
         self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
         self._is_reported = False
@@ -292,7 +293,7 @@ class CompiledUnit:
         return text.bind(refuse)
 
     def _builder(self, policy: TracePolicy) -> EntryBuilder:
-        return EntryBuilder(self.origin, self._state.options, policy, self._state.on_break)
+        return EntryBuilder(self.origin, self._state.options, policy, self._state.on_break, self._numbers)
 
     def _build(self, values: Sequence[object]) -> tuple[BuiltEntry, Entry]:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""

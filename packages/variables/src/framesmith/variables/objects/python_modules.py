@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable
 from types import ModuleType
 from typing import Final, final
 
+from framesmith.graph.deferred_package import load
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     MISSING,
@@ -134,6 +135,7 @@ def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module, guarded by identity."""
     assert isinstance(value, ModuleType)
+    load(value)  # a program that names a package asks for it
     if not isinstance(source, Pinned):
         tx.guard(source, Identical(value))
     return ModuleTracker(value, source)
