@@ -5,7 +5,7 @@ a submodule executes the body of the package first, and that imports all of Torc
 the time to the first result. `prepare` imports these submodules alone and puts the body off until somebody asks for it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Final
@@ -71,16 +71,13 @@ def _mark_decorated() -> None:
     loaded nothing is on: that form is the function itself. `_unmark` removes it before the package is loaded, so that
     the decorator finds what it finds in a process without us.
     """
-    tables = (FakeTensorMode.__torch_dispatch__, *_values(global_decomposition_table.values()))
-    for function in filter(None, map(_decorated, tables)):
+    kernels = [
+        kernel for table in list(global_decomposition_table.values()) for kernel in list(table.values())
+    ]
+    for function in filter(None, map(_decorated, [FakeTensorMode.__torch_dispatch__, *kernels])):
         if _MARK not in vars(function):
             setattr(function, _MARK, function)
             _marked.append(function)
-
-
-def _values(tables: Iterable[dict[object, object]]) -> Iterator[object]:
-    for table in tables:
-        yield from list(table.values())
 
 
 def _decorated(function: object) -> FunctionType | None:
