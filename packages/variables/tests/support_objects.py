@@ -246,7 +246,7 @@ class Frame:
 
     def op_dict_merge(self, o):
         value = self.pop()
-        for key, item in value.realize().storage().items(self.tx):
+        for key, item in value.realize().storage(self.tx).items(self.tx):
             self.stack[-o.argument].store(self.tx, key, item)
 
     op_dict_update = op_dict_merge
@@ -274,7 +274,7 @@ class Frame:
     def op_call_extended(self, o):
         keywords = {}
         if o.argument:
-            pairs = self.pop().realize().storage().items(self.tx)
+            pairs = self.pop().realize().storage(self.tx).items(self.tx)
             keywords = {key.as_python_constant(): value for key, value in pairs}
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)

@@ -12,6 +12,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, at_ind
 from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType
 from framesmith.variables.core.constant import CONSTANT_SLOTS, Constant
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.raising import raise_observed
@@ -125,9 +126,7 @@ class _Slots:
 
 
 ROWS.add(CONSTANT_SLOTS, None, _Slots())
-ROWS.pure_types(
-    str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, range, slice
-)
+ROWS.pure_types(type(None), torch.dtype, torch.device, torch.Size)
 
 
 @final
@@ -156,3 +155,48 @@ class TextIterator(IteratorTracker):
         """`iter(text)`, moved to the index."""
         text = f"{writer.constant(iter, 'iter')}({writer.value(self.text)})"
         return at_index(self, writer, text, self.index)
+
+
+def _plain_str(value: object) -> str:
+    """The text of an instance of a subclass, read without overrides of the subclass."""
+    assert isinstance(value, str)
+    return str.__str__(value)
+
+
+def _plain_bytes(value: object) -> bytes:
+    assert isinstance(value, bytes)
+    return bytes.__getitem__(value, slice(None)) if type(value) is bytes else bytes.join(b"", [value])
+
+
+def _plain_int(value: object) -> int:
+    assert isinstance(value, int)
+    return int.__int__(value)
+
+
+def _plain_float(value: object) -> float:
+    assert isinstance(value, float)
+    return float.__float__(value)
+
+
+_TEXTS: Final = ("__repr__", "__str__", "__format__")
+"""Their other special methods are folded, or left to CPython."""
+_TEXT_ITERATORS: Final = (type(iter("a")), type(iter("\u00e9")))
+ROWS.builtin_type(
+    BuiltinType(
+        str, (), iterators=_TEXT_ITERATORS, part=BuiltinPart(_plain_str), special_methods=_TEXTS, is_pure=True
+    ),
+    BuiltinType(
+        bytes,
+        (),
+        iterators=(type(iter(b"")),),
+        part=BuiltinPart(_plain_bytes),
+        special_methods=_TEXTS,
+        is_pure=True,
+    ),
+    BuiltinType(int, (), part=BuiltinPart(_plain_int), special_methods=_TEXTS, is_pure=True),
+    BuiltinType(
+        float, (), part=BuiltinPart(_plain_float), special_methods=(*_TEXTS, "__hash__"), is_pure=True
+    ),
+    BuiltinType(complex, (), special_methods=(*_TEXTS, "__hash__"), is_pure=True),
+    BuiltinType(bool, (), special_methods=_TEXTS, is_pure=True),
+)

@@ -26,6 +26,7 @@ from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import lazy
@@ -418,6 +419,12 @@ def deque_reversed(tx: TraceContext, self: DequeTracker, /) -> Tracker:
     return DequeIterator(self, backwards=True)
 
 
+@ROWS.entry(REMAINS, DequeTracker)
+def deque_remains(tracker: DequeTracker) -> Iterable[object]:
+    """The items, as long as they were not read."""
+    return (tracker.value or ()) if tracker.is_unopened else ()
+
+
 def deque_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     """`deque([1, 2], maxlen=3)`."""
     assert isinstance(value, DequeTracker)
@@ -433,7 +440,7 @@ ROWS.builtin_type(
         build=build_deque,
         text=deque_text,
         iterators=(type(iter(deque[object]())), type(reversed(deque[object]()))),
-        is_sequence=True,
-        grows_in_place=True,
+        holds_items=True,
+        is_mutable=True,
     )
 )

@@ -71,7 +71,7 @@ class Tracker:
         """The tracker with its type known; only a lazy tracker returns another object."""
         return self
 
-    def storage(self) -> "Tracker":
+    def storage(self, tx: "TraceContext") -> "Tracker":
         """The tracker of the builtin part, on which C code of the builtin type
         works: `self`, except for an instance of a subclass of a builtin type."""
         return self

@@ -101,7 +101,7 @@ def _with_storage(tx: TraceContext, function: object, args: list[Tracker]) -> li
     expected = tx.registry[STORAGES].get(function.__objclass__)
     if function.__objclass__ is object:
         return args
-    storage = receiver.storage()
+    storage = receiver.storage(tx)
     if expected is not None and not isinstance(storage, expected):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     if expected is not None and _is_replaced(function, storage.python_type):

@@ -1,6 +1,5 @@
 """Creating instances: `cls(...)` as in `type.__call__`, `object.__new__`, and the choice of the instance's tracker."""
 
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -13,9 +12,6 @@ from framesmith.guards.class_lookup import (
     resolution_order,
     static_lookup,
 )
-from framesmith.variables.builtin_types.dicts import new_dict
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -25,6 +21,7 @@ from framesmith.variables.core.base import (
     Tracker,
     complete,
 )
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
@@ -53,16 +50,9 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     if not can_build(kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
-    return InstanceTracker(kind, payload=_EMPTY_PAYLOADS[base]() if base in _EMPTY_PAYLOADS else None)
-
-
-_EMPTY_PAYLOADS: Final[dict[type, Callable[[], Tracker]]] = {
-    list: lambda: ListTracker([]),
-    dict: lambda: new_dict([]),
-    OrderedDict: lambda: new_dict([], OrderedDict),
-    defaultdict: lambda: new_dict([], defaultdict),
-    set: lambda: SetTracker(),
-}
+    row = tx.registry[BUILTIN_TYPES].get(base)
+    part = None if row is None else row.part
+    return InstanceTracker(kind, payload=None if part is None or part.empty is None else part.empty())
 
 
 def begin_construct(

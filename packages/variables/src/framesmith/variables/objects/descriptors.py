@@ -5,7 +5,7 @@ instance itself holds in `instances`.
 """
 
 import functools
-from collections import deque, namedtuple
+from collections import namedtuple
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -51,7 +51,6 @@ NATIVE_METHODS: Final = (
     ClassMethodDescriptorType,
     BuiltinFunctionType,
 )
-STORING: Final = (list, dict, tuple, set, frozenset, str, bytes, int, float, complex, deque)
 
 
 @final
@@ -71,7 +70,7 @@ class InplaceMethod(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the descriptor; the receiver where that is its builtin part."""
         result = complete(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
-        return self.receiver if result is self.receiver.storage() else result
+        return self.receiver if result is self.receiver.storage(tx) else result
 
 
 Getter = Callable[[TraceContext, Found, Tracker], "Tracker | PendingCall"]
@@ -142,7 +141,7 @@ def _get_tuple_field(tx: TraceContext, found: Found, receiver: Tracker) -> Track
     assert found.value is not None
     arguments = found.value.__reduce__()[1]
     assert isinstance(arguments, tuple)
-    return receiver.storage().subscript(tx, Constant(arguments[0]))
+    return receiver.storage(tx).subscript(tx, Constant(arguments[0]))
 
 
 _TupleField: Final[type] = type(vars(namedtuple("_TupleField", "field"))["field"])

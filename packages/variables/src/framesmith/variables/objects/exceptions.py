@@ -25,16 +25,19 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed, register_exception_maker
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.objects.construction import INSTANCE_MAKERS, check_class
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
-from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.instances import InstanceTracker, instance_remains
 from framesmith.variables.objects.tracebacks import Passage, Place
 
 ROWS: Final = Rows()
+
+ROWS.generic_access(BaseException)
 
 NONE: Final = Constant(None)
 _CHAIN: Final = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
@@ -434,3 +437,6 @@ def _register_builtin_classes() -> None:
 
 
 _register_builtin_classes()
+
+
+ROWS.add(REMAINS, ExceptionTracker, instance_remains)

@@ -1,14 +1,17 @@
 """The methods of `object` when called by name: `object.__setattr__(x, "a", 1)`, `super().__init__()` and so on."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.attribute_functions import attribute_name
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.builtin_type import GENERIC_ACCESS, GenericAccess
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.instances import GENERIC, InstanceTracker
+from framesmith.variables.core.table import Handler
+from framesmith.variables.objects.instances import InstanceTracker
 
 ROWS: Final = Rows()
 
@@ -19,25 +22,38 @@ def _instance(target: Tracker, doing: str) -> InstanceTracker:
     return target if isinstance(target, InstanceTracker) else target.unsupported(doing)
 
 
-@ROWS.call(*GENERIC["__getattribute__"])
 def object_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker | PendingCall:
     """`object.__getattribute__(self, name)`."""
     instance = _instance(self, "object.__getattribute__")
     return instance.begin_generic(tx, attribute_name(name, "getattr"))
 
 
-@ROWS.call(*GENERIC["__setattr__"])
 def object_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`object.__setattr__(self, name, value)`."""
     _instance(self, "object.__setattr__").change_generic(tx, attribute_name(name, "setattr"), value)
     return NONE
 
 
-@ROWS.call(*GENERIC["__delattr__"])
 def object_delattr(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker:
     """`object.__delattr__(self, name)`."""
     _instance(self, "object.__delattr__").change_generic(tx, attribute_name(name, "delattr"), None)
     return NONE
+
+
+_ACCESS: Final[dict[str, Handler]] = {
+    "__getattribute__": object_getattribute,
+    "__setattr__": object_setattr,
+    "__delattr__": object_delattr,
+}
+
+
+@ROWS.for_each(GENERIC_ACCESS)
+def generic_access(access: GenericAccess) -> Rows:
+    """The row of `object.__setattr__`, `list.__setattr__` ..."""
+    rows = Rows()
+    assert isinstance(access.descriptor, Hashable)
+    rows.call(access.descriptor)(_ACCESS[access.name])
+    return rows
 
 
 @ROWS.call(object.__init__)

@@ -20,6 +20,7 @@ from framesmith.variables.core.base import (
     Writer,
     complete,
 )
+from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.observed import ObservedException
@@ -27,7 +28,7 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
-from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, InplaceMethod, begin_get
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMethod, begin_get
 from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
@@ -77,15 +78,17 @@ class SpecialMethods(Tracker):
 
     def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
         """An in-place method in C works on the builtin part, and gives the object itself."""
-        in_place = descriptor.__name__.startswith("__i") and self.storage() is not self
+        in_place = descriptor.__name__.startswith("__i") and self.storage(tx) is not self
         return InplaceMethod(descriptor, self) if in_place else None
 
-    def storage(self) -> Tracker:
+    def storage(self, tx: TraceContext) -> Tracker:
         """The builtin part, or `self` without one. Breaks the graph
         for a builtin base whose content is not modelled."""
         if self.payload is not None:
             return self.payload
-        return self.unsupported("use of its content") if issubclass(self.python_type, STORING) else self
+        if builtin_type(tx, self.python_type) is None:
+            return self
+        return self.unsupported("use of its content")
 
     # -- asking ------------------------------------------------------------------------------------
     @property
@@ -265,13 +268,13 @@ class SpecialMethods(Tracker):
         found = self.special(tx, f"__{BINARY_METHODS[symbol]}__")
         if found is None:
             if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
-                return native_binary(tx, symbol, self.payload, other.storage())
+                return native_binary(tx, symbol, self.payload, other.storage(tx))
             return None
         if is_native(found):
             part = self.builtin_part(f"operator {symbol}")
             if overrides_iteration(self):
                 return self.unsupported(f"operator {symbol} with an __iter__ of its own")
-            return native_binary(tx, symbol, part, other.storage())
+            return native_binary(tx, symbol, part, other.storage(tx))
         return self._operate(tx, found, other)
 
     def begin_special(self, tx: TraceContext, name: str, args: Arguments) -> Tracker | PendingCall | None:
@@ -319,7 +322,7 @@ class SpecialMethods(Tracker):
         if found is None:
             return None
         if is_native(found):
-            result = self.builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage())
+            result = self.builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
             return self if result is self.payload else result
         return self._operate(tx, found, other)
 
@@ -351,7 +354,7 @@ class SpecialMethods(Tracker):
     def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison by an inherited C method: that of the builtin part, or the row of the method."""
         if self.payload is not None:
-            right = other.storage()
+            right = other.storage(tx)
             if isinstance(self.payload, Constant) and isinstance(right, Constant):
                 return _fold_method(tx, COMPARE_METHODS[symbol], self.payload, right)
             return self.payload.compare(tx, symbol, right)
