@@ -196,6 +196,7 @@ ELSEWHERE = {
     "Tracker": "abstract",
     "IteratorTracker": "abstract",
     "SpecialMethods": "abstract",
+    "KnownValue": "abstract",
     "GraphValue": "abstract",
     "UnspecializedTracker": "abstract",
     "_Exhausted": "a marker, no value of the program",

@@ -18,6 +18,7 @@ from framesmith.guards.kinds import Identical, TypeIs
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.lookup import find
@@ -29,25 +30,11 @@ module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dic
 
 
 @final
-class ModuleTracker(Tracker):
+class ModuleTracker(KnownValue[ModuleType]):
     """A module. Invariant: guarded by identity."""
 
     def __init__(self, value: ModuleType, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source or Pinned(value, value.__name__)
-
-    @property
-    def python_type(self) -> type:
-        """`types.ModuleType`, or a subclass to which the module's `__class__` was set."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the module object is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The module itself."""
-        return self.value
+        super().__init__(value, source or Pinned(value, value.__name__))
 
     def namespace(self, tx: TraceContext) -> NamespaceTracker:
         """The tracker of the module's globals."""
@@ -106,17 +93,9 @@ class ModuleTracker(Tracker):
         tx.guard(self, TypeIs(kind), "an attribute of a module is looked up")
         return kind
 
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """`self is other`: whether they are the same module."""
-        return isinstance(other, ModuleTracker) and other.value is self.value
-
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Modules hash by identity."""
         return ("object", self.value)
-
-    def truth(self, tx: TraceContext) -> bool:
-        """A module is true."""
-        return True
 
     def describe(self) -> str:
         """`module math`, for messages."""
