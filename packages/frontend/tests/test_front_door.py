@@ -194,7 +194,7 @@ def test_a_function_without_a_mark_is_traced_as_any_other() -> None:
 def test_a_break_that_is_asked_for_carries_its_message() -> None:
     trace = trace_of(plain.__code__)
     assert REGISTRY.current() is REGISTRY.current()
-    assert known_functions.is_compiling(trace.tx).as_python_constant() is True
+    assert known_functions.answer_is_compiling(trace.tx).as_python_constant() is True
     with pytest.raises(GraphBreak, match="here"):
         known_functions.break_here(trace.tx, Constant("here"))
 

@@ -112,7 +112,7 @@ class Frame:
 
     def op_load_local(self, o):
         if o.argument not in self.locals:
-            raise_observed(UnboundLocalError, o.argument)
+            raise_observed(self.tx, UnboundLocalError, o.argument)
         self.push(self.locals[o.argument])
 
     def op_store_local(self, o):

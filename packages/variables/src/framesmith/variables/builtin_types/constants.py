@@ -54,7 +54,7 @@ class _Slots:
     def begin_call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
-            raise_observed(TypeError, f"'{type_name(constant)}' object is not callable")
+            raise_observed(tx, TypeError, f"'{type_name(constant)}' object is not callable")
         return constant.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
@@ -65,7 +65,7 @@ class _Slots:
         if isinstance(value, tuple | frozenset):
             return from_python(tx, value).iterate(tx)
         if not defines(constant.python_type, "__iter__") and not defines(constant.python_type, "__getitem__"):
-            raise_observed(TypeError, f"'{type_name(constant)}' object is not iterable")
+            raise_observed(tx, TypeError, f"'{type_name(constant)}' object is not iterable")
         return constant.unsupported("iterating over it")
 
     def length(self, tx: TraceContext, constant: Constant) -> Tracker:
@@ -81,7 +81,7 @@ class _Slots:
             return fold(tx, operator.contains, [constant, item])
         if isinstance(constant.value, str) and not issubclass(item.python_type, str):
             shown = class_name(item.python_type)
-            raise_observed(TypeError, f"'in <string>' requires string as left operand, not {shown}")
+            raise_observed(tx, TypeError, f"'in <string>' requires string as left operand, not {shown}")
         return constant.unsupported(f"a membership test of {item.describe()}")
 
     def subscript(self, tx: TraceContext, constant: Constant, key: Tracker) -> Tracker:
@@ -97,7 +97,7 @@ class _Slots:
                 kind = "string" if isinstance(constant.value, str) else "byte"
                 shown = class_name(key.python_type)
                 tail = f", not '{shown}'" if kind == "string" else f" or slices, not {shown}"
-                raise_observed(TypeError, f"{kind} indices must be integers{tail}")
+                raise_observed(tx, TypeError, f"{kind} indices must be integers{tail}")
         if not key.is_python_constant():
             return constant.unsupported(f"a subscript by {key.describe()}")
         return fold(tx, operator.getitem, [constant, key])

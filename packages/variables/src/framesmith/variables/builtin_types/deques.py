@@ -174,7 +174,7 @@ class DequeTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Deques have no hash."""
-        return unhashable(self)
+        return unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""
@@ -227,7 +227,7 @@ class DequeIterator(IteratorTracker):
         """The next item, or None at the end; RuntimeError from then on when the deque changed."""
         tx.changes.note(self)
         if self.owner.state != self.state:
-            raise_observed(RuntimeError, "deque mutated during iteration")
+            raise_observed(tx, RuntimeError, "deque mutated during iteration")
         if self.index >= len(self.items):
             return None
         self.index += 1
@@ -283,7 +283,7 @@ def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracke
     if maxlen is not None and not (isinstance(maxlen, Constant) and maxlen.value is None):
         limit = index_of(tx, maxlen, "an integer is required")
         if limit < 0:
-            raise_observed(ValueError, "maxlen must be non-negative")
+            raise_observed(tx, ValueError, "maxlen must be non-negative")
     return DequeTracker([] if iterable is None else unpack(tx, iterable), limit)
 
 
@@ -387,7 +387,7 @@ def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tra
         if known_equal(tx, item, value):
             del self.change(tx)[place]
             return NONE
-    return raise_observed(ValueError, not_in_deque(value))
+    return raise_observed(tx, ValueError, not_in_deque(value))
 
 
 @ROWS.call(deque.index)
@@ -402,7 +402,7 @@ def deque_index(
     """`self.index(value, start, stop)`."""
     place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
     if place is None:
-        raise_observed(ValueError, not_in_deque(value))
+        raise_observed(tx, ValueError, not_in_deque(value))
     return Constant(place)
 
 

@@ -155,7 +155,7 @@ class ViewTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
         tx.changes.note_key(self)
-        return ("object", self) if self.name == "values" else unhashable(self)
+        return ("object", self) if self.name == "values" else unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The dict."""

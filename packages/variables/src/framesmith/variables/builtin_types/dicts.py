@@ -255,7 +255,7 @@ class DictTracker(Tracker):
         if self.kind is not dict:
             self.unsupported(f"storing attribute {name!r}")
         problem = f"attribute '{name}' is read-only" if hasattr(dict, name) else f"has no attribute '{name}'"
-        raise_observed(AttributeError, f"'dict' object {problem}")
+        raise_observed(tx, AttributeError, f"'dict' object {problem}")
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`: the keys."""
@@ -288,7 +288,7 @@ class DictTracker(Tracker):
         """`defaultdict.__missing__`: stores and returns a value of the factory; KeyError for other dicts."""
         factory = None if self.factory is None else self.factory.realize()
         if factory is None or (isinstance(factory, Constant) and factory.value is None):
-            raise_observed(KeyError, key)
+            raise_observed(tx, KeyError, key)
         value = factory.call(tx, [], {})
         self.store(tx, key, value)
         return value
@@ -300,7 +300,7 @@ class DictTracker(Tracker):
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`del self[key]`."""
         if self.remove(tx, key) is None:
-            raise_observed(KeyError, key)
+            raise_observed(tx, KeyError, key)
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self | other`: a copy, updated with another dict; None (NotImplemented) otherwise."""
@@ -377,7 +377,7 @@ class DictTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Dicts have no hash."""
-        return unhashable(self)
+        return unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The known keys and values, the default factory, and the attributes of an OrderedDict."""

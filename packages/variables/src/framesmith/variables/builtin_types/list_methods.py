@@ -52,7 +52,7 @@ def list_remove(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Track
     """`self.remove(value)`."""
     place = find(tx, self.items, value)
     if place is None:
-        raise_observed(ValueError, "list.remove(x): x not in list")
+        raise_observed(tx, ValueError, "list.remove(x): x not in list")
     del self.change(tx)[place : place + 1]
     return NONE
 
@@ -95,7 +95,7 @@ def list_index(
     """`self.index(value)`; when it is missing, the message shows the value, which has to be known."""
     place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
     if place is None:
-        raise_observed(ValueError, not_in(value, "list"))
+        raise_observed(tx, ValueError, not_in(value, "list"))
     return Constant(place)
 
 
@@ -121,7 +121,7 @@ def list_sort(
     finally:
         self.change(tx)[:] = items
     if modified:
-        raise_observed(ValueError, "list modified during sort")
+        raise_observed(tx, ValueError, "list modified during sort")
     return NONE
 
 

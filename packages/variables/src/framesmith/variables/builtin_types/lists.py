@@ -210,7 +210,7 @@ class ListTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Lists have no hash."""
-        return unhashable(self)
+        return unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""

@@ -58,7 +58,7 @@ class NamespaceTracker(Tracker):
             return looked_up(tx, scope[name], Item(Pinned(scope, "builtins"), name))
         tx.note("is not there", Pinned(scope, "builtins"), name)
         tx.guard(Pinned(scope, "builtins"), HasKey(name, False))
-        return raise_observed(NameError, f"name '{name}' is not defined")
+        return raise_observed(tx, NameError, f"name '{name}' is not defined")
 
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""

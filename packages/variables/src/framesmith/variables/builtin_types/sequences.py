@@ -22,7 +22,7 @@ def user_errors(tx: TraceContext) -> Iterator[None]:
     try:
         yield
     except (IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise_observed(type(error), *[from_python(tx, argument) for argument in error.args])
+        raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
 
 
 def compare_items(
@@ -73,7 +73,7 @@ def position(tx: TraceContext, key: Tracker, type_name: str) -> Key:
     if issubclass(key.python_type, slice):
         start, stop, step = (_slice_member(tx, key, name) for name in ("start", "stop", "step"))
         if step == 0:
-            raise_observed(ValueError, "slice step cannot be zero")
+            raise_observed(tx, ValueError, "slice step cannot be zero")
         return slice(start, stop, step)
     return index_of(
         tx, key, f"{type_name} indices must be integers or slices, not {class_name(key.python_type)}"
@@ -139,6 +139,6 @@ def reaches_itself(tracker: Tracker) -> bool:
     return False
 
 
-def unhashable(tracker: Tracker) -> Hashable:
+def unhashable(tx: TraceContext, tracker: Tracker) -> Hashable:
     """Raise the TypeError of `hash()` for a mutable container."""
-    return raise_observed(TypeError, f"unhashable type: '{class_name(tracker.python_type)}'")
+    return raise_observed(tx, TypeError, f"unhashable type: '{class_name(tracker.python_type)}'")

@@ -351,7 +351,7 @@ class SetTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A frozenset hashes by its members; TypeError for a set."""
         if not issubclass(self.kind, frozenset):
-            return unhashable(self)
+            return unhashable(tx, self)
         self.complete(tx)
         return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
 

@@ -73,7 +73,7 @@ class SliceTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Before Python 3.12 TypeError; from then on the hash of the members."""
         if not isinstance(slice(None), Hashable):
-            return raise_observed(TypeError, "unhashable type: 'slice'")
+            return raise_observed(tx, TypeError, "unhashable type: 'slice'")
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
 
     def children(self) -> Iterator[Tracker]:

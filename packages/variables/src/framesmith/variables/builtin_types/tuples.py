@@ -111,7 +111,7 @@ class TupleTracker(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
         if not defines(self.kind, "__call__"):
-            raise_observed(TypeError, f"'{type_name(self)}' object is not callable")
+            raise_observed(tx, TypeError, f"'{type_name(self)}' object is not callable")
         return self.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -199,7 +199,7 @@ class TupleTracker(Tracker):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
         found = self._override(tx, name)
         if found is None:
-            raise_observed(TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
+            raise_observed(tx, TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
         return found
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -372,7 +372,7 @@ def tuple_index(
     items = items_of(tx, self)
     place = find(tx, items, value, *bounds(tx, len(items), start, stop))
     if place is None:
-        raise_observed(ValueError, "tuple.index(x): x not in tuple")
+        raise_observed(tx, ValueError, "tuple.index(x): x not in tuple")
     return Constant(place)
 
 

@@ -116,7 +116,7 @@ def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Trac
     """`attrgetter(*names)`."""
     for name in (attr, *attrs):
         if not issubclass(name.python_type, str):
-            raise_observed(TypeError, "attribute name must be a string")
+            raise_observed(tx, TypeError, "attribute name must be a string")
     return OperatorObject(operator.attrgetter, (attr, *attrs))
 
 
@@ -124,5 +124,5 @@ def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Trac
 def call_methodcaller(tx: TraceContext, name: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`methodcaller(name, *args, **kwargs)`."""
     if not issubclass(name.python_type, str):
-        raise_observed(TypeError, "method name must be a string")
+        raise_observed(tx, TypeError, "method name must be a string")
     return OperatorObject(operator.methodcaller, (name, *args), kwargs)

@@ -49,7 +49,7 @@ def slot_iterate(tx: TraceContext, self: Tracker, /) -> Tracker:
 def slot_advance(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`__next__`."""
     found = self.advance(tx)
-    return raise_observed(StopIteration) if found is None else found
+    return raise_observed(tx, StopIteration) if found is None else found
 
 
 def slot_contains(tx: TraceContext, self: Tracker, item: Tracker, /) -> Tracker:
@@ -139,7 +139,7 @@ def _sequence(symbol: str) -> Handler:
             return result
         if symbol == "*":
             index_of(tx, other)
-        return raise_observed(TypeError, unsupported_operands(symbol, self, other))
+        return raise_observed(tx, TypeError, unsupported_operands(symbol, self, other))
 
     return handler
 

@@ -83,7 +83,7 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     if method is object.__format__:
         if text_of(tx, spec):
             message = f"unsupported format string passed to {class_name(value.python_type)}.__format__"
-            raise_observed(TypeError, message)
+            raise_observed(tx, TypeError, message)
         return str_of(tx, value)
     return value.special_attribute(tx, "__format__").call(tx, [spec], {}).realize()
 

@@ -18,7 +18,7 @@ from framesmith.variables.core.constant import NULL, Constant, Null, is_constant
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.observed import ObservedException
-from framesmith.variables.core.raising import new_exception, raise_observed, register_exception_maker
+from framesmith.variables.core.raising import new_exception, raise_observed
 from framesmith.variables.core.registry import DuplicateRow, Priority, Registry, Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import CALLS, Row, row_of
@@ -54,6 +54,5 @@ __all__ = [
     "is_constant_type",
     "new_exception",
     "raise_observed",
-    "register_exception_maker",
     "row_of",
 ]

@@ -138,7 +138,7 @@ def builtin_attribute(
     may_hold = bool(dict_offset(kind)) and not own_was_read
     if defines(kind, "__getattr__") or may_hold:  # it may have the attribute all the same
         return tracker.unsupported(f"reading attribute {name!r}")
-    return raise_observed(AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
+    return raise_observed(tx, AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
 
 
 def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, name: str) -> Tracker:

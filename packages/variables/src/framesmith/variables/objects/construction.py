@@ -95,7 +95,7 @@ def begin_init(
     outcome = complete(tx, result).realize()
     if outcome.python_type is not type(None):
         name = class_name(outcome.python_type)
-        raise_observed(TypeError, f"__init__() should return None, not '{name}'")
+        raise_observed(tx, TypeError, f"__init__() should return None, not '{name}'")
     return instance
 
 
@@ -105,9 +105,11 @@ def plain_new(
     """`object.__new__(cls, *args, **kwargs)`; TypeError for surplus arguments as in CPython's `object_new`."""
     if args or kwargs:
         if static_lookup(kind, "__new__") is not object.__new__:
-            raise_observed(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
+            raise_observed(
+                tx, TypeError, "object.__new__() takes exactly one argument (the type to instantiate)"
+            )
         if static_lookup(kind, "__init__") is object.__init__:
-            raise_observed(TypeError, f"{class_name(kind)}() takes no arguments")
+            raise_observed(tx, TypeError, f"{class_name(kind)}() takes no arguments")
     return new_instance(tx, kind)
 
 
@@ -115,7 +117,7 @@ def check_class(tx: TraceContext, cls: Tracker) -> type:
     """The class that is the first argument of a `__new__`; TypeError for anything else."""
     if not issubclass(cls.python_type, type):
         name = class_name(cls.python_type)
-        raise_observed(TypeError, f"object.__new__(X): X is not a type object ({name})")
+        raise_observed(tx, TypeError, f"object.__new__(X): X is not a type object ({name})")
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
     return kind
@@ -128,6 +130,7 @@ def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Trac
     base, _ = native_new(kind)
     if base is not object:
         raise_observed(
+            tx,
             TypeError,
             f"object.__new__({class_name(kind)}) is not safe, use {base.__name__}.__new__()",
         )

@@ -89,7 +89,7 @@ def part(tx: TraceContext, found: Found, name: str) -> Tracker:
 
 def _get_property(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
     if found.stored is None and getattr(found.value, "fget") is None:  # noqa: B009  # unknown to typing
-        raise_observed(AttributeError, _property_message(found, receiver, "getter"))
+        raise_observed(tx, AttributeError, _property_message(found, receiver, "getter"))
     return part(tx, found, "fget").begin_call(tx, (receiver,), {})
 
 
@@ -195,13 +195,15 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
         function = part(tx, found, role)
         if isinstance(function, Constant):
             raise_observed(
-                AttributeError, _property_message(found, receiver, "deleter" if value is None else "setter")
+                tx,
+                AttributeError,
+                _property_message(found, receiver, "deleter" if value is None else "setter"),
             )
         function.call(tx, operands, {})
         return
     hook = find(tx, found.kind, name)
     if hook is None:
-        raise_observed(AttributeError, name)
+        raise_observed(tx, AttributeError, name)
     if hook.kind is not FunctionType:
         receiver.unsupported(f"storing attribute {found.name!r}, a {class_name(found.kind)} of its class,")
     hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})

@@ -24,7 +24,7 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer, complete
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.raising import raise_observed, register_exception_maker
+from framesmith.variables.core.raising import EXCEPTION_MAKER, raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
@@ -238,7 +238,7 @@ class TracebackTracker(Tracker):
         return f"{writer.value(self.exception)}.__traceback__"
 
 
-@register_exception_maker
+@ROWS.entry(EXCEPTION_MAKER, None)
 def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
     """The tracker of `kind(*args)` for an exception class."""
     return ExceptionTracker(kind, args)
@@ -272,14 +272,14 @@ def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
             if not isinstance(value, ExceptionTracker):
                 name = class_name(value.python_type)
                 message = f"calling {kind!r} should have returned an instance of BaseException, not <class '{name}'>"
-                raise_observed(TypeError, message)
+                raise_observed(tx, TypeError, message)
     if isinstance(value, ExceptionTracker):
         return value
-    return _not_an_exception()
+    return _not_an_exception(tx)
 
 
-def _not_an_exception() -> NoReturn:
-    raise_observed(TypeError, "exceptions must derive from BaseException")
+def _not_an_exception(tx: TraceContext) -> NoReturn:
+    raise_observed(tx, TypeError, "exceptions must derive from BaseException")
 
 
 def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> None:
@@ -289,7 +289,7 @@ def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> 
         if issubclass(cause.python_type, type):
             cause = cause.call(tx, (), {}).realize()
         if not isinstance(cause, ExceptionTracker):
-            raise_observed(TypeError, "exception causes must derive from BaseException")
+            raise_observed(tx, TypeError, "exception causes must derive from BaseException")
     exception.set_field(tx, "__cause__", cause)
 
 
@@ -323,7 +323,7 @@ def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
         kind = option.as_python_constant() if issubclass(option.python_type, type) else None
         if not isinstance(kind, type) or not issubclass(kind, BaseException):
             raise_observed(
-                TypeError, "catching classes that do not inherit from BaseException is not allowed"
+                tx, TypeError, "catching classes that do not inherit from BaseException is not allowed"
             )
         classes.append(kind)
     return classes
@@ -415,7 +415,7 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("add_note()")
     if not issubclass(note.python_type, str):
-        raise_observed(TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
+        raise_observed(tx, TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
     notes = self.load_own(tx, "__notes__")
     if notes is None:
         self.store_own(tx, "__notes__", ListTracker([note]))

@@ -180,7 +180,7 @@ class InstanceTracker(SpecialMethods):
             return own
         if found is not None:
             return begin_get(tx, found, self)
-        return missing_attribute(self, name)
+        return missing_attribute(tx, self, name)
 
     def load_own(self, tx: TraceContext, name: str) -> Tracker | None:
         """The attribute in the instance dictionary, or None when it has none, which is guarded."""
@@ -287,7 +287,7 @@ class InstanceTracker(SpecialMethods):
         if found is not None and is_data_descriptor(found.kind):
             set_through(tx, found, self, value)
         elif not has_dict(self.kind):
-            missing_attribute(self, name, storing=True, read_only=found is not None)
+            missing_attribute(tx, self, name, storing=True, read_only=found is not None)
         else:
             if found is not None:
                 found.guard_kind(tx)
@@ -307,7 +307,7 @@ class InstanceTracker(SpecialMethods):
     def delete_own(self, tx: TraceContext, name: str) -> None:
         """Delete from the instance dictionary; AttributeError when it has no such attribute."""
         if self.load_own(tx, name) is None:
-            missing_attribute(self, name)
+            missing_attribute(tx, self, name)
         if self.namespace is not None:
             self.namespace.remove(tx, Constant(name))
             return
@@ -324,13 +324,13 @@ class InstanceTracker(SpecialMethods):
         """The value of a slot, or of `__class__` or `__dict__`; AttributeError for an unset slot."""
         if descriptor in self.slots or descriptor in self._read_slots:
             held = self.slots.get(descriptor, self._read_slots.get(descriptor))
-            return missing_slot(self, descriptor.__name__) if held is None else held
+            return missing_slot(tx, self, descriptor.__name__) if held is None else held
         if isinstance(descriptor, GetSetDescriptorType) or descriptor.__name__ == "__dict__":
             return self.read_computed(tx, descriptor)
         if self.source is None:
             if not is_heap_type(descriptor.__objclass__):
                 return self.unsupported(f"reading attribute {descriptor.__name__!r}")
-            return missing_slot(self, descriptor.__name__)
+            return missing_slot(tx, self, descriptor.__name__)
         return self._read_slot(tx, descriptor)
 
     def _read_slot(self, tx: TraceContext, descriptor: MemberDescriptorType) -> Tracker:
@@ -340,7 +340,7 @@ class InstanceTracker(SpecialMethods):
         except AttributeError:
             probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
             tx.guard(CallResult(self.source, probe), EqualTo(False))
-            return missing_slot(self, descriptor.__name__)
+            return missing_slot(tx, self, descriptor.__name__)
         if self._is_plain(tx) and static_lookup(self.kind, descriptor.__name__) is descriptor:
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
@@ -372,7 +372,7 @@ class InstanceTracker(SpecialMethods):
             try:
                 self.read_field(tx, descriptor)
             except ObservedException:
-                raise_observed(AttributeError, descriptor.__name__)
+                raise_observed(tx, AttributeError, descriptor.__name__)
         tx.changes.note(self)
         self.slots[descriptor] = value
 

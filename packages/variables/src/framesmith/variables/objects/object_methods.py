@@ -25,18 +25,18 @@ def _instance(target: Tracker, doing: str) -> InstanceTracker:
 def object_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker | PendingCall:
     """`object.__getattribute__(self, name)`."""
     instance = _instance(self, "object.__getattribute__")
-    return instance.begin_generic(tx, attribute_name(name, "getattr"))
+    return instance.begin_generic(tx, attribute_name(tx, name, "getattr"))
 
 
 def object_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`object.__setattr__(self, name, value)`."""
-    _instance(self, "object.__setattr__").change_generic(tx, attribute_name(name, "setattr"), value)
+    _instance(self, "object.__setattr__").change_generic(tx, attribute_name(tx, name, "setattr"), value)
     return NONE
 
 
 def object_delattr(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker:
     """`object.__delattr__(self, name)`."""
-    _instance(self, "object.__delattr__").change_generic(tx, attribute_name(name, "delattr"), None)
+    _instance(self, "object.__delattr__").change_generic(tx, attribute_name(tx, name, "delattr"), None)
     return NONE
 
 
@@ -63,9 +63,10 @@ def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tr
     if args or kwargs:
         if static_lookup(kind, "__init__") is not object.__init__:
             message = "object.__init__() takes exactly one argument (the instance to initialize)"
-            raise_observed(TypeError, message)
+            raise_observed(tx, TypeError, message)
         if static_lookup(kind, "__new__") is object.__new__:
             raise_observed(
+                tx,
                 TypeError,
                 f"{class_name(kind)}.__init__() takes exactly one argument (the instance to initialize)",
             )
@@ -104,7 +105,7 @@ def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
     """`object.__format__`: `str(self)`, without a format specification."""
     if spec.as_python_constant() != "":
         name = class_name(self.python_type)
-        raise_observed(TypeError, f"unsupported format string passed to {name}.__format__")
+        raise_observed(tx, TypeError, f"unsupported format string passed to {name}.__format__")
     return self.special_attribute(tx, "__str__").call(tx, (), {})
 
 

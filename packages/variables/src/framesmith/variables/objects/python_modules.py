@@ -62,7 +62,7 @@ class ModuleTracker(KnownValue[ModuleType]):
             or static_lookup(kind, name) is not MISSING
         ):
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
-        return raise_observed(AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
+        return raise_observed(tx, AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a global of the module."""
@@ -71,7 +71,7 @@ class ModuleTracker(KnownValue[ModuleType]):
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
         """Delete a global of the module."""
         if self.namespace(tx).find(tx, name) is None:
-            raise_observed(AttributeError, name)
+            raise_observed(tx, AttributeError, name)
         self._change(tx, name, None)
 
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:

@@ -113,7 +113,7 @@ class SpecialMethods(Tracker):
         """A special method, looked up on the type and bound; AttributeError when there is none."""
         found = self.special(tx, name)
         if found is None:
-            return missing_attribute(self, name)
+            return missing_attribute(tx, self, name)
         return complete(tx, begin_get(tx, found, self)).realize()
 
     def ask(self, tx: TraceContext, found: Found, *args: Tracker) -> Tracker:
@@ -124,16 +124,16 @@ class SpecialMethods(Tracker):
         """The builtin part, on which an inherited C method works; breaks the graph without one."""
         return self.unsupported(doing) if self.payload is None else self.payload
 
-    def mistake(self, message: str) -> Tracker:
+    def mistake(self, tx: TraceContext, message: str) -> Tracker:
         """Raise TypeError with CPython's message; `{}` is the name of the type."""
-        return raise_observed(TypeError, message.format(type_name(self)))
+        return raise_observed(tx, TypeError, message.format(type_name(self)))
 
     # -- calls and iteration -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of `__call__`; TypeError when the class has none."""
         found = self.special(tx, "__call__")
         if found is None:
-            return self.mistake("'{}' object is not callable")
+            return self.mistake(tx, "'{}' object is not callable")
         return self.begin_ask(tx, found, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -147,14 +147,14 @@ class SpecialMethods(Tracker):
                 iterator.python_type, "__next__"
             ):
                 name = class_name(iterator.python_type)
-                raise_observed(TypeError, f"iter() returned non-iterator of type '{name}'")
+                raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
             return iterator
         getting = None if self._blocked(tx, "__iter__") else self.special(tx, "__getitem__")
         if getting is not None:
             if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
                 return self.unsupported("iterating over it")
             return ItemIterator(self)
-        return self.mistake("'{}' object is not iterable")
+        return self.mistake(tx, "'{}' object is not iterable")
 
     def _blocked(self, tx: TraceContext, name: str) -> bool:
         """Whether the class sets a special method to None, which disables its fallback."""
@@ -165,7 +165,7 @@ class SpecialMethods(Tracker):
         """`__next__`, left to the symbolic interpreter if it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None:
-            return self.mistake("'{}' object is not an iterator")
+            return self.mistake(tx, "'{}' object is not an iterator")
         if is_native(found):
             return self.builtin_part("calling next() on it").begin_advance(tx)
         try:
@@ -180,7 +180,7 @@ class SpecialMethods(Tracker):
         """`__len__`, with CPython's checks of its result."""
         found = self.special(tx, "__len__")
         if found is None:
-            return self.mistake("object of type '{}' has no len()")
+            return self.mistake(tx, "object of type '{}' has no len()")
         if is_native(found):
             return self.builtin_part("taking its length").length(tx)
         result = self.ask(tx, found)
@@ -188,9 +188,9 @@ class SpecialMethods(Tracker):
             return result
         if not isinstance(result.value, int):
             name = class_name(result.python_type)
-            raise_observed(TypeError, f"'{name}' object cannot be interpreted as an integer")
+            raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
         if result.value < 0:
-            raise_observed(ValueError, "__len__() should return >= 0")
+            raise_observed(tx, ValueError, "__len__() should return >= 0")
         return Constant(int(result.value))
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
@@ -202,7 +202,7 @@ class SpecialMethods(Tracker):
             result = self.ask(tx, found)
             if result.python_type is not bool:
                 name = class_name(result.python_type)
-                raise_observed(TypeError, f"__bool__ should return bool, returned {name}")
+                raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")
             return truth_of(tx, result)
         if self.special(tx, "__len__") is None:
             return True
@@ -217,9 +217,9 @@ class SpecialMethods(Tracker):
             verdict = truth_of(tx, self.ask(tx, found, item))
             return Constant(verdict) if isinstance(verdict, bool) else verdict
         if self._blocked(tx, "__contains__"):
-            return self.mistake("'{}' object is not a container")
+            return self.mistake(tx, "'{}' object is not a container")
         if not any(self.special(tx, name) for name in ("__iter__", "__getitem__")):
-            return self.mistake("argument of type '{}' is not iterable")
+            return self.mistake(tx, "argument of type '{}' is not iterable")
         iterator = self.iterate(tx)
         while (candidate := iterator.advance(tx)) is not None:
             same = equal(tx, candidate, item)
@@ -233,7 +233,7 @@ class SpecialMethods(Tracker):
         """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
         found = self.special(tx, "__getitem__")
         if found is None:
-            return self.mistake("'{}' object is not subscriptable")
+            return self.mistake(tx, "'{}' object is not subscriptable")
         if is_native(found):
             return self.builtin_part("subscripting it").subscript(tx, key)
         return self.ask(tx, found, key)
@@ -242,7 +242,7 @@ class SpecialMethods(Tracker):
         """`__setitem__`."""
         found = self.special(tx, "__setitem__")
         if found is None:
-            self.mistake("'{}' object does not support item assignment")
+            self.mistake(tx, "'{}' object does not support item assignment")
         elif is_native(found):
             self.builtin_part("storing an item").set_subscript(tx, key, value)
         else:
@@ -252,7 +252,7 @@ class SpecialMethods(Tracker):
         """`__delitem__`."""
         found = self.special(tx, "__delitem__")
         if found is None:
-            self.mistake("'{}' object doesn't support item deletion")
+            self.mistake(tx, "'{}' object doesn't support item deletion")
         elif is_native(found):
             self.builtin_part("deleting an item").delete_subscript(tx, key)
         else:
@@ -330,7 +330,7 @@ class SpecialMethods(Tracker):
         """`__neg__`, `__pos__`, `__invert__`."""
         found = self.special(tx, UNARY_METHODS[symbol])
         if found is None:
-            return self.mistake(f"bad operand type for unary {symbol}: '{{}}'")
+            return self.mistake(tx, f"bad operand type for unary {symbol}: '{{}}'")
         if is_native(found):
             return self.builtin_part(f"unary {symbol}").unary(tx, symbol)
         return self.ask(tx, found)
@@ -367,7 +367,7 @@ class SpecialMethods(Tracker):
         own `__hash__` or `__eq__` goes to `structural_key`."""
         hashing = self.special(tx, "__hash__")
         if hashing is None:
-            self.mistake("unhashable type: '{}'")
+            self.mistake(tx, "unhashable type: '{}'")
         comparing = self.special(tx, "__eq__")
         assert hashing is not None
         if is_native(hashing) and comparing is not None and is_native(comparing):

@@ -95,7 +95,7 @@ def binary(
     if result is not None:
         return result
     _check_repetition(symbol, left, right)
-    return raise_observed(TypeError, unsupported_operands(symbol, left, right, in_place))
+    return raise_observed(tx, TypeError, unsupported_operands(symbol, left, right, in_place))
 
 
 def _check_repetition(symbol: str, left: Tracker, right: Tracker) -> None:

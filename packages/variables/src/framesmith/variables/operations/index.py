@@ -17,7 +17,7 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
         return int(value.value)
     if not defines(value.python_type, "__index__"):
         shown = f"'{type_name(value)}' object cannot be interpreted as an integer"
-        raise_observed(TypeError, message or shown)
+        raise_observed(tx, TypeError, message or shown)
     result = value.attribute(tx, "__index__").call(tx, [], {}).realize()
     if isinstance(result, Constant) and isinstance(result.value, int):
         return int(result.value)

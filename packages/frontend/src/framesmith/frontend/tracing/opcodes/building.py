@@ -101,7 +101,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
     iterable = machine.frame.pop().realize()
     kind = iterable.python_type
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
-        raise_observed(TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
+        raise_observed(machine.tx, TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
     values = unpack(machine.tx, iterable)
     target = below(machine, operation, ListTracker)
     for value in values:
@@ -233,9 +233,11 @@ def unpack_sequence(machine: Machine, operation: Operation) -> None:
     wanted = count(operation)
     values = taken(machine, wanted + 1)
     if len(values) > wanted:
-        raise_observed(ValueError, f"too many values to unpack (expected {wanted})")
+        raise_observed(machine.tx, ValueError, f"too many values to unpack (expected {wanted})")
     if len(values) < wanted:
-        raise_observed(ValueError, f"not enough values to unpack (expected {wanted}, got {len(values)})")
+        raise_observed(
+            machine.tx, ValueError, f"not enough values to unpack (expected {wanted}, got {len(values)})"
+        )
     machine.frame.stack.extend(reversed(values))
 
 
@@ -251,7 +253,7 @@ def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
     """The iterator of what is unpacked."""
     kind = iterable.python_type
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
-        raise_observed(TypeError, f"cannot unpack non-iterable {class_name(kind)} object")
+        raise_observed(machine.tx, TypeError, f"cannot unpack non-iterable {class_name(kind)} object")
     return iterable.iterate(machine.tx)
 
 
@@ -277,7 +279,9 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
     if len(head) < before or len(rest) < after:
         got = len(head) + len(rest)
         raise_observed(
-            ValueError, f"not enough values to unpack (expected at least {before + after}, got {got})"
+            machine.tx,
+            ValueError,
+            f"not enough values to unpack (expected at least {before + after}, got {got})",
         )
     middle = ListTracker(rest[: len(rest) - after])
     tail = rest[len(rest) - after :] if after else []

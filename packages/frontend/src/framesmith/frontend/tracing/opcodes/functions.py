@@ -113,7 +113,10 @@ def send(machine: Machine, operation: Operation) -> None:
     value = frame.pop().realize()
     slots = count(operation)
     receiver = frame.stack[-max(slots, 1)].realize()
-    if isinstance(receiver, GeneratorTracker) and (step := receiver.begin_step(value)) is not None:
+    if (
+        isinstance(receiver, GeneratorTracker)
+        and (step := receiver.begin_step(machine.tx, value)) is not None
+    ):
         machine.deliver(step, FrameRole.DELEGATE)
         return
     outcome = delegate(machine, receiver, value)

@@ -123,7 +123,7 @@ def delete_global(machine: Machine, operation: Operation) -> None:
     """Delete a global."""
     frame, name = machine.frame, name_of(operation)
     if frame.namespace.find(machine.tx, name) is None:
-        raise_observed(NameError, f"name '{name}' is not defined")
+        raise_observed(machine.tx, NameError, f"name '{name}' is not defined")
     frame.namespace.store(machine.tx, name, None)
 
 
@@ -165,5 +165,5 @@ def delete_name(machine: Machine, operation: Operation) -> None:
     """Unbind a name of a class body."""
     frame, name = machine.frame, name_of(operation)
     if name not in frame.names:
-        raise_observed(NameError, f"name '{name}' is not defined")
+        raise_observed(machine.tx, NameError, f"name '{name}' is not defined")
     del frame.names[name]
