@@ -267,6 +267,21 @@ def test_a_topic_names_code_that_is_there() -> None:
     assert topics.TOPICS and known["EntryBuilder"] and "BINARY" in {post.name for post in tables.signposts()}
 
 
+def test_a_stack_names_the_innermost_line_of_the_user() -> None:
+    own = user_lines.UserLocation(__file__, plain.__code__.co_firstlineno, "plain")
+    inner = user_lines.UserLocation(torch.__file__, 1, "torch")
+    assert user_lines.innermost_place((own, inner)) == user_lines.with_source(user_lines.place_text(*own))
+    assert user_lines.innermost_place((inner,)).startswith(torch.__file__)
+    assert user_lines.innermost_place(()) is None
+    assert user_lines.stack_text((own,)).splitlines()[0].endswith(", in plain")
+
+
+def test_near_names_are_suggested_in_their_own_case() -> None:
+    known = ("list.append", "Tensor.add_", "BINARY")
+    assert near_misses.nearest("binary", known, 3) == ["BINARY"] and near_misses.near_miss("zzz", known) == ""
+    assert near_misses.near_miss("list.apend", known) == ", did you mean 'list.append'?"
+
+
 def test_a_dotted_name_leads_to_the_real_object() -> None:
     assert objects.real_object("torch.add") is torch.add
 

@@ -34,13 +34,8 @@ from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.strict_breaks import is_strict
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
-from framesmith.frontend.tracing.user_stack import (
-    UserLocation,
-    frame_text,
-    location,
-    stack_text,
-    user_location,
-)
+from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
+from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
 from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
@@ -86,7 +81,7 @@ class BuiltEntry:
     graph: CompiledSubgraph | None
     reason: GraphBreak | None
     location: UserLocation
-    stack: str
+    stack: tuple[UserLocation, ...]
     refusal: Refusal | None = None
     runs_natively: bool = False
 
@@ -120,7 +115,7 @@ class Trace:
         """Put the frames into the machine and execute them symbolically."""
         machine, recorder = self.machine, self.recorder
         raised = origin.build(self.tx, machine, values)
-        recorder.user_stack = lambda: stack_text(machine.frames)
+        recorder.user_stack = lambda: stack_text(user_stack(machine.frames))
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
         recorder.asking = lambda: machine.frame.code
@@ -139,10 +134,10 @@ class Trace:
 # Traces of one call before it runs natively: a plan is replaced by an earlier one where its frame cannot be left.
 _ATTEMPTS: Final = 4
 
-OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], Refusal | None]
+OnBreak: TypeAlias = Callable[[GraphBreak, tuple[UserLocation, ...], bool], Refusal | None]
 
 
-def ignore_break(reason: GraphBreak, stack: str, strict: bool) -> None:
+def ignore_break(reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> None:
     """The `on_break` for a break that the user did not write: it is not reported."""
 
 
@@ -177,7 +172,7 @@ class EntryBuilder:
         code = self.origin.code
         reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
         reached = UserLocation.of(code)
-        return run_natively(self.origin, reason, reached, "", self.on_break(reason, "", False))
+        return run_natively(self.origin, reason, reached, (), self.on_break(reason, (), False))
 
     def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
         """Make an entry that stops before a step. None where no such entry can be made."""
@@ -273,11 +268,11 @@ def prepare(
     return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
 
 
-def where(machine: Machine, code: CodeType) -> tuple[UserLocation, str]:
-    """The user's line that the trace is at, and the user's stack as text."""
+def where(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:
+    """The user's line that the trace is at, and the user's stack."""
     if not machine.frames:
-        return UserLocation.of(code), ""
-    return location(machine.frame), stack_text(machine.frames)
+        return UserLocation.of(code), ()
+    return location(machine.frame), user_stack(machine.frames)
 
 
 def check_refusal(refusal: Refusal | None, ending: EntryEnding) -> None:
@@ -290,7 +285,7 @@ def run_natively(
     origin: EntryOrigin,
     reason: GraphBreak,
     reached: UserLocation,
-    stack: str,
+    stack: tuple[UserLocation, ...],
     refusal: Refusal | None = None,
 ) -> BuiltEntry:
     """An entry without guards that runs the function as it is."""

@@ -42,7 +42,7 @@ from framesmith.frontend.reports import report_bug, report_dynamic
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
-from framesmith.frontend.tracing.user_stack import UserLocation
+from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
@@ -317,7 +317,7 @@ class CompiledUnit:
     def _uncompiled(self, error: Exception) -> tuple[BuiltEntry, Entry]:
         """An entry that runs the function as it is, with the error as its reason."""
         reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
-        built = run_natively(self.origin, reason, UserLocation.of(self.origin.code), "")
+        built = run_natively(self.origin, reason, UserLocation.of(self.origin.code), ())
         return built, self._bound(built.text)
 
     def _prefix_of(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:
