@@ -51,7 +51,6 @@ ELSEWHERE = {
     "boolean_dispatch": "torch._jit_internal",
     "clip_grad_norm_": "torch.nn.utils",
     "sdpa_kernel": "torch.nn.attention",
-    "SDPBackend": "torch.nn.attention",
     "extract_model_from_parallel": "accelerate.utils",
 }
 """Names that other libraries define, with the module."""

@@ -19,8 +19,9 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
-from framesmith.variables.core.base import MutationLog, PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import NULL, Constant
+from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.exceptions import (

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from framesmith.variables.builtin_types import (
     cells,
     constants,
+    deque_methods,
     deques,
     dict_methods,
     dict_types,
@@ -73,6 +74,7 @@ from framesmith.variables.objects import (
     copying,
     descriptors,
     enums,
+    exception_rows,
     exceptions,
     instances,
     interpreter_rows,
@@ -113,6 +115,7 @@ Family: TypeAlias = tuple[Rows, ...]
 BUILTIN_TYPES: Final[Family] = (
     cells.ROWS,
     constants.ROWS,
+    deque_methods.ROWS,
     deques.ROWS,
     dict_methods.ROWS,
     dict_types.ROWS,
@@ -158,6 +161,7 @@ OBJECTS: Final[Family] = (
     copying.ROWS,
     descriptors.ROWS,
     enums.ROWS,
+    exception_rows.ROWS,
     exceptions.ROWS,
     instances.ROWS,
     interpreter_rows.ROWS,

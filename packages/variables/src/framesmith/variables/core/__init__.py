@@ -5,7 +5,6 @@ from framesmith.variables.core.base import (
     Arguments,
     InlineCall,
     Keywords,
-    MutationLog,
     PendingCall,
     PendingFrame,
     PendingStep,
@@ -17,6 +16,7 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.constant import NULL, Constant, Null, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.lazy import Lazy
+from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
 from framesmith.variables.core.registry import DuplicateRow, Priority, Registry, Table

@@ -19,3 +19,8 @@ class ObservedException(Exception):
     def __init__(self, exception: Tracker) -> None:
         super().__init__(exception)
         self.exception = exception
+
+
+def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
+    """Whether the user's exception is an instance of one of these exception classes."""
+    return issubclass(error.exception.python_type, kinds)

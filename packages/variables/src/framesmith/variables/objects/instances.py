@@ -36,7 +36,7 @@ from framesmith.variables.core.base import (
 )
 from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
@@ -46,7 +46,7 @@ from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import SpecialMethods, observed_is, overrides_iteration
+from framesmith.variables.objects.special_methods import SpecialMethods, overrides_iteration
 
 ROWS: Final = Rows()
 

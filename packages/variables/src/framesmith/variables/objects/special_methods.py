@@ -7,7 +7,6 @@ them; all else of an object is in `instances` and `classes`.
 
 from collections.abc import Hashable
 from types import FunctionType
-from typing import final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.core.base import (
@@ -17,18 +16,18 @@ from framesmith.variables.core.base import (
     PendingCall,
     TraceContext,
     Tracker,
-    Writer,
     complete,
 )
 from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
-from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMethod, begin_get
+from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
@@ -40,11 +39,6 @@ from framesmith.variables.operations.truth import known_truth, truth_of
 def is_native(found: Found) -> bool:
     """Whether a special method is written in C (inherited from a builtin base)."""
     return found.stored is None and isinstance(found.value, NATIVE_METHODS)
-
-
-def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
-    """Whether the user's exception is an instance of one of these exception classes."""
-    return issubclass(error.exception.python_type, kinds)
 
 
 def overrides_iteration(instance: Tracker) -> bool:
@@ -382,63 +376,3 @@ class SpecialMethods(Tracker):
         """The key of an object whose class defines hash or equality
         itself; breaks the graph unless a subclass knows better."""
         return self.unsupported("hashing it with a __hash__ or __eq__ of its own")
-
-
-@final
-class ItemIterator(Tracker):
-    """An iterator over an object with `__getitem__` but without `__iter__`, as of CPython's sequence protocol."""
-
-    def __init__(self, target: Tracker) -> None:
-        self.target = target
-        self.index = 0
-        self.finished = False
-
-    @property
-    def python_type(self) -> type:
-        """`iterator`, CPython's type for the sequence protocol."""
-        return _SEQUENCE_ITERATOR
-
-    def iterate(self, tx: TraceContext) -> Tracker:
-        """An iterator is its own iterator."""
-        return self
-
-    def begin_advance(self, tx: TraceContext) -> Tracker | None:
-        """The item at the next index; None once IndexError or StopIteration was raised."""
-        if self.finished:
-            return None
-        tx.changes.note(self)
-        try:
-            item = self.target.subscript(tx, Constant(self.index))
-        except ObservedException as error:
-            if not observed_is(error, IndexError, StopIteration):
-                raise
-            self.finished = True
-            return None
-        self.index += 1
-        return item
-
-    def truth(self, tx: TraceContext) -> bool:
-        """An iterator is true."""
-        return True
-
-    def hash_key(self, tx: TraceContext) -> Hashable:
-        """It hashes by identity."""
-        tx.changes.note_key(self)
-        return ("object", self)
-
-    def reconstruct(self, writer: Writer) -> str:
-        """A new iterator at the same index."""
-        make = writer.constant(iter, "iter")
-        if self.finished:
-            return writer.define(self, f"{make}(())", "iterator")
-        name = writer.define(self, f"{make}({writer.value(self.target)})", "iterator")
-        writer.statement(f"{name}.__setstate__({self.index})")
-        return name
-
-
-class _Indexable:
-    def __getitem__(self, index: int) -> int:
-        raise IndexError(index)
-
-
-_SEQUENCE_ITERATOR: type = type(iter(_Indexable()))
