@@ -1,4 +1,4 @@
-"""`del` of a variable that is the last to hold an object with `__del__`: the object is finalised there, once."""
+"""`del` of a variable that is the last to hold an object with `__del__`: the object is finalized there, once."""
 
 import pytest
 from tests.end_to_end.support import check_source
@@ -70,5 +70,5 @@ def f(x):
 
 
 @pytest.mark.parametrize("program", [LOCAL, CELL, INLINED, FINALLY, READ_AGAIN])
-def test_a_deleted_variable_finalises_what_it_alone_held(program: str):
+def test_a_deleted_variable_finalizes_what_it_alone_held(program: str):
     check_source(WATCHED + program)

@@ -18,6 +18,8 @@ USES = {
     "entered": "with Hostile() as k:\n        return x + k",
     "list": "return x + LIST[0] + len(LIST)",
     "module": "return MODULE(x)",
+    "formatted": "return x, f'{LIST}', str(LIST), '%s' % LIST, '{}'.format(LIST)",
+    "made and formatted": "return x, f'{List([1])}', List([1]) + [2], sorted(List([2, 1]))",
     "held": "return [ONE, x][1], {'k': ONE}['k'].v",
 }
 PROGRAM = """

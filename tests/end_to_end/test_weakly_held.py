@@ -15,7 +15,7 @@ class Plain:
     pass
 
 
-class Finalised:
+class Finalized:
     def __init__(self, log):
         self.log = log
 
@@ -50,7 +50,7 @@ def across_two_breaks(x):
 def finalizer_of_an_unread_variable(x):
     log = []
     o = Plain()
-    weakref.finalize(o, log.append, "finalised")
+    weakref.finalize(o, log.append, "finalized")
     print("break")
     log.append("after")
     return x + 1, list(log)
@@ -128,14 +128,14 @@ def popped_from_a_dict(x, held, log):
 
 
 @pytest.mark.parametrize("popped", [popped_from_a_list, popped_from_a_dict], ids=lambda f: f.__name__)
-def test_a_popped_element_is_finalised_before_what_comes_next(popped):
+def test_a_popped_element_is_finalized_before_what_comes_next(popped):
     compiled = None
     for _ in range(3):
         logs = []
         compiled = compiled or frontend.compile(popped, backend="eager")
         for function in (popped, compiled):
             log = []
-            held = ([Finalised(log)], {"a": Finalised(log)})
+            held = ([Finalized(log)], {"a": Finalized(log)})
             function(X, held, log)
             logs.append(list(log))
         assert logs[0] == logs[1] == ["del", "after"]

@@ -11,8 +11,8 @@ from framesmith.frontend.tracing.container_contents import leads_to, parts_of
 from framesmith.frontend.tracing.decomposed_generators import decomposed_generators, depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import (
     has_pending_cleanup,
-    holds_finalised,
-    is_finalised,
+    holds_finalized,
+    is_finalized,
     is_kept,
     leads_to_any,
 )
@@ -24,7 +24,7 @@ from framesmith.variables.core import Constant
 from framesmith.variables.core.remains import remains_of
 
 
-class Finalised:
+class Finalized:
     def __del__(self) -> None:
         pass
 
@@ -50,21 +50,21 @@ def suspended(x):
     return generator
 
 
-def test_what_runs_code_when_it_is_dropped_is_finalised() -> None:
+def test_what_runs_code_when_it_is_dropped_is_finalized() -> None:
     fresh, running = numbers(), numbers()
     next(running)
-    assert [is_finalised(one) for one in (Finalised(), running, fresh, [], 3)] == [
+    assert [is_finalized(one) for one in (Finalized(), running, fresh, [], 3)] == [
         True,
         True,
         False,
         False,
         False,
     ]
-    assert is_finalised(zip(running, [1], strict=False)) and not is_finalised(zip([1], [2], strict=False))
+    assert is_finalized(zip(running, [1], strict=False)) and not is_finalized(zip([1], [2], strict=False))
 
 
-def test_a_container_is_searched_for_what_is_finalised() -> None:
-    assert holds_finalised([(1, {"a": Finalised()})]) and not holds_finalised([[1], torch.ones(1)])
+def test_a_container_is_searched_for_what_is_finalized() -> None:
+    assert holds_finalized([(1, {"a": Finalized()})]) and not holds_finalized([[1], torch.ones(1)])
 
 
 def test_a_search_that_is_too_long_means_yes() -> None:
@@ -102,7 +102,7 @@ def test_a_generator_held_by_a_list_is_a_real_one() -> None:
 
 
 def test_the_state_of_ends_forgets_its_values() -> None:
-    real = Finalised()
+    real = Finalized()
     ends = Ends()
     ends.held[id(real)] = Ending(real, Constant(1))
     assert ends.holds(real) and not ends.holds(None)
@@ -115,7 +115,7 @@ def test_the_trace_ends_where_a_value_is_let_go_of() -> None:
         x = None
         return x
 
-    real = Finalised()
+    real = Finalized()
     trace = trace_of(dropping.__code__, x=real)
     machine = trace.machine
     ending = Ending(real, machine.frame.locals["x"])
@@ -134,16 +134,16 @@ def test_a_changed_container_still_holds_what_was_not_taken_out() -> None:
         return x
 
     kept = [2]
-    trace = frame_at(storing, 2, x={"a": Finalised(), "b": kept})
+    trace = frame_at(storing, 2, x={"a": Finalized(), "b": kept})
     tracker = trace.machine.frame.locals["x"].realize()
     registry = trace.tx.registry
     assert remains_of(registry, Constant(1)) is None
     assert [one for one in remains_of(registry, tracker) if one is kept] == [kept]
-    assert not any(isinstance(one, Finalised) for one in remains_of(registry, tracker))
+    assert not any(isinstance(one, Finalized) for one in remains_of(registry, tracker))
 
 
 def test_the_parts_of_a_value_are_what_it_and_its_containers_hold() -> None:
-    inner = Finalised()
+    inner = Finalized()
     assert inner in parts_of([[inner]], (list,))
     assert leads_to([inner], inner, (list,)) and not leads_to([[inner]], inner, (list,))
 
@@ -169,6 +169,6 @@ def test_a_weak_reference_that_the_trace_makes_is_noted(maker) -> None:
         make(x)
         return x
 
-    trace = trace_of(referring.__code__, x=Finalised(), make=maker)
+    trace = trace_of(referring.__code__, x=Finalized(), make=maker)
     trace.interpreter.run()
     assert trace.machine.ends.references or trace.machine.frames

@@ -13,7 +13,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.break_kinds import FAKE_FAILED
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.fake_tensors import Snapshot, restore, snapshots
-from framesmith.graph.infer import CallKind, run
+from framesmith.graph.infer import CallKind, operation_name, run
 
 _GIVES_OTHER_MEMORY: tuple[object, ...] = (setattr, "set_", torch.Tensor.set_)
 
@@ -52,7 +52,23 @@ def execute(
         if ambient is not None:
             ambient.restore()
         raise
-    return Execution(result, may_mutate or result is None or versions != _versions(tensors), undo)
+    after = _versions(tensors)
+    if may_mutate and versions != after:
+        written = [tensor for tensor, old, new in zip(tensors, versions, after, strict=True) if old != new]
+        if any(map(_overlaps_itself, written)):
+            restore(undo)
+            raise GraphBreak(
+                FAKE_FAILED, f"{operation_name(op, target)}: several elements of what it writes share memory"
+            )
+    return Execution(result, may_mutate or result is None or versions != after, undo)
+
+
+def _overlaps_itself(tensor: torch.Tensor) -> bool:
+    """Whether elements share memory, as in an expanded tensor: eager refuses most writes to it, and fakes do not notice."""
+    return tensor.layout is torch.strided and any(
+        isinstance(stride, int) and stride == 0 and not (isinstance(size, int) and size <= 1)
+        for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    )
 
 
 def storage_of(tensor: torch.Tensor) -> int:

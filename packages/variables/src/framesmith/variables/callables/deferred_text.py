@@ -8,6 +8,7 @@ An operation that needs such a text (as a key, in a comparison) reads the number
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, final
 
+from framesmith.guards.class_lookup import is_one_of
 from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
@@ -84,7 +85,7 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
         return True
     if isinstance(value, Lazy) and not value.is_realized:
         kind = type(value.peek)
-        if kind in _PLAIN:
+        if is_one_of(kind, _PLAIN):
             tx.guard(value.source, TypeIs(kind))
             return True
     found = value.realize()

@@ -351,7 +351,7 @@ OBJECTS = [
 
 
 @pytest.mark.parametrize("function", OBJECTS, ids=lambda function: function.__name__)
-def test_objects_with_a_finaliser(function):
+def test_objects_with_a_finalizer(function):
     check(function, X, [])
 
 
@@ -395,7 +395,7 @@ def test_a_generator_in_a_variable_that_nobody_reads_lives_as_long_as_the_frame(
     check_source(HELD_BY_A_DEAD_VARIABLE.format(hold=hold))
 
 
-def test_garbage_of_the_user_is_not_finalised_in_a_trace():
+def test_garbage_of_the_user_is_not_finalized_in_a_trace():
     seen = []
 
     def steps():

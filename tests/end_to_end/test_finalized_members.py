@@ -1,4 +1,4 @@
-"""What a container held alone is finalised when it is taken out, before the next operation."""
+"""What a container held alone is finalized when it is taken out, before the next operation."""
 
 import pytest
 import torch
@@ -307,7 +307,7 @@ LETTING_GO = [
 
 
 @pytest.mark.parametrize("letting_go", LETTING_GO, ids=lambda letting_go: letting_go.__name__)
-def test_it_is_finalised_before_what_comes_next(letting_go):
+def test_it_is_finalized_before_what_comes_next(letting_go):
     check(letting_go, X)
 
 

@@ -1,0 +1,34 @@
+"""What eager refuses and fake tensors take: writes to memory that several elements share, a bool for a factor."""
+
+import pytest
+from tests.end_to_end.support import check_source
+
+HEAD = """
+import torch
+log = []
+def args(): return [torch.ones(1), torch.arange(4.0)]
+def attempt(run):
+    try:
+        return run()
+    except Exception as error:
+        log.append((type(error).__name__, str(error)[:60]))
+"""
+PROGRAMS = {
+    "an expanded tensor, in place": "attempt(lambda: x.detach().expand(3).add_(1))",
+    "a view of it": "attempt(lambda: x.expand(3)[1:].mul_(2))",
+    "stored into": "e = x.expand(3)\n    attempt(lambda: e.__setitem__(slice(None), 1))",
+    "out=": "attempt(lambda: torch.add(y[:3], 1, out=x.expand(3)))",
+    "behind a write": "y.unsqueeze_(0).squeeze_(0)\n    attempt(lambda: x.expand(y.shape[0]).add_(1))",
+    "of one element": "attempt(lambda: x.expand(1).add_(1))",
+    "only read": "attempt(lambda: y.add_(x.expand(4)))",
+    "an unused sum with a bool": "attempt(lambda: (torch.add(y, y, alpha=True), log.append(1)))",
+    "a method with a bool": "attempt(lambda: (y.sub_(y, alpha=True), log.append(1)))",
+    "a product with a bool": "attempt(lambda: torch.addmm(y[:2], y.view(2, 2), y.view(2, 2), beta=True))",
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_raises_as_eagerly(program: str, dynamic: bool | None) -> None:
+    source = f"{HEAD}def f(x, y):\n    {PROGRAMS[program]}\n    return x, y, log\n"
+    check_source(source, options={"dynamic": dynamic})
