@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.variables.builtin_types.hashed_items import UnhashableValue
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -364,9 +365,8 @@ class SpecialMethods(Tracker):
         own `__hash__` or `__eq__` goes to `structural_key`."""
         hashing = self.special(tx, "__hash__")
         if hashing is None:
-            self.mistake("unhashable type: '{}'")
+            raise UnhashableValue(f"unhashable type: '{type_name(self)}'")
         comparing = self.special(tx, "__eq__")
-        assert hashing is not None
         if is_native(hashing) and comparing is not None and is_native(comparing):
             if self.payload is not None:
                 return self.payload.hash_key(tx)
