@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SUPPORTED = {"3.11": "2.13", "3.12": "2.14", "3.13": "2.15"}
+SUPPORTED = {"3.11": "2.13", "3.12": "2.14", "3.13": "2.15", "3.14": "2.15", "3.15": "2.15"}
 """Each supported Python with the torch it is tested with end to end."""
 
 ASK = (
