@@ -82,3 +82,52 @@ UNPACKED = (
 @pytest.mark.parametrize("target", ("a, b", "[]", "a, b, c, d, e", "a, *b, c, d, e, f, g, h, i, j, k"))
 def test_wrong_number_of_items(value, target):
     check_source(RAISING.replace("{code}", f"{target} = {value}"))
+
+
+SEARCHES = (
+    "[1].index(@)",
+    "[1].remove(@)",
+    "(1,).index(@)",
+    "collections.deque([1]).index(@)",
+    "collections.deque([1]).remove(@)",
+    "range(3).index(@)",
+    "[].index(@)",
+    "'abc'.index(str(@))",
+)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_search_that_finds_nothing(search):
+    for value in ("7", "'text'", "x.shape", "Plain", "[1]"):
+        check_source(RAISING.replace("{code}", search.replace("@", value)))
+
+
+DIVISIONS = (
+    "1 // n",
+    "1 % n",
+    "1.0 % n",
+    "divmod(1, n)",
+    "1.0 // n",
+    "n ** -1",
+    "1 / n",
+    "divmod(1.0, n)",
+    "0.0 ** -len(x)",
+)
+FAILING = (
+    "math.sqrt(-1)",
+    "math.log(n)",
+    "math.acos(2)",
+    "math.log2(-1)",
+    "'%d' % 'x'",
+    "[].pop()",
+    "print(*n)",
+    "print(**n)",
+)
+
+
+@pytest.mark.parametrize("expression", (*DIVISIONS, *FAILING))
+def test_numbers_and_texts(expression):
+    code = RAISING.replace("{code}", f"n = len(x) - 2; {expression}").replace(
+        "(TypeError,", "(ZeroDivisionError, TypeError, IndexError,"
+    )
+    check_source(code.replace("import collections", "import collections, math"))
