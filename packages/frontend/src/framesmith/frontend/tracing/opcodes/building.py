@@ -146,6 +146,8 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
         source = source.storage()
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
+    if not defines(source.python_type, "keys"):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"unpacking {source.describe()} as a mapping")
     tx = machine.tx
     keys = unpack(tx, source.attribute(tx, "keys").call(tx, (), {}))
     return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]
