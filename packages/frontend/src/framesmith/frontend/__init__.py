@@ -22,6 +22,7 @@ from framesmith.frontend.errors import (
     RecompileLimitWarning,
     UnknownBackend,
     UnsoundCode,
+    UnsupportedInterpreter,
 )
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
@@ -42,6 +43,7 @@ __all__ = [
     "RecompileLimitWarning",
     "UnknownBackend",
     "UnsoundCode",
+    "UnsupportedInterpreter",
     "allow_in_graph",
     "assume_constant_result",
     "compile",
