@@ -1,4 +1,4 @@
-"""From the start of `import torch` to the first result, and the peak of memory, each in a fresh process."""
+"""From the start, and from the end, of `import torch` to the first result, and the peak of memory, each in a fresh process."""
 
 import json
 import statistics
@@ -8,45 +8,63 @@ from collections.abc import Iterator
 
 from benchmarks.results import Result, attempt
 
-PROGRAM = """
-import time
+BEGIN = """
+import resource, time
+def busy():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 start = time.perf_counter()
 import torch
+imported = time.perf_counter()
+began = busy()
+"""
+END = """
+now = time.perf_counter()
+used = busy() - began
+import json, sys
+unit = 1 if sys.platform == "darwin" else 1024
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+print(json.dumps([now - start, now - imported, used, memory]))
+"""
+PROGRAM = (
+    BEGIN
+    + """
 {imports}
 def add(x, y):
     return x + y
 {compile}(add, backend=lambda graph, inputs: graph.forward)(torch.ones(2), torch.ones(2))
-seconds = time.perf_counter() - start
-import json, resource, sys
-unit = 1 if sys.platform == "darwin" else 1024
-print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20]))
 """
+    + END
+)
 OURS = PROGRAM.format(imports="from framesmith import frontend", compile="frontend.compile")
 THEIRS = PROGRAM.format(imports="", compile="torch.compile")
 
-FLOOR = """
-import time
-start = time.perf_counter()
-import torch
+FLOOR = (
+    BEGIN
+    + """
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 FakeTensorMode(shape_env=ShapeEnv())
-seconds = time.perf_counter() - start
-import json, resource, sys
-unit = 1 if sys.platform == "darwin" else 1024
-print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20]))
 """
+    + END
+)
+CASES = (
+    ("first result of x + y", "s"),
+    ("the same, after import torch", "s"),
+    ("the same, time of the processor", "s"),
+    ("peak memory", "MiB"),
+)
 
 
-def once(program: str) -> tuple[float, float]:
-    """Seconds and mebibytes of one process."""
+def once(program: str) -> list[float]:
+    """The figures of `CASES` of one process."""
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False
     )
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1])
-    seconds, mebibytes = json.loads(done.stdout.splitlines()[-1])
-    return seconds, mebibytes
+    figures: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def median(program: str, index: int, rounds: int = 3) -> tuple[float, str]:
@@ -57,7 +75,7 @@ def median(program: str, index: int, rounds: int = 3) -> tuple[float, str]:
 
 def results() -> Iterator[Result]:
     """Time, then memory."""
-    for index, (case, unit) in enumerate((("first result of x + y", "s"), ("peak memory", "MiB"))):
+    for index, (case, unit) in enumerate(CASES):
         theirs, theirs_note = attempt(lambda index=index: median(THEIRS, index))
         ours, ours_note = attempt(lambda index=index: median(OURS, index))
         floor, floor_note = attempt(lambda index=index: median(FLOOR, index))

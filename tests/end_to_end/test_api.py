@@ -272,7 +272,7 @@ def test_disabled_callee_runs_natively():
     assert seen == [False]
 
 
-def test_torch_directives_are_recognised():
+def test_torch_directives_are_recognized():
     @torch.compiler.disable
     def native(x):
         return x + 1

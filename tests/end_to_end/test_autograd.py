@@ -405,3 +405,28 @@ def test_what_an_autograd_function_reads_is_guarded():
         + "f = lambda x, state: Scale.apply(x, 1)\nargs = lambda: (torch.ones(3, requires_grad=True), STATE)\n"
     )
     check_source(source, backend="aot_eager", change=lambda x, state: state.update(scale=state["scale"] + 1))
+
+
+def test_a_gradient_of_another_size_than_its_tensor():
+    """No fake tensor can have one, so the operation runs natively."""
+
+    def f(x):
+        (x * 2).sum().backward()
+        x.data = x.sort()[0][::2].detach()
+        return x.detach() + 1
+
+    check(f, X.clone().requires_grad_(), calls=1, backward=False)
+
+
+def test_an_input_whose_gradient_has_another_size():
+    check_source("""
+import torch
+holder = torch.ones(3, requires_grad=True)
+holder.grad = torch.ones(3)
+holder.data = torch.ones(1)
+sizes = []
+def f():
+    y = holder.detach() + 1
+    sizes.append(tuple(holder.grad.shape))
+    return y * 2, sizes
+""")

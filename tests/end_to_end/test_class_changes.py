@@ -2,6 +2,7 @@
 
 import pytest
 from tests.end_to_end.perturbed import check_changes
+from tests.end_to_end.support import check_source
 
 INSTANCE = "class A:\n    n = 3\n    def __init__(self): self.v = 2\na, b = A(), A()\n"
 _TAKE = "def take(): del {cls}.{name}\n"
@@ -445,3 +446,10 @@ def test_a_change_of_a_class_is_seen(name):
 @pytest.mark.parametrize("name", HOOKS)
 def test_a_hook_registered_later_is_seen(name):
     check_changes(HOOK_PROGRAM + HOOKS[name] + "\nchanges = [put, take, put, take]\n")
+
+
+def test_a_property_read_before_and_after_its_class_is_written() -> None:
+    program = "def f(x):\n    A.scale = a.twice\n    A.scale = a.twice\n    return x * A.scale\n"
+    check_source(
+        f"import torch\n{INSTANCE}A.twice = property(lambda self: self.n * 2)\n{program}def args(): return [torch.ones(2)]\n"
+    )

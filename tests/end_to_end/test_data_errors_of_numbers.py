@@ -62,6 +62,22 @@ def f(x, m):
         return h, k
     return z
 """,
+    "arithmetic behind a write": """
+def f(x, m):
+    global counter
+    y = torch.rand(3)
+    m += 1
+    k = m * 2
+    y[...] = 2.0
+    x.mul_(1)
+    counter = k
+    try:
+        z = x.index_select(0, torch.arange(hash(m)))
+    except (IndexError, RuntimeError):
+        log.append(m)
+        return y, y[:1]
+    return z, z[:1]
+""",
     "a view behind a write": """
 def f(x, m):
     y = x * 2

@@ -160,7 +160,7 @@ def test_mark_dynamic_gives_one_graph():
     assert len(graphs) == 1
 
 
-def test_mark_static_specialises():
+def test_mark_static_specializes():
     compiled = frontend.compile(lambda x: x * 2, backend="eager")
     for n in (4, 5, 6):
         x = torch.ones(n)

@@ -44,6 +44,7 @@ BAD = [
     (words.retired, "def find_landing():\n    pass\n"),
     (words.retired, "self.is_restless = True\n"),
     (words.retired, '"""What the trampoline does."""\n'),
+    (words.retired, '"""What is specialised."""\n'),
 ]
 
 GOOD = [
@@ -58,6 +59,7 @@ GOOD = [
     (sizes.long_functions, LONG_FUNCTION.removesuffix("    x = 1\n")),
     (sizes.long_chains, CHAIN.replace("elif a == 7:\n    pass\n", "else:\n    pass\n")),
     (docs.missing_docstrings, '"""Doc."""\ndef f():\n    """It is f."""\ndef _g():\n    return 1\n'),
+    (words.retired, '"""A noise that rises, otherwise specialized, raised, realistic."""\n'),
     (words.retired, '"""Understanding."""\nx = understanding = 1\nlanding\n'),
 ]
 

@@ -35,7 +35,7 @@ ANSWERS = {
     "nn.Module": ["nn_modules.py"],
     "torch.nn.Linear.forward": ["nn_modules.py"],
     "torch.optim.Adam.step": ["docs/optimizer-step.md", "grouped_tensors.py"],
-    "collections.deque": ["builtin_types/deques.py"],
+    "collections.deque": ["builtin_types/deque_methods.py"],
     "json.dumps": ["json/__init__.py", "callables/functions.py"],
     "GuardSet.add": ["guards/guard_set.py"],
     "LOAD_ATTR": ["operation_tables.py", "opcodes/attributes.py"],

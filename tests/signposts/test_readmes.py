@@ -14,6 +14,9 @@ READMES = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "README.md", *ROOT.glob("packages/*/README.md"))
 )
 PAGES = [*READMES, "CONTRIBUTING.md"]
+WITH_CODE = sorted(
+    str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md") if readme.blocks(path.read_text())
+)
 SPAN = re.compile(r"^```(?:text|python)\n.*?^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -23,6 +26,12 @@ def test_every_code_block_runs_and_prints_what_the_page_says(name, tmp_path, cap
     page = (ROOT / name).read_text()
     assert readme.blocks(page), f"{name} shows no code"
     assert readme.run(page, tmp_path) == 0, capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
+@pytest.mark.parametrize("name", WITH_CODE)
+def test_every_code_block_of_the_documents_runs(name, tmp_path, capsys) -> None:
+    assert readme.run((ROOT / name).read_text(), tmp_path) == 0, capsys.readouterr().err
 
 
 def commands(page: str) -> list[list[str]]:

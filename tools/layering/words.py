@@ -24,12 +24,18 @@ RETIRED = {
 }
 """Each retired word, and what to say."""
 
+BRITISH = re.compile(
+    r"\w*(?:special|real|normal|final|initial|optim|serial|parametr|recogn|summar|general)is(?:e[ds]?|ers?|ing|ations?|able)",
+    re.IGNORECASE,
+)
+"""One spelling: that of torch's names, `specialize` and `initialize`."""
+
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 
 def retired(source: Source) -> list[Problem]:
-    """Names that are defined or bound, and docstrings, with a retired word."""
+    """Names that are defined or bound, and docstrings, with a retired word or in the other spelling."""
     problems = []
     for node in ast.walk(source.tree):
         for name in _names(node):
@@ -40,6 +46,11 @@ def retired(source: Source) -> list[Problem]:
             words = re.findall(r"[A-Za-z]+", ast.get_docstring(node) or "")
             problems += [
                 _problem(source, node, word, "a docstring") for word in words if word.lower() in RETIRED
+            ]
+            problems += [
+                source.problem(node, f"a docstring says {word!r}: write it with z, as torch does")
+                for word in words
+                if BRITISH.fullmatch(word)
             ]
     return problems
 

@@ -8,7 +8,7 @@ from framesmith.frontend.build_entry import Trace, prepare
 from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.tracing.machine import Frame, Machine, new_frame
-from framesmith.frontend.tracing.opcodes.table import step_of
+from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import namespace_of
@@ -47,7 +47,7 @@ def step(machine: Machine, count: int = 1) -> Frame:
         frame = machine.frame
         frame.current = frame.index
         frame.index += 1
-        step_of(frame.operation.kind)(machine, frame.operation)
+        OPCODES.steps[frame.operation.kind](machine, frame.operation)
     return machine.frame
 
 

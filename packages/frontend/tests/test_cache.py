@@ -29,7 +29,7 @@ from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.resume_points import ResumePoint
-from framesmith.frontend.tracing.user_stack import UserLocation
+from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import Guard, GuardSet, Scope, all_failures
@@ -147,7 +147,7 @@ def test_continuations_of_the_same_frames_share_what_they_learn() -> None:
 
 def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
     state = SessionState(CompileOptions("eager", fullgraph=True))
-    refusal = state.on_break(GraphBreak(OPERATION_RAISES, "x"), "", False)
+    refusal = state.on_break(GraphBreak(OPERATION_RAISES, "x"), (), False)
     assert isinstance(refusal, Refusal) and isinstance(refusal.error(), FullGraphError)
     for raises in (False, True):
         ran: list[list[object]] = []
@@ -160,7 +160,7 @@ def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
 def test_a_break_of_one_kind_in_one_line_is_noted_once() -> None:
     history, reason = events.History(), GraphBreak(NATIVE_CALL, "x")
     for line in (3, 3, 4):
-        records.record_break(history, reason, UserLocation("user.py", line, "f"), "")
+        records.record_break(history, reason, UserLocation("user.py", line, "f"), ())
     assert [(one.file, one.line, one.function) for one in history.breaks] == [
         ("user.py", 3, "f"),
         ("user.py", 4, "f"),
@@ -233,7 +233,7 @@ def test_a_number_that_changes_becomes_dynamic() -> None:
     assert not Policy(False).is_dynamic_number(Local("n"))
 
 
-def test_a_value_that_changes_often_is_no_longer_specialised_on() -> None:
+def test_a_value_that_changes_often_is_no_longer_specialized_on() -> None:
     policy = Policy(None, patience=2)
     guards, scope = missed(1)
     for expected in (False, True):

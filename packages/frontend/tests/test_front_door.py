@@ -42,7 +42,7 @@ from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import RunRestNatively
 from framesmith.graph import GraphBreak
 from framesmith.graph.failures import Failures
-from framesmith.graph.shape_guards import Specialised
+from framesmith.graph.shape_guards import Specialized
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.kinds import DistinctObjects
 from framesmith.guards.sources import Local, Pinned
@@ -174,7 +174,7 @@ def test_dimensions_count_from_both_ends() -> None:
 
 def test_a_marked_size_that_the_program_fixed_is_an_error() -> None:
     owner = torch.ones(5)
-    fixed = Specialised(TensorSize(Local("x"), 0), 5, owner, None)
+    fixed = Specialized(TensorSize(Local("x"), 0), 5, owner, None)
     dynamic_marks.check_promises([fixed], plain.__code__)  # not marked
     frontend.mark_dynamic(owner, 0)
     with pytest.raises(frontend.DynamicSizeFixed, match="dimension 0 of x"):
@@ -194,7 +194,7 @@ def test_a_function_without_a_mark_is_traced_as_any_other() -> None:
 def test_a_break_that_is_asked_for_carries_its_message() -> None:
     trace = trace_of(plain.__code__)
     assert REGISTRY.current() is REGISTRY.current()
-    assert known_functions.is_compiling(trace.tx).as_python_constant() is True
+    assert known_functions.answer_is_compiling(trace.tx).as_python_constant() is True
     with pytest.raises(GraphBreak, match="here"):
         known_functions.break_here(trace.tx, Constant("here"))
 
@@ -251,7 +251,7 @@ def test_where_finds_the_module_of_a_builtin_and_of_an_operation(capsys) -> None
 
 
 def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
-    def restart(self, values, stop):
+    def restart(self, values, stop, name):
         raise Restart(PlannedStop(0, None, 0, RunRestNatively(None)))
 
     monkeypatch.setattr(EntryBuilder, "_trace", restart)
@@ -265,6 +265,21 @@ def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
 def test_a_topic_names_code_that_is_there() -> None:
     known = definitions.definitions()
     assert topics.TOPICS and known["EntryBuilder"] and "BINARY" in {post.name for post in tables.signposts()}
+
+
+def test_a_stack_names_the_innermost_line_of_the_user() -> None:
+    own = user_lines.UserLocation(__file__, plain.__code__.co_firstlineno, "plain")
+    inner = user_lines.UserLocation(torch.__file__, 1, "torch")
+    assert user_lines.innermost_place((own, inner)) == user_lines.with_source(user_lines.place_text(*own))
+    assert user_lines.innermost_place((inner,)).startswith(torch.__file__)
+    assert user_lines.innermost_place(()) is None
+    assert user_lines.stack_text((own,)).splitlines()[0].endswith(", in plain")
+
+
+def test_near_names_are_suggested_in_their_own_case() -> None:
+    known = ("list.append", "Tensor.add_", "BINARY")
+    assert near_misses.nearest("binary", known, 3) == ["BINARY"] and near_misses.near_miss("zzz", known) == ""
+    assert near_misses.near_miss("list.apend", known) == ", did you mean 'list.append'?"
 
 
 def test_a_dotted_name_leads_to_the_real_object() -> None:

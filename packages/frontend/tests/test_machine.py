@@ -5,7 +5,8 @@ from stepping import assembled, step, trace_of
 
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, new_frame, reading_of
 from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
-from framesmith.frontend.tracing.user_stack import UserLocation, location, stack_text
+from framesmith.frontend.tracing.user_stack import location, user_stack
+from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
 from framesmith.variables.core import NULL, Constant, ObservedException
 
@@ -93,4 +94,4 @@ def test_a_location_names_the_users_line() -> None:
     here = location(trace.machine.frame)
     assert here == UserLocation(__file__, user.__code__.co_firstlineno + 1, "user")
     assert UserLocation.of(user.__code__).line == here.line - 1
-    assert stack_text(trace.machine.frames).splitlines()[1].strip() == "return x"
+    assert stack_text(user_stack(trace.machine.frames)).splitlines()[1].strip() == "return x"

@@ -8,7 +8,7 @@ from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.tracing.opcodes import catalog, table
 
-# Instructions that the reader folds into others, or that only the specialising interpreter writes.
+# Instructions that the reader folds into others, or that only the specializing interpreter writes.
 FOLDED = {
     "CACHE",
     "EXTENDED_ARG",
@@ -23,8 +23,7 @@ FOLDED = {
 
 
 def test_every_operation_has_a_row() -> None:
-    assert catalog.FAMILIES
-    assert set(table.steps()) == set(Kind)
+    assert set(catalog.OPCODES.steps) == set(Kind)
 
 
 def test_every_native_opcode_is_read_as_an_operation() -> None:
@@ -36,5 +35,14 @@ def test_every_native_opcode_is_read_as_an_operation() -> None:
 
 
 def test_a_second_row_is_refused() -> None:
+    more = table.OpcodeRows()
+    more.opcode(Kind.NOP)(lambda machine, operation: None)
     with pytest.raises(table.DuplicateOpcode, match="nop"):
-        table.opcode(Kind.NOP)(lambda machine, operation: None)
+        table.OpcodeTable((*catalog.FAMILIES, more))
+
+
+def test_a_second_native_form_is_refused() -> None:
+    more = table.OpcodeRows()
+    more.native(Kind.CALL, lambda operation, operands, bind: table.NativeForm(()))
+    with pytest.raises(table.DuplicateOpcode, match="CALL"):
+        table.OpcodeTable((*catalog.FAMILIES, more))

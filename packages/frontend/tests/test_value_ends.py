@@ -7,12 +7,7 @@ import pytest
 import torch
 from stepping import frame_at, step, trace_of
 
-from framesmith.frontend.tracing.container_contents import (
-    is_known_container,
-    leads_to,
-    parts_of,
-    remains_of,
-)
+from framesmith.frontend.tracing.container_contents import leads_to, parts_of
 from framesmith.frontend.tracing.decomposed_generators import decomposed_generators, depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import (
     has_pending_cleanup,
@@ -26,6 +21,7 @@ from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.value_end_state import Ending, Ends
 from framesmith.frontend.tracing.value_ends import is_led_to, settle, write_held
 from framesmith.variables.core import Constant
+from framesmith.variables.core.remains import remains_of
 
 
 class Finalised:
@@ -140,14 +136,16 @@ def test_a_changed_container_still_holds_what_was_not_taken_out() -> None:
     kept = [2]
     trace = frame_at(storing, 2, x={"a": Finalised(), "b": kept})
     tracker = trace.machine.frame.locals["x"].realize()
-    assert is_known_container(tracker) and not is_known_container(Constant(1))
-    assert [one for one in remains_of(tracker) if one is kept] == [kept]
-    assert not any(isinstance(one, Finalised) for one in remains_of(tracker))
+    registry = trace.tx.registry
+    assert remains_of(registry, Constant(1)) is None
+    assert [one for one in remains_of(registry, tracker) if one is kept] == [kept]
+    assert not any(isinstance(one, Finalised) for one in remains_of(registry, tracker))
 
 
 def test_the_parts_of_a_value_are_what_it_and_its_containers_hold() -> None:
     inner = Finalised()
-    assert inner in parts_of([[inner]]) and leads_to([inner], inner) and not leads_to([[inner]], inner)
+    assert inner in parts_of([[inner]], (list,))
+    assert leads_to([inner], inner, (list,)) and not leads_to([[inner]], inner, (list,))
 
 
 def test_what_a_frame_holds_at_an_operation_that_may_fail_becomes_an_output() -> None:

@@ -86,7 +86,7 @@ def test_a_size_that_got_fixed_is_guarded_and_named():
         return [recorder.call("call_function", torch.add, (x, z))]
 
     recorder, _, guards = trace(body)
-    assert [(fixed.source.text(), fixed.value) for fixed in recorder.specialised()] == [("x.size(0)", 6)]
+    assert [(fixed.source.text(), fixed.value) for fixed in recorder.specialized()] == [("x.size(0)", 6)]
     assert accepts(guards, x=sized(6, 4))
     assert not accepts(guards, x=sized(7, 4))
 

@@ -9,6 +9,7 @@ from torch import nn
 
 from framesmith.guards import Scope, compile_guards, first_failure
 from framesmith.guards.kinds import (
+    ClassAttribute,
     EqualTo,
     GlobalState,
     HasInstanceAttribute,
@@ -22,6 +23,7 @@ from framesmith.guards.kinds import (
 )
 from framesmith.guards.sources import (
     Attribute,
+    ClassDictItem,
     Global,
     InstanceItem,
     Item,
@@ -41,7 +43,7 @@ X = torch.ones(2, 3)
 
 
 def module_claims(module, source):
-    """What a translator says of a module it went through."""
+    """What a trace says of a module it went through."""
     claims = [
         (source, TypeIs(type(module))),
         (source, NoModuleHooks()),
@@ -174,6 +176,18 @@ def test_only_the_class_of_a_constant_may_come_too_late():
     assert verify_guards(guards((Item(names, "a"), EqualTo(1)), (names, HasKey("b", False)))) == []
     late = guards((InstanceItem(member, "a"), EqualTo(1)), (member, TypeIs(object)))
     assert verify_guards(late) == ["member.a is guarded before member, which it is read from"]
+
+
+def test_a_class_attribute_guards_the_item_of_the_class_dictionary():
+    class Box:
+        size = 1
+
+    box, looked_up = Pinned(Box, "Box"), ClassAttribute.capture(Box, "size")
+    item = ClassDictItem(box, "size")
+    read = (Attribute(item, "real"), EqualTo(1))
+    assert verify_guards(guards((box, looked_up), read, (item, Identical(Box.size)))) == []
+    late = guards(read, (box, looked_up), (item, Identical(Box.size)))
+    assert verify_guards(late) == ["Box.size.real is guarded before Box.size, which it is read from"]
 
 
 def test_a_type_that_is_asked_last_is_too_late():

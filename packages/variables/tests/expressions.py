@@ -130,7 +130,7 @@ class Evaluator:
         return result
 
     def JoinedStr(self, node):
-        return Constant("".join(text_of(self.visit(part)) for part in node.values))
+        return Constant("".join(text_of(self.tx, self.visit(part)) for part in node.values))
 
     def FormattedValue(self, node):
         conversion = "" if node.conversion < 0 else chr(node.conversion)

@@ -19,8 +19,9 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
-from framesmith.variables.core.base import MutationLog, PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
 from framesmith.variables.core.constant import NULL, Constant
+from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.exceptions import (
@@ -112,7 +113,7 @@ class Frame:
 
     def op_load_local(self, o):
         if o.argument not in self.locals:
-            raise_observed(UnboundLocalError, o.argument)
+            raise_observed(self.tx, UnboundLocalError, o.argument)
         self.push(self.locals[o.argument])
 
     def op_store_local(self, o):
@@ -246,7 +247,7 @@ class Frame:
 
     def op_dict_merge(self, o):
         value = self.pop()
-        for key, item in value.realize().storage().items(self.tx):
+        for key, item in value.realize().storage(self.tx).items(self.tx):
             self.stack[-o.argument].store(self.tx, key, item)
 
     op_dict_update = op_dict_merge
@@ -274,7 +275,7 @@ class Frame:
     def op_call_extended(self, o):
         keywords = {}
         if o.argument:
-            pairs = self.pop().realize().storage().items(self.tx)
+            pairs = self.pop().realize().storage(self.tx).items(self.tx)
             keywords = {key.as_python_constant(): value for key, value in pairs}
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)

@@ -1,7 +1,8 @@
 """The battery that every tracker passes: its type is true, reconstruction gives an equal value, the guards hold on the original.
 
 A case traces an expression over inputs. `changed` are other inputs, which the guards have to refuse. A class without a
-case stands in `ELSEWHERE` with its reason; none is left out silently.
+case is in `elsewhere` with its reason; none is left out silently, and those that need frames or a graph are seen while the
+programs of `tests/end_to_end/test_every_tracker_is_seen.py` run.
 """
 
 import collections
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 import torch
+from elsewhere import IN_PROGRAMS, NO_VALUE
 from expressions import Evaluator
 from support import Trace
 
@@ -190,34 +192,6 @@ CASES: dict[str, list[Case]] = {
     "OperatorTracker": [Case("x", of(x=torch.ops.aten.add), of(x=torch.ops.aten.mul))],
     "TypeInfo": [Case("torch.finfo(x)", of(x=torch.float32), of(x=torch.float64), str)],
 }
-_FRAMES = "exists only while frames are run: tests/end_to_end"
-_GRAPH = "its value comes out of the graph: test_torch_tensors, test_torch_symbolic"
-ELSEWHERE = {
-    "Tracker": "abstract",
-    "IteratorTracker": "abstract",
-    "SpecialMethods": "abstract",
-    "GraphValue": "abstract",
-    "UnspecializedTracker": "abstract",
-    "_Exhausted": "a marker, no value of the program",
-    "Null": "the NULL that CPython pushes, no value of the program",
-    "Lazy": "gives another tracker when it is read: each case with an input goes through it",
-    "TensorTracker": _GRAPH, "TensorMethod": _GRAPH, "SymbolicNumber": _GRAPH, "ComputedNumber": _GRAPH, "ArrayTracker": _GRAPH,
-    "Conversion": _GRAPH, "ComputedConversion": _GRAPH, "UnknownRange": _GRAPH, "DeferredText": _GRAPH,
-    "UnspecializedValue": "made where a value changed too often: tests/end_to_end/test_changing_values",
-    "TorchGeneratorTracker": "an input of the graph: test_torch_tensors",
-    "CellTracker": _FRAMES, "NestedFunction": _FRAMES, "GeneratorTracker": _FRAMES, "GeneratorMethod": _FRAMES,
-    "NamespaceTracker": _FRAMES, "TracebackTracker": _FRAMES, "SavedException": _FRAMES,
-    "GroupIterator": "shares the position of its groupby, which has a case",
-    "TeeSource": "shared by the iterators of tee, which have a case",
-    "IdentityNumber": "differs in each run, so nothing can be equal: tests/end_to_end/test_identity_of_objects",
-    "ThreadNumber": "differs in each run: tests/end_to_end/test_identity_of_objects",
-    "SubscriptReversed": "asks `__len__` and `__getitem__` in Python: tests/end_to_end/test_iterators",
-    "InplaceMethod": "a method of `super()` that is called at once: test_classes",
-    "NativeContext": "entered and left by the graph: test_torch_functions", "NativeContextMethod": "as NativeContext",
-    "ProfilerMark": "as NativeContext", "EndOfMark": "as NativeContext", "Switch": "as NativeContext",
-    "SwitchedOff": "as NativeContext", "NativeEnum": "an enumeration of pybind11: test_torch_functions",
-}  # fmt: skip
-"""Tracker class -> why it has no case."""
 
 
 def trackers(root: type[Tracker] = Tracker) -> Iterator[type[Tracker]]:
@@ -232,8 +206,19 @@ def trackers(root: type[Tracker] = Tracker) -> Iterator[type[Tracker]]:
 
 def test_every_tracker_has_a_case_or_a_reason() -> None:
     names = {kind.__name__ for kind in trackers()}
-    assert not names - set(CASES) - set(ELSEWHERE)
-    assert not set(CASES) & set(ELSEWHERE)
+    others = {*NO_VALUE, *IN_PROGRAMS}
+    assert not names - set(CASES) - others
+    assert not set(CASES) & others and not set(NO_VALUE) & set(IN_PROGRAMS)
+
+
+def test_what_is_called_abstract_has_subclasses() -> None:
+    abstract = {kind.__name__: kind for kind in trackers() if NO_VALUE.get(kind.__name__) == "abstract"}
+    assert all(kind.__subclasses__() for kind in abstract.values())
+
+
+def test_no_class_is_listed_that_is_gone() -> None:
+    names = {kind.__name__ for kind in trackers()}
+    assert set(CASES) | set(NO_VALUE) | set(IN_PROGRAMS) <= names | {"SavedException"}  # a class of frontend
 
 
 def real(case: Case) -> Any:

@@ -1,4 +1,4 @@
-"""Symbolic sizes and numbers: arithmetic, decisions, specialisation, and what they do in a graph."""
+"""Symbolic sizes and numbers: arithmetic, decisions, specialization, and what they do in a graph."""
 
 import pytest
 import torch
@@ -55,7 +55,7 @@ def test_a_decision_is_guarded():
         assert "4 <= x.size(0)" in guards
 
 
-def test_a_specialised_number_is_a_constant():
+def test_a_specialized_number_is_a_constant():
     with Trace(dynamic=True, x=X) as trace:
         assert specialize(trace.tx, size(trace)).value == 5
         assert isinstance(size(trace), Constant)

@@ -143,7 +143,7 @@ def _targets(parts: CodeParts, first: list[int]) -> dict[int, int]:
                 index_of = parts.index_of()
             target = index_of[instruction.target]
             if instruction.name == "FOR_ITER" and instruction.target.name == "END_FOR":
-                target += _AFTER_END_FOR  # CPython skips them too: they clean up after the specialised loop over a generator
+                target += _AFTER_END_FOR  # CPython skips them too: they clean up after the specialized loop over a generator
             found[index] = first[target]
     return found
 

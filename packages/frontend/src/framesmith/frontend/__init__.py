@@ -5,8 +5,6 @@ from framesmith.frontend.directives import (
     allow_in_graph,
     assume_constant_result,
     disable,
-    graph_break,
-    is_compiling,
     substitute_in_graph,
 )
 from framesmith.frontend.dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
@@ -26,6 +24,7 @@ from framesmith.frontend.errors import (
 )
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
+from framesmith.frontend.known_functions import graph_break, is_compiling
 from framesmith.frontend.options import config
 from framesmith.frontend.tracing.strict_breaks import error_on_graph_break
 from framesmith.graph.backend import list_backends, register_backend

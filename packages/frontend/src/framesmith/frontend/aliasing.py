@@ -18,7 +18,7 @@ from framesmith.guards.kinds import (
     TensorProperty,
 )
 from framesmith.guards.kinds.aliasing import overlap_of, storage_of
-from framesmith.variables.core import MutationLog
+from framesmith.variables.core import MutationLog, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
 _CHANGED = Reason("one of them is changed", None)
@@ -27,7 +27,7 @@ _WRITTEN = Reason("the graph writes to one of them", None)
 _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 
-def distinct_objects(mutations: MutationLog, wrapper: Wrapper) -> list[Guard]:
+def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[Guard]:
     """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
     kinds = {tracker.python_type for tracker in mutations.changed()}
     sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
@@ -37,7 +37,7 @@ def distinct_objects(mutations: MutationLog, wrapper: Wrapper) -> list[Guard]:
     return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]
 
 
-def _keys(mutations: MutationLog) -> dict[type, list[Source]]:
+def _keys(mutations: MutationLog[Tracker]) -> dict[type, list[Source]]:
     """By type, the existing objects that were told apart as keys; the guard on all tensors does that for them."""
     found: dict[type, list[Source]] = {}
     for tracker in mutations.told_apart():

@@ -12,7 +12,7 @@ What comes out is data. The cache, which has the continuations, binds the resume
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
@@ -34,16 +34,12 @@ from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.strict_breaks import is_strict
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
-from framesmith.frontend.tracing.user_stack import (
-    UserLocation,
-    frame_text,
-    location,
-    stack_text,
-    user_location,
-)
-from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder
+from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
+from framesmith.frontend.user_lines import UserLocation, stack_text
+from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
 from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
+from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
 from framesmith.guards.names import PREFIX
@@ -85,7 +81,7 @@ class BuiltEntry:
     graph: CompiledSubgraph | None
     reason: GraphBreak | None
     location: UserLocation
-    stack: str
+    stack: tuple[UserLocation, ...]
     refusal: Refusal | None = None
     runs_natively: bool = False
 
@@ -119,7 +115,7 @@ class Trace:
         """Put the frames into the machine and execute them symbolically."""
         machine, recorder = self.machine, self.recorder
         raised = origin.build(self.tx, machine, values)
-        recorder.user_stack = lambda: stack_text(machine.frames)
+        recorder.user_stack = lambda: stack_text(user_stack(machine.frames))
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
         recorder.asking = lambda: machine.frame.code
@@ -138,10 +134,10 @@ class Trace:
 # Traces of one call before it runs natively: a plan is replaced by an earlier one where its frame cannot be left.
 _ATTEMPTS: Final = 4
 
-OnBreak: TypeAlias = Callable[[GraphBreak, str, bool], Refusal | None]
+OnBreak: TypeAlias = Callable[[GraphBreak, tuple[UserLocation, ...], bool], Refusal | None]
 
 
-def ignore_break(reason: GraphBreak, stack: str, strict: bool) -> None:
+def ignore_break(reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> None:
     """The `on_break` for a break that the user did not write: it is not reported."""
 
 
@@ -158,6 +154,7 @@ class EntryBuilder:
     options: CompileOptions
     policy: TracePolicy
     on_break: OnBreak
+    numbers: TraceNumbers = field(default_factory=TraceNumbers)
 
     def build(self, values: Sequence[object]) -> BuiltEntry:
         """Make an entry for these arguments.
@@ -166,15 +163,16 @@ class EntryBuilder:
         reported.
         """
         stop: PlannedStop | None = None
-        for _ in range(_ATTEMPTS):
+        name = self.numbers.next()
+        for name.attempt in range(_ATTEMPTS):
             try:
-                return self._trace(values, stop)
+                return self._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
         code = self.origin.code
         reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
         reached = UserLocation.of(code)
-        return run_natively(self.origin, reason, reached, "", self.on_break(reason, "", False))
+        return run_natively(self.origin, reason, reached, (), self.on_break(reason, (), False))
 
     def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
         """Make an entry that stops before a step. None where no such entry can be made."""
@@ -183,9 +181,10 @@ class EntryBuilder:
         options = replace(self.options, fullgraph=False, backend=backend, mode=None, backend_options={})
         builder = replace(self, options=options, on_break=ignore_break)
         stop = PlannedStop(step, None, 0, BreakBefore(reason))
-        for _ in range(_ATTEMPTS):
+        name = self.numbers.next()
+        for name.attempt in range(_ATTEMPTS):
             try:
-                built = builder._trace(values, stop)
+                built = builder._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
                 continue
@@ -194,9 +193,9 @@ class EntryBuilder:
             return BuiltPrefix(built.text, 0, backend) if built.runs_natively else None
         return None
 
-    def _trace(self, values: Sequence[object], stop: PlannedStop | None) -> BuiltEntry:
+    def _trace(self, values: Sequence[object], stop: PlannedStop | None, name: TraceName) -> BuiltEntry:
         """Trace once. Raises Restart where the trace has to be made again, with another stop."""
-        trace = prepare(self.origin.code, self.options, self.policy, stop)
+        trace = prepare(self.origin.code, self.options, self.policy, stop, name)
         try:
             return self._build_from(trace, values)
         finally:
@@ -234,7 +233,7 @@ class EntryBuilder:
         guards.update(leaf_states(graph, trace.wrapper))
         guards.update(shape_guards)
         if self.policy.promised:
-            check_promises(recorder.specialised(), self.origin.code)
+            check_promises(recorder.specialized(), self.origin.code)
         check_numbers(recorder, guards)
         recovery = None
         if graph.failures is not None and replay is None:
@@ -251,11 +250,17 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
         raise AssertionError("\n".join(problems))
 
 
-def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: PlannedStop | None) -> Trace:
+def prepare(
+    code: CodeType,
+    options: CompileOptions,
+    policy: TracePolicy,
+    stop: PlannedStop | None,
+    name: TraceName | None = None,
+) -> Trace:
     """Put the parts of one trace together."""
     wrapper = Wrapper(policy)
     interpreter = Interpreter(stop)
-    recorder = Recorder(options.for_graph())
+    recorder = Recorder(options.for_graph(), name)
     tx = TraceContext(recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline)
     tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)
@@ -263,11 +268,11 @@ def prepare(code: CodeType, options: CompileOptions, policy: TracePolicy, stop: 
     return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
 
 
-def where(machine: Machine, code: CodeType) -> tuple[UserLocation, str]:
-    """The user's line that the trace is at, and the user's stack as text."""
+def where(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:
+    """The user's line that the trace is at, and the user's stack."""
     if not machine.frames:
-        return UserLocation.of(code), ""
-    return location(machine.frame), stack_text(machine.frames)
+        return UserLocation.of(code), ()
+    return location(machine.frame), user_stack(machine.frames)
 
 
 def check_refusal(refusal: Refusal | None, ending: EntryEnding) -> None:
@@ -280,7 +285,7 @@ def run_natively(
     origin: EntryOrigin,
     reason: GraphBreak,
     reached: UserLocation,
-    stack: str,
+    stack: tuple[UserLocation, ...],
     refusal: Refusal | None = None,
 ) -> BuiltEntry:
     """An entry without guards that runs the function as it is."""

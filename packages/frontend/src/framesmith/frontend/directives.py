@@ -1,14 +1,12 @@
 """What a program says to the compiler: break here, do not compile this, treat that as constant.
 
-What `graph_break` and `is_compiling` do while tracing is in `known_functions`, with those of `torch._dynamo`.
+`graph_break` and `is_compiling` are in `known_functions`, with what they do while tracing.
 """
 
 import functools
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, TypeVar, cast
-
-import torch
 
 from framesmith.frontend.argument_checks import (
     check_callable,
@@ -37,16 +35,6 @@ from framesmith.variables.core.table import Handler, callable_name
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
-
-
-def graph_break(msg: str = "") -> None:
-    """Break the graph here when traced; nothing otherwise. `msg` is shown where the break is reported."""
-    check_text("graph_break()", "msg", msg)
-
-
-def is_compiling() -> bool:
-    """True while a function is being traced, False when it runs natively."""
-    return torch.compiler.is_compiling()
 
 
 def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:

@@ -11,7 +11,7 @@ from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import in_force
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.frontend.user_lines import with_source
-from framesmith.graph.shape_guards import Specialised
+from framesmith.graph.shape_guards import Specialized
 from framesmith.guards.sources.tensors import TensorSize
 
 DYNAMIC_MARK: Final = "_dynamo_dynamic_indices"
@@ -54,7 +54,7 @@ def _mark(call: str, tensor: object, name: str, index: object) -> None:
     known.update(dims)
 
 
-def check_promises(found: Iterable[Specialised], code: CodeType) -> None:
+def check_promises(found: Iterable[Specialized], code: CodeType) -> None:
     """Raises DynamicSizeFixed for the sizes that the program fixed.
 
     A size that is 0 or 1 from the start is no fault of the program: such a call gets an entry of its own, and calls with
@@ -72,7 +72,7 @@ def check_promises(found: Iterable[Specialised], code: CodeType) -> None:
     )
 
 
-def _is_promised(fixed: Specialised) -> bool:
+def _is_promised(fixed: Specialized) -> bool:
     marks: dict[str, set[int]] = getattr(fixed.owner, "__dict__", {})
     if not isinstance(fixed.source, TensorSize):
         return False
@@ -80,7 +80,7 @@ def _is_promised(fixed: Specialised) -> bool:
     return dim in marks.get(DYNAMIC_MARK, ()) and dim not in marks.get(STATIC_MARK, ())
 
 
-def _problem(fixed: Specialised) -> str:
+def _problem(fixed: Specialized) -> str:
     assert isinstance(fixed.source, TensorSize) and fixed.source.base is not None
     where = "" if fixed.user_frame is None else f"; it is fixed at {with_source(fixed.user_frame)}"
     return f"  dimension {fixed.source.dim} of {fixed.source.base.text()} is marked, and the program works for the size {fixed.value} only{where}"

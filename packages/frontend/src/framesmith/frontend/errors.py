@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from framesmith.frontend.user_lines import innermost_place
+from framesmith.frontend.user_lines import UserLocation, innermost_place, stack_text
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 
@@ -43,12 +43,14 @@ class FullGraphError(FramesmithError, RuntimeError):
     `user_stack` are the user's frames as a traceback shows them; `place` is the line that the message begins with.
     """
 
-    def __init__(self, reason: GraphBreak, stack: str) -> None:
+    def __init__(self, reason: GraphBreak, stack: Sequence[UserLocation]) -> None:
         self.reason = reason
-        self.user_stack = stack
+        self.user_stack = stack_text(stack)
         self.place = innermost_place(stack)
         head = "" if self.place is None else f"the graph breaks at {self.place}\n"
-        super().__init__(f"{head}{reason}\n\nThe graph breaks here (most recent call last):\n{stack}")
+        super().__init__(
+            f"{head}{reason}\n\nThe graph breaks here (most recent call last):\n{self.user_stack}"
+        )
 
 
 class DynamicSizeFixed(FramesmithError, RuntimeError):

@@ -1,10 +1,14 @@
-"""Functions of framesmith and of torch's compiler that mean something to the trace, known by module and name.
+"""Functions of framesmith and of torch's compiler that mean something to the trace.
 
-So neither their modules need to be imported here, nor those of torch at all.
+Those of torch are known by module and name, so that its compiler need not be imported. So is `compile`, which is above
+this module.
 """
 
 from typing import Final
 
+import torch
+
+from framesmith.frontend.argument_checks import check_text
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import EXPLICIT, NATIVE_CALL
 from framesmith.variables.callables.functions import DIRECTIVES
@@ -12,17 +16,24 @@ from framesmith.variables.core import Constant, PendingCall, Rows, TraceContext,
 
 ROWS: Final = Rows()
 _BREAKS: Final = (
-    ("framesmith.frontend.directives", "graph_break"),
     ("torch._dynamo.decorators", "graph_break"),
     ("torch._dynamo.decorators", "skip_frame"),
     ("torch._dynamo.decorators", "step_unsupported"),
 )
-_QUESTIONS: Final = (
-    ("framesmith.frontend.directives", "is_compiling"),
-    ("torch._dynamo.external_utils", "is_compiling"),
-)
+_QUESTION: Final = ("torch._dynamo.external_utils", "is_compiling")
 
 
+def graph_break(msg: str = "") -> None:
+    """Break the graph here when traced; nothing otherwise. `msg` is shown where the break is reported."""
+    check_text("graph_break()", "msg", msg)
+
+
+def is_compiling() -> bool:
+    """True while a function is being traced, False when it runs natively."""
+    return torch.compiler.is_compiling()
+
+
+@ROWS.call(graph_break)
 @ROWS.entry(DIRECTIVES, *_BREAKS)
 def break_here(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`graph_break()`: always a break; constants among the arguments are its message."""
@@ -34,8 +45,9 @@ def break_here(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     raise GraphBreak(EXPLICIT, " ".join(str(value) for value in shown if value is not None))
 
 
-@ROWS.entry(DIRECTIVES, *_QUESTIONS)
-def is_compiling(tx: TraceContext) -> Tracker:
+@ROWS.call(is_compiling)
+@ROWS.entry(DIRECTIVES, _QUESTION)
+def answer_is_compiling(tx: TraceContext) -> Tracker:
     """`is_compiling()`: true."""
     return Constant(True)
 

@@ -1,6 +1,5 @@
 """Functions that were marked through `torch._dynamo`: `allow_in_graph`, `nonstrict_trace`, `forbid_in_graph`."""
 
-from collections import deque
 from typing import Final
 
 from framesmith.frontend.errors import ForbiddenInGraph
@@ -9,6 +8,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
 from framesmith.guards.kinds import Identical
 from framesmith.variables.callables.functions import MARKED_CALLS, FunctionTracker
 from framesmith.variables.core import Arguments, Keywords, Rows, TraceContext, Tracker
+from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.torch_rules import forbids, is_allowed
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
@@ -37,7 +37,7 @@ def begin_marked(
     tx.guard(function, Identical(value))
     operands = [argument.realize() for argument in args]
     keywords = {name: argument.realize() for name, argument in kwargs.items()}
-    if any(_can_change(operand) for operand in (*operands, *keywords.values())):
+    if any(_can_change(tx, operand) for operand in (*operands, *keywords.values())):
         raise GraphBreak(
             UNSUPPORTED_ARGUMENT,
             f"a list, dict or set for {value.__module__}.{value.__qualname__}, which may change it",
@@ -45,10 +45,9 @@ def begin_marked(
     return graph_call(tx, value, operands, keywords)
 
 
-def _can_change(operand: Tracker) -> bool:
+def _can_change(tx: TraceContext, operand: Tracker) -> bool:
     """Whether a function that is not traced could change the operand unseen: a node gets a copy of a container."""
-    if issubclass(operand.python_type, list | dict | set | deque):
-        return True
-    return issubclass(operand.python_type, tuple) and any(
-        _can_change(one.realize()) for one in operand.children()
-    )
+    row = builtin_type(tx, operand.python_type)
+    if row is None or row.is_mutable:
+        return row is not None
+    return row.kind is tuple and any(_can_change(tx, one.realize()) for one in operand.children())

@@ -144,7 +144,7 @@ _DEFAULTS: Final = Config()
 
 
 class TracePolicy(DynamicPolicy, Protocol):
-    """What a trace asks while it specialises on sizes and numbers.
+    """What a trace asks while it specializes on sizes and numbers.
 
     `promised`: it met a tensor that `mark_dynamic` marked.
     """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn, final
 
 from framesmith.frontend.errors import FullGraphError
+from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
 
 
@@ -19,7 +20,7 @@ class Refusal:
     """The break of one entry, and the user's frames there."""
 
     reason: GraphBreak
-    stack: str
+    stack: tuple[UserLocation, ...]
 
     def error(self) -> FullGraphError:
         """The error, made anew each time that it is raised."""

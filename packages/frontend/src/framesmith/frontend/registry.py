@@ -26,22 +26,25 @@ class RegistryHolder:
 
     def current(self) -> Registry:
         """The registry as it is now."""
-        if self._registry is None:
+        registry = self._registry
+        if registry is None:
             with self._lock:
-                if self._registry is None:
-                    self._registry = catalog.registry().with_rows(chain.from_iterable(OWN))
-        return self._registry
+                registry = self._registry = self._registry or _built()
+        return registry
+
+    def add(self, rows: Rows) -> None:
+        """From now on, use these rows too. Raises DuplicateRow for a key that has a row."""
+        with self._lock:
+            self._registry = (self._registry or _built()).with_rows(rows)
 
     def renew_lock(self) -> None:
         """In a forked child: no thread that held the lock exists there."""
         self._lock = threading.Lock()
 
-    def add(self, rows: Rows) -> None:
-        """From now on, use these rows too. Raises DuplicateRow for a key that has a row."""
-        current = self.current()
-        with self._lock:
-            current = self._registry or current
-            self._registry = current.with_rows(rows)
+
+def _built() -> Registry:
+    """The registry before the user has registered anything."""
+    return catalog.registry().with_rows(chain.from_iterable(OWN))
 
 
 REGISTRY: Final = RegistryHolder()

@@ -12,6 +12,7 @@ from typing import Final, Protocol, final
 
 from framesmith.frontend.errors import RecompileError
 from framesmith.frontend.torch_settings import warn_once
+from framesmith.graph.dynamo_package import when_loaded
 from framesmith.graph.options import Backend
 
 _HOME: Final = "torch._dynamo.eval_frame"
@@ -71,15 +72,9 @@ def current() -> Stance:
 
 @final
 class _NotLoaded:
-    """What the closure cell for torch's module holds as long as that is not loaded."""
+    """What the closure cell for torch's module holds as long as that is not loaded: every call reads this attribute."""
 
-    @property
-    def _stance(self) -> object:
-        home = sys.modules.get(_HOME)
-        if home is None or not hasattr(home, "_stance"):
-            return None
-        PROBE.module.cell_contents = home
-        return home._stance
+    _stance: object = None
 
 
 @final
@@ -99,6 +94,12 @@ class Probe:
             return False
         self.known.cell_contents = self.module.cell_contents._stance
         return True
+
+    def attach(self) -> None:
+        """torch's module has been loaded: it is asked from now on."""
+        home = sys.modules.get(_HOME)
+        if home is not None and hasattr(home, "_stance"):
+            self.module.cell_contents = home
 
 
 PROBE: Final = Probe()
@@ -142,3 +143,5 @@ class ResetListener:
 
 
 LISTENER: Final = ResetListener()
+when_loaded(PROBE.attach)
+when_loaded(LISTENER.listen)

@@ -5,7 +5,9 @@ import linecache
 import os
 import re
 import sysconfig
-from typing import Final
+from collections.abc import Sequence
+from types import CodeType
+from typing import Final, NamedTuple
 
 import torch
 
@@ -15,8 +17,20 @@ _TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED: Final = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 _LONGEST: Final = 60
-_FRAME: Final = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
-_PLACE: Final = re.compile(r"(.*):(\d+) in .*")
+_PLACE: Final = re.compile(r"(.*):(\d+) in (.*)")
+
+
+class UserLocation(NamedTuple):
+    """A line of the user's program. A tuple, since torch's `loc_in_frame` is one."""
+
+    file: str
+    line: int
+    function: str
+
+    @staticmethod
+    def of(code: CodeType) -> "UserLocation":
+        """The first line of a function."""
+        return UserLocation(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 @functools.cache
@@ -48,15 +62,29 @@ def source_of(file: str, line: int, end_line: int, column: int, end_column: int)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def innermost_place(stack: str) -> str | None:
-    """The last frame of the user's in the text of a traceback, with its source: `/path/file.py:12 in forward: return x`."""
-    found = [place_text(file, int(line), function) for file, line, function in _FRAME.findall(stack)]
-    own = [place for place in found if not is_library_file(place.rpartition(":")[0])]
-    return with_source((own or found)[-1]) if found else None
+def stack_text(stack: Sequence[UserLocation]) -> str:
+    """The frames as a traceback shows them, the outermost first."""
+    lines: list[str] = []
+    for file, line, function in stack:
+        lines.append(f'  File "{file}", line {line}, in {function}\n')
+        source = source_line(file, line)
+        if source:
+            lines.append(f"    {source}\n")
+    return "".join(lines)
+
+
+def innermost_place(stack: Sequence[UserLocation]) -> str | None:
+    """The last frame that is the user's own, with its source: `/path/file.py:12 in forward: return x`."""
+    own = [place for place in stack if not is_library_file(place.file)]
+    return _with_source(*(own or stack)[-1]) if stack else None
 
 
 def with_source(place: str) -> str:
-    """`/path/file.py:12 in forward` with the line of source behind it, if that is known."""
+    """A place that torch tells as text, `/path/file.py:12 in forward`, with the line of source behind it, if that is known."""
     found = _PLACE.fullmatch(place)
-    source = "" if found is None else source_line(found[1], int(found[2]))
+    return place if found is None else _with_source(found[1], int(found[2]), found[3])
+
+
+def _with_source(file: str, line: int, function: str) -> str:
+    place, source = place_text(file, line, function), source_line(file, line)
     return f"{place}: {source}" if source else place

@@ -7,9 +7,9 @@ that can be imported (`torch.optim.Adam.step`), and questions (`recompile limit`
 
 import re
 import sys
-from difflib import get_close_matches
 
 from framesmith.bytecode.meaning import Kind
+from framesmith.frontend.near_misses import nearest
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.objects import posts_of, real_object, topic_of
 from framesmith.frontend.signposts.tables import Signpost, behind, signposts
@@ -81,8 +81,7 @@ def suggestions(name: str) -> list[str]:
     """Known names and questions that are near."""
     known = [post.name for post in signposts()] + [topic.title for topic in TOPICS]
     known += [phrase for topic in TOPICS for phrase in topic.phrases] + [*definitions()]
-    lowered = {one.lower(): one for one in known}
-    return [lowered[one] for one in get_close_matches(name.lower(), lowered, n=3)]
+    return nearest(name, known, 3)
 
 
 def main(arguments: list[str]) -> int:

@@ -15,6 +15,7 @@ from framesmith.graph.nesting import NestedGraph, NestedRecording, unify
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.recorder import Recorder, UserStack
 from framesmith.graph.text import text
+from framesmith.graph.trace_numbers import TraceNumbers
 from framesmith.graph.verify import verify
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "NestedRecording",
     "Recorder",
     "RecorderMisuse",
+    "TraceNumbers",
     "UnknownBackend",
     "UserStack",
     "all_kinds",

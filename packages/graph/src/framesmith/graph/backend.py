@@ -172,7 +172,7 @@ def _run_boxed(module: fx.GraphModule, examples: Sequence[object]) -> Callable[[
     def run(arguments: list[Any]) -> object:
         return fx.Interpreter(module).boxed_run(arguments)
 
-    run._boxed_call = True  # type: ignore[attr-defined]  # how AOTAutograd recognises the calling convention
+    run._boxed_call = True  # type: ignore[attr-defined]  # how AOTAutograd recognizes the calling convention
     return run
 
 

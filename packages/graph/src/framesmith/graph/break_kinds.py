@@ -134,7 +134,7 @@ UNSUPPORTED_VALUE = _row(
 CHANGING_VALUE = _row(
     "changing-value",
     "an operation needs a value that keeps changing",
-    "A graph specialised on the value would serve one call or iteration only and the next one would recompile, so the "
+    "A graph specialized on the value would serve one call or iteration only and the next one would recompile, so the "
     "operation runs in Python between two graphs that serve all of them.",
     "Move the operation out of the loop or out of the compiled function to capture one graph; the results are right "
     "either way.",

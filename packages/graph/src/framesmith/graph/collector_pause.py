@@ -1,6 +1,6 @@
 """The garbage collector is disabled while fake tensors are in force.
 
-It finalises what it finds: a suspended generator of the user's, say, whose `finally` would then run in the middle of a trace, under
+It finalizes what it finds: a suspended generator of the user's, say, whose `finally` would then run in the middle of a trace, under
 torch's fake tensors. The collector has one state for the process, so the traces of all threads are counted.
 A forked child has the forking thread only: no other trace goes on there.
 """

@@ -18,7 +18,7 @@ class Dim(StrEnum):
     DYNAMIC = "dynamic"
     """A symbol with the example's size as its hint; what is decided about it becomes a guard. 0 and 1 stay numbers."""
     UNBACKED = "unbacked"
-    """A symbol without a hint: nothing can be decided about it, so nothing is specialised."""
+    """A symbol without a hint: nothing can be decided about it, so nothing is specialized."""
 
 
 @final
@@ -62,7 +62,7 @@ class DynamicDims:
 
 
 class DynamicPolicy(Protocol):
-    """Decides what is symbolic and what is not specialised on. The frontend implements it."""
+    """Decides what is symbolic and what is not specialized on. The frontend implements it."""
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """The treatment of the dimensions of an input tensor."""
@@ -80,7 +80,7 @@ class DynamicPolicy(Protocol):
 
 @final
 class StaticPolicy:
-    """Nothing is symbolic, and everything is specialised on."""
+    """Nothing is symbolic, and everything is specialized on."""
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """No dimension is dynamic."""

@@ -229,6 +229,7 @@ def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> s
     """The nodes whose values are needed and were freed.
 
     Raises Unrecoverable if an operation wrote something since the first of them, or one of them draws random numbers.
+    Arithmetic on numbers (`n + 1`) may be done again at any time: no write to a tensor changes it.
     """
     anew: set[fx.Node] = set()
     todo = list(nodes[-1].all_input_nodes)
@@ -239,7 +240,12 @@ def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> s
         anew.add(node)
         todo += node.all_input_nodes
     begun = False
+    numbers = {node for node, value in values.items() if isinstance(value, int | float)}
     for node in nodes:
+        is_arithmetic = node.meta.get(STEP, (0, 0))[1] % 2 == 1
+        if node in anew and is_arithmetic and numbers.issuperset(node.all_input_nodes):
+            numbers.add(node)
+            continue
         begun = begun or (node in anew and node.op != "get_attr")
         if begun and changes(node) and (node in anew or not is_random(node)):
             raise Unrecoverable(f"{node.name} wrote after a value that is lost was made")

@@ -17,6 +17,7 @@ from framesmith.graph.break_kinds import (
     DATA_DEPENDENT_OUTPUT,
     DATA_DEPENDENT_SHAPE,
     FAKE_FAILED,
+    FAKE_INPUT,
     TENSOR_ITEM,
     UNBACKED_GUARD,
 )
@@ -89,6 +90,17 @@ def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:
     if isinstance(error, NotImplementedError | RuntimeError) and _lacks_kernel(error):
         return GraphBreak(FAKE_FAILED, f"{operation}: {_first_line(error)}")
     return FakeFailure(operation, error)
+
+
+def translate_input(name: str, error: Exception) -> GraphBreak | FakeFailure:
+    """The exception to raise for one that torch raised while it made the fake of an input.
+
+    The program did nothing wrong: `Tensor.data = ...` may leave a gradient of another size, which no fake can have.
+    """
+    translated = translate(f"faking {name}", error)
+    if isinstance(translated, FakeFailure) and isinstance(error, RuntimeError | NotImplementedError):
+        return GraphBreak(FAKE_INPUT, f"{name}: {_first_line(error)}")
+    return translated
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -29,17 +29,18 @@ from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
-from framesmith.graph.infer import CallKind, operation_name, translate
+from framesmith.graph.infer import CallKind, operation_name, translate_input
 from framesmith.graph.inputs import Input, Inputs, for_backend, layout_of, let_go, placeholder_name, written
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.shape_env import Place, ShapeWorld
-from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialised
+from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
+from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import Guard, GuardSet
@@ -65,8 +66,9 @@ class Recorder:
     Invariant: every node has an `example_value`; a call that raises leaves no node and no changed fake behind.
     """
 
-    def __init__(self, options: GraphOptions | None = None) -> None:
+    def __init__(self, options: GraphOptions | None = None, name: TraceName | None = None) -> None:
         self.options = options or GraphOptions()
+        self._named = torch._guards.compile_context(name or TraceNumbers().next())
         self._world = ShapeWorld(self.options)
         self._span = TracingSpan(self._world)
         self._root = Subgraph()
@@ -93,6 +95,7 @@ class Recorder:
 
     def __enter__(self) -> Self:
         self._start = Ambient.now()
+        self._named.__enter__()
         self._span.resume()
         return self
 
@@ -101,6 +104,7 @@ class Recorder:
     ) -> None:
         self._span.pause()
         self._start.restore()
+        self._named.__exit__(None, None, None)
 
     def paused(self) -> AbstractContextManager[None]:
         """Fake mode off, for work on real values: reading guards, running a function of the user natively."""
@@ -161,7 +165,7 @@ class Recorder:
                 try:
                     fake = self._world.fake(source, value, dynamic or DynamicDims.none())
                 except Exception as error:
-                    raise translate(f"faking {source.text()}", error) from error
+                    raise translate_input(source.text(), error) from error
         assert isinstance(fake, torch.Tensor)
         return self._add_input(source, value, fake, layout_of(fake))
 
@@ -420,10 +424,10 @@ class Recorder:
             facts = ShapeFacts(self._world, self._all_inputs).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
-    def specialised(self) -> list[Specialised]:
+    def specialized(self) -> list[Specialized]:
         """The numbers that were requested as symbolic and that the trace fixed."""
         with self.paused():
-            return ShapeFacts(self._world, self._all_inputs).specialised()
+            return ShapeFacts(self._world, self._all_inputs).specialized()
 
     def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
         nodes = list(dict.fromkeys(outputs))

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.graph.dynamo_package import prepare
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.torch_sources import SourceNames, unwrap
@@ -90,6 +91,7 @@ class ShapeWorld:
     """
 
     def __init__(self, options: GraphOptions) -> None:
+        prepare()
         self.names = SourceNames()
         self._treatments = _DUCK if options.duck_shapes else _PLAIN
         self._origins: dict[Symbol, Source] = {}

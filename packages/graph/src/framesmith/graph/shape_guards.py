@@ -54,7 +54,7 @@ class _GuardPrinter(PythonPrinter):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Specialised:
+class Specialized:
     """A number that was requested as symbolic and that the trace fixed to `value`, in the user's frame `user_frame` if known.
 
     `owner` is the tensor whose size, stride or offset it is.
@@ -95,10 +95,10 @@ class ShapeFacts:
             found.setdefault(relation, Guard.relation(relation, reason))
         return list(found.values())
 
-    def specialised(self) -> list[Specialised]:
+    def specialized(self) -> list[Specialized]:
         """Every number that was symbolic at first and is fixed now."""
         return [
-            Specialised(source, _plain(expression), entry.value, self._tied(original).user_frame)
+            Specialized(source, _plain(expression), entry.value, self._tied(original).user_frame)
             for entry in self._inputs
             for source, expression, original in _numbers([entry])
             if expression.is_number and not original.is_number

@@ -128,6 +128,8 @@ _COPYING = _types_of(
     iter(deque()),
     reversed(deque()),
 )
+# A table of its own: guards read real iterators while an entry runs, below `variables`, whose rows say which iterators a
+# builtin type has. Only those belong here that can be copied, or looked into, without moving them.
 _FLAT = (
     *_types_of(
         iter([]),
@@ -144,6 +146,7 @@ _FLAT = (
     *_COPYING,
 )
 
+# The types behind them: what a copy of the iterator reads its items from. For them the check that a subclass overrides nothing.
 _CONTAINERS: tuple[type, ...] = (list, tuple, range, str, bytes, bytearray, deque)
 
 _MANY = 32

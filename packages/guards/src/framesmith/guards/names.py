@@ -115,5 +115,5 @@ def literal(value: object, names: Names, hint: str = "key") -> str:
 
 
 def is_attribute_name(name: str) -> bool:
-    """Whether `.name` in source text reads exactly this attribute (identifiers are normalised, so ASCII only)."""
+    """Whether `.name` in source text reads exactly this attribute (identifiers are normalized, so ASCII only)."""
     return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from framesmith.guards.failure import first_failure
 from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.kinds.base import Claim
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
 from framesmith.guards.program import Program
@@ -88,6 +89,7 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
     """Sources that are guarded before the base whose guards make reading them safe.
 
     A pinned base needs no guard, as it is always the same object; but a guard on its type must not come later.
+    A claim that is lowered guards the sources of its parts: a class attribute is the item of a class dictionary.
     """
     first: dict[Source, int] = {}
     typed: dict[Source, int] = {}
@@ -96,6 +98,9 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
             first.setdefault(source, index)
         if guard.source is not None and isinstance(guard.claim, TypeIs):
             typed.setdefault(guard.source, index)
+        if guard.source is not None and isinstance(guard.claim, Claim):
+            for part, _ in guard.claim.lowered(guard.source) or ():
+                first.setdefault(part, index)
     problems = []
     for source, index in first.items():
         for base in source.ancestors():

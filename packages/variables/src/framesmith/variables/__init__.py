@@ -35,7 +35,6 @@ from framesmith.variables.core import (
     is_constant_type,
     new_exception,
     raise_observed,
-    register_exception_maker,
     row_of,
 )
 from framesmith.variables.core.reach import reachable
@@ -76,6 +75,5 @@ __all__ = [
     "new_exception",
     "raise_observed",
     "reachable",
-    "register_exception_maker",
     "row_of",
 ]

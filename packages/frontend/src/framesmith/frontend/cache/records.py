@@ -7,7 +7,7 @@ from framesmith.frontend.build_entry import BuiltEntry
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.reports import report_entry
-from framesmith.frontend.tracing.user_stack import UserLocation
+from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
 from framesmith.guards import Failure
 
@@ -40,12 +40,15 @@ def record_entry(
         record_break(history, built.reason, built.location, built.stack)
 
 
-def record_break(history: events.History, reason: GraphBreak, location: UserLocation, stack: str) -> None:
+def record_break(
+    history: events.History, reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
+) -> None:
     """Note a graph break, unless one of its kind was noted for the same line."""
-    record = events.BreakRecord(reason.kind.id, reason.detail, str(reason), *location, stack)
+    shown = stack_text(stack)
+    record = events.BreakRecord(reason.kind.id, reason.detail, str(reason), *location, shown)
     if history.add_break(record):
         events.count_break(reason)
-        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, stack)
+        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, shown)
 
 
 def record_recompiles(history: events.History, names: UserNames, failures: Sequence[Failure]) -> None:

@@ -12,6 +12,7 @@ from framesmith.frontend.cache.origins import ContinuationOrigin, Home, RootOrig
 from framesmith.frontend.cache.specialization import Learned, Policy
 from framesmith.frontend.options import CompileOptions, in_force
 from framesmith.frontend.refusal import Refusal
+from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
 from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
@@ -39,7 +40,7 @@ class SessionState:
         known = self._known.setdefault(origin.codes, Learned())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
-    def on_break(self, reason: GraphBreak, stack: str, strict: bool) -> Refusal | None:
+    def on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
         """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.
 
         An operation that raises runs first, since its error is the user's: the entry ends with the refusal.

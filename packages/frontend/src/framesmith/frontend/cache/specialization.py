@@ -43,7 +43,7 @@ class Policy:
     - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
       seen to change.
     - `patience`: after so many misses because of one value, or because of what one container holds, that is not
-      specialised on any more; with None always. In a loop it is two: what changes twice changes in each round, while one
+      specialized on any more; with None always. In a loop it is two: what changes twice changes in each round, while one
       miss is common, since the first round makes what later ones find (buffers, caches, lazily created state).
     - `shared` is what the continuations of the same frames know of their variables. With `alone` (the function itself)
       it is written to but not read.
@@ -97,7 +97,7 @@ class Policy:
         return sizes + [f"the number {source.text()}" for source in self.own.numbers]
 
     def is_unspecialized(self, source: Source) -> bool:
-        """Whether a value, or the content of a container, was seen to change too often to be specialised on."""
+        """Whether a value, or the content of a container, was seen to change too often to be specialized on."""
         return any(source in known.unspecialized for known in self._asked())
 
     def _asked(self) -> tuple[Learned, ...]:

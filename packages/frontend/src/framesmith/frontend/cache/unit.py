@@ -42,9 +42,9 @@ from framesmith.frontend.reports import report_bug, report_dynamic
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
-from framesmith.frontend.tracing.user_stack import UserLocation
+from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
-from framesmith.graph import GraphBreak
+from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
@@ -134,6 +134,7 @@ class CompiledUnit:
             follows=owned is not None,
             asks=owned is not None and not state.is_forced,
         )
+        self._numbers = TraceNumbers()
         self._native: Entry | None = None
         self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
         self._is_reported = False
@@ -292,7 +293,7 @@ class CompiledUnit:
         return text.bind(refuse)
 
     def _builder(self, policy: TracePolicy) -> EntryBuilder:
-        return EntryBuilder(self.origin, self._state.options, policy, self._state.on_break)
+        return EntryBuilder(self.origin, self._state.options, policy, self._state.on_break, self._numbers)
 
     def _build(self, values: Sequence[object]) -> tuple[BuiltEntry, Entry]:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
@@ -316,7 +317,7 @@ class CompiledUnit:
     def _uncompiled(self, error: Exception) -> tuple[BuiltEntry, Entry]:
         """An entry that runs the function as it is, with the error as its reason."""
         reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
-        built = run_natively(self.origin, reason, UserLocation.of(self.origin.code), "")
+        built = run_natively(self.origin, reason, UserLocation.of(self.origin.code), ())
         return built, self._bound(built.text)
 
     def _prefix_of(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:

@@ -18,7 +18,7 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.reports import report_change
 from framesmith.frontend.tracing.finalizers import has_pending_cleanup
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.table import native_of
+from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.frontend.tracing.value_ends import write_held
@@ -88,8 +88,8 @@ def escaping_values(machine: Machine, end: TraceEnd) -> list[Tracker]:
         case RunRestNatively(_, raised):
             return [] if raised is None else [raised]
         case BreakBefore():
-            row = native_of(machine.frame.operation.kind)
-            count = 0 if row is None else slots_taken(machine.frame.operation)
+            operation = machine.frame.operation
+            count = slots_taken(operation) if operation.kind in OPCODES.natives else 0
             return machine.frame.stack[-count:] if count else []
         case _:
             assert_never(end)

@@ -13,7 +13,8 @@ from framesmith.frontend.generated.tail_calls import after_raising, raise_again
 from framesmith.frontend.tracing.finalizers import finalizable_with, variables_of
 from framesmith.frontend.tracing.frame_readers import reads_frame
 from framesmith.frontend.tracing.machine import Frame, Machine
-from framesmith.frontend.tracing.opcodes.table import NativeForm, NativeWriter, native_of
+from framesmith.frontend.tracing.opcodes.catalog import OPCODES
+from framesmith.frontend.tracing.opcodes.table import NativeForm, NativeWriter
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
@@ -53,7 +54,7 @@ class NativeOperation:
         them is inlined.
         """
         frame = self._machine.frame
-        row = native_of(frame.operation.kind)
+        row = OPCODES.natives.get(frame.operation.kind)
         if row is None:
             # no Python source does what the operation does: its whole frame runs natively (ADR 0005)
             return self._rest_natively()

@@ -1,6 +1,6 @@
 """The function that a user calls: it tries the entries, then takes the slow path.
 
-`Dispatcher.function` is a plain Python function that never changes; adding an entry exchanges one cell after the other,
+`Dispatcher.make_function` makes a plain Python function that never changes; adding an entry exchanges one cell after the other,
 each of which is atomic. Entries are immutable. The newest one is tried first, until an older one has served a few calls.
 """
 

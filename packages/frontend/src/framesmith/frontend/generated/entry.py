@@ -48,7 +48,7 @@ class EntryBody:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """One compiled specialisation: the guards under which it holds, the values it loads, its code.
+    """One compiled specialization: the guards under which it holds, the values it loads, its code.
 
     `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not
     leave, the text is compiled a second time, behind the guards, which saves a frame in each call. (An entry that leaves

@@ -17,8 +17,7 @@ from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.definitions import short
-from framesmith.frontend.tracing.opcodes import catalog as opcodes
-from framesmith.frontend.tracing.opcodes.table import steps
+from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.graph import break_kinds
 from framesmith.graph.breaks import BreakKind
 from framesmith.variables.callables.functions import DIRECTIVES
@@ -26,8 +25,6 @@ from framesmith.variables.core.table import CALLS, callable_name
 from framesmith.variables.core.wrap_rules import EXACT
 
 _ABOVE_CORE: Final = re.compile(r"framesmith\.variables\.(?!core\b)")
-CATALOGS = opcodes.FAMILIES
-
 
 _PUBLIC: Final = {
     "torch._VariableFunctionsClass.": "torch.",
@@ -58,7 +55,7 @@ def signposts() -> Iterator[Signpost]:
         yield at(public_name(row.key), "call", row.handler)
     for named, directive in registry[DIRECTIVES].items():
         yield at(".".join(named), "call", directive)
-    for kind, step in steps().items():
+    for kind, step in OPCODES.steps.items():
         yield at(kind.name, "operation", step)
     yield from native_opcodes()
     for name in guard_kinds.__all__:
@@ -108,13 +105,13 @@ def _row(table: list[str], name: str, what: str) -> Signpost:
 
 def executed(name: str, kind: Kind) -> Iterator[Signpost]:
     """The step that executes an operation."""
-    if kind in steps():
-        yield Signpost(name, f"opcode, may be read as {kind.name}: executed by", *place(steps()[kind]))
+    if kind in OPCODES.steps:
+        yield Signpost(name, f"opcode, may be read as {kind.name}: executed by", *place(OPCODES.steps[kind]))
 
 
 def behind(kind: Kind) -> Iterator[Signpost]:
     """What the step of an operation uses: functions of `variables`, and their use of `variables.operations`."""
-    todo, seen = [(steps()[kind], 0)], set[object]()
+    todo, seen = [(OPCODES.steps[kind], 0)], set[object]()
     while todo:
         code, depth = todo.pop(0)
         for function in _used(code):
@@ -138,7 +135,7 @@ def _used(code: Callable[..., object]) -> Iterator[FunctionType]:
 def kinds_of(rule: Callable[..., object]) -> list[Kind]:
     """The operations that a rule of reading can give: those that its code names."""
     names = inspect.unwrap(rule).__code__.co_names if isinstance(rule, FunctionType) else ()
-    return [Kind[name] for name in names if name in Kind.__members__ and Kind[name] in steps()]
+    return [Kind[name] for name in names if name in Kind.__members__ and Kind[name] in OPCODES.steps]
 
 
 def at(name: str, what: str, code: Callable[..., object]) -> Signpost:

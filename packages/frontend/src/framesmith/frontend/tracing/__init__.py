@@ -1,1 +1,1 @@
-"""Symbolic execution of a function: frames, the interpreter and its opcodes, resume points, what is finalised."""
+"""Symbolic execution of a function: frames, the interpreter and its opcodes, resume points, what is finalized."""

@@ -1,4 +1,4 @@
-"""Values that are finalised when their last reference goes: suspended generators, and objects with `__del__`.
+"""Values that are finalized when their last reference goes: suspended generators, and objects with `__del__`.
 
 CPython lets go of a value when it is popped, overwritten or deleted, when its frame returns, and when an exception
 unwinds the stack. The variables of a frame live on in the traceback of an exception that leaves the frame.
@@ -30,7 +30,7 @@ from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.python_modules import module_dict
 
-# Objects walked before a search gives up and says "yes": the value is treated as finalised, which only ends the entry
+# Objects walked before a search gives up and says "yes": the value is treated as finalized, which only ends the entry
 # earlier. 1000 take about a millisecond, once for each value that frames let go of.
 _FAR: Final = 1000
 # What a search does not walk into. Classes, modules, code and plain values lead to nothing that ends with them, and from
@@ -73,14 +73,14 @@ def real_object(value: Tracker) -> object:
     return None if value.source is None or isinstance(value, Constant) else getattr(value, "value", None)
 
 
-def is_finalised(value: object) -> bool:
+def is_finalized(value: object) -> bool:
     """Whether dropping an existing object may run code of the user."""
     kind = type(value)
     if kind is GeneratorType:
         assert isinstance(value, GeneratorType)
         return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
     if issubclass(kind, _CHAINS):
-        return any(is_finalised(inner) for inner in inside(value))
+        return any(is_finalized(inner) for inner in inside(value))
     return static_lookup(kind, "__del__") is not MISSING
 
 
@@ -95,23 +95,23 @@ def runs_finalizer(value: Tracker) -> bool:
     if isinstance(value, GeneratorTracker):
         return has_pending_cleanup(value)
     real = real_object(value)
-    return real is not None and is_finalised(real)
+    return real is not None and is_finalized(real)
 
 
 def is_kept(value: Tracker) -> bool:
     """Whether it matters how long a variable that is not read again holds the value: it leads to something that is
-    finalised, or to a generator that has not ended, which may be suspended later where dropping it is seen."""
+    finalized, or to a generator that has not ended, which may be suspended later where dropping it is seen."""
     return any(
         runs_finalizer(found)
         or (isinstance(found, GeneratorTracker) and not found.finished)
-        or holds_finalised(real_object(found))
+        or holds_finalized(real_object(found))
         for found in reachable([value]).values()
     )
 
 
-def holds_finalised(value: object) -> bool:
-    """Whether an existing container or object leads to something that is finalised; True after a long search."""
-    return leads_to_any(value, is_finalised)
+def holds_finalized(value: object) -> bool:
+    """Whether an existing container or object leads to something that is finalized; True after a long search."""
+    return leads_to_any(value, is_finalized)
 
 
 def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
@@ -164,7 +164,7 @@ def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracke
 
 
 def is_finalizable(machine: Machine, value: Tracker) -> bool:
-    """Whether the program may see the end of an existing value: dropping it finalises it or what it holds.
+    """Whether the program may see the end of an existing value: dropping it finalizes it or what it holds.
 
     Once a weak reference was made in sight, also: a weak reference leads to it or to what it holds.
     """
@@ -172,10 +172,10 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
     if real is None:
         return False
     guard_kind(machine, value)
-    known = machine.finalised.get(id(real))
+    known = machine.finalized.get(id(real))
     if known is None:
         # the object is kept beside the answer, so that its id is not used for another
-        known = machine.finalised[id(real)] = (real, is_finalised(real) or holds_finalised(real))
+        known = machine.finalized[id(real)] = (real, is_finalized(real) or holds_finalized(real))
     if known[1] or not machine.ends.watched or not is_owned(machine, value):
         return known[1]
     return is_seen(machine, real) or leads_to_any(real, partial(is_seen, machine))
@@ -215,7 +215,7 @@ def is_seen(machine: Machine, value: object) -> bool:
 
     For what is no instance of a Python class, such as a tensor, weak references count once one was made in sight.
     """
-    if is_finalised(value):
+    if is_finalized(value):
         return True
     ends, kind = machine.ends, type(value)
     if id(value) in ends.referents:

@@ -11,8 +11,7 @@ from framesmith.bytecode.meaning import Handler
 from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import check_left, drop, variables_of
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
-from framesmith.frontend.tracing.opcodes import catalog
-from framesmith.frontend.tracing.opcodes.table import step_of
+from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.trace_end import (
@@ -40,8 +39,6 @@ from framesmith.variables.core import (
     Tracker,
 )
 from framesmith.variables.objects.exceptions import ExceptionTracker
-
-CATALOGS = catalog.FAMILIES
 
 # Runs inside runs (a key function of a modelled `sorted` ...) before the graph breaks. Each stands on CPython's own stack, of
 # whose 1000 frames the caller has used a part: without a limit the user would see our RecursionError.
@@ -146,7 +143,7 @@ class Interpreter:
         operation = frame.reading.operations[index]
         frame.current = index
         frame.index = index + 1
-        step_of(operation.kind)(self.machine, operation)
+        OPCODES.steps[operation.kind](self.machine, operation)
 
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:

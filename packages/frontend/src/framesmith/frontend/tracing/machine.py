@@ -190,7 +190,7 @@ class Machine:
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
         self.ends = Ends()
-        self.finalised: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
+        self.finalized: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
         self.outcome: Tracker | Yielded | Returned | None = None
         self._literals: dict[int, Tracker] = {}
 
@@ -217,7 +217,7 @@ class Machine:
             frame.release()
         self.frames.clear()
         self.generators.clear()
-        self.finalised.clear()
+        self.finalized.clear()
         self.ends.release()
         self._literals.clear()
 
@@ -273,7 +273,7 @@ class Machine:
         frame = self.frame
         found = end_of_iteration(inner.role, frame.operation)
         if found is None:
-            raise end_of(value)
+            raise end_of(self.tx, value)
         dropped = frame.pop_many(found.drops)
         if found.pushes:
             frame.push(value if inner.otherwise is None else inner.otherwise)
@@ -286,6 +286,7 @@ class Machine:
         value = self.frame.locals.get(name)
         if value is None:
             raise_observed(
+                self.tx,
                 UnboundLocalError,
                 f"cannot access local variable '{name}' where it is not associated with a value",
             )
@@ -297,10 +298,12 @@ class Machine:
         if contents is None:
             if name in self.frame.code.co_freevars:
                 raise_observed(
+                    self.tx,
                     NameError,
                     f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
                 )
             raise_observed(
+                self.tx,
                 UnboundLocalError,
                 f"cannot access local variable '{name}' where it is not associated with a value",
             )
@@ -315,7 +318,7 @@ class Machine:
 
     def in_place_of(self, exception: Tracker, message: str) -> Tracker:
         """The RuntimeError that a generator raises in place of another exception (PEP 479)."""
-        raised = new_exception(RuntimeError, Constant(message))
+        raised = new_exception(self.tx, RuntimeError, Constant(message))
         self.chain(raised, exception, as_cause=True)
         return raised
 

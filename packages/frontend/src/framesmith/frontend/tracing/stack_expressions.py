@@ -14,7 +14,7 @@ from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.operation import Kind, Operation
 from framesmith.bytecode.operation_effects import effect, slots_taken
 from framesmith.frontend.tracing.machine import reading_of
-from framesmith.frontend.tracing.opcodes.table import native_of
+from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.user_lines import source_of
 
 _depths = functools.lru_cache(maxsize=64)(lambda code: stack_depths(reading_of(code)))
@@ -34,7 +34,7 @@ def _writer_of(code: CodeType, index: int, slot: int) -> Operation | None:
             continue
         operation = operations[number]
         change = effect(operation)
-        taken = max(0, -change) if native_of(operation.kind) is None else slots_taken(operation)
+        taken = max(0, -change) if operation.kind not in OPCODES.natives else slots_taken(operation)
         if operation.kind is Kind.FOR_ITER:
             taken = 0  # the iterator stays where it is
         if before - taken <= slot < before + change:

@@ -1,28 +1,14 @@
-"""The user's frames while tracing, as text: for nodes, guards, breaks and errors."""
+"""Where the user's frames are while tracing: for nodes, guards, breaks and errors."""
 
 from collections.abc import Sequence
-from types import CodeType
-from typing import Final, NamedTuple
+from typing import Final
 
 import torch
 
 from framesmith.frontend.tracing.machine import Frame
-from framesmith.frontend.user_lines import is_library_file, place_text, source_line
+from framesmith.frontend.user_lines import UserLocation, is_library_file, place_text
 
 _CALLING_MODULES: Final = torch.nn.modules.module.__file__
-
-
-class UserLocation(NamedTuple):
-    """A line of the user's program. A tuple, since torch's `loc_in_frame` is one."""
-
-    file: str
-    line: int
-    function: str
-
-    @staticmethod
-    def of(code: CodeType) -> "UserLocation":
-        """The first line of a function."""
-        return UserLocation(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def location(frame: Frame) -> UserLocation:
@@ -51,13 +37,6 @@ def frame_text(frames: Sequence[Frame]) -> str | None:
     return None if found is None else place_text(*found)
 
 
-def stack_text(frames: list[Frame]) -> str:
-    """The frames as a traceback shows them, the outermost first."""
-    lines: list[str] = []
-    for frame in frames:
-        file, line, function = location(frame)
-        lines.append(f'  File "{file}", line {line}, in {function}\n')
-        source = source_line(file, line)
-        if source:
-            lines.append(f"    {source}\n")
-    return "".join(lines)
+def user_stack(frames: Sequence[Frame]) -> tuple[UserLocation, ...]:
+    """Where all frames are, the outermost first."""
+    return tuple(map(location, frames))

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.tracing.container_contents import is_known_container, leads_to, parts_of, remains_of
+from framesmith.frontend.tracing.container_contents import leads_to, parts_of
 from framesmith.frontend.tracing.finalizers import (
     end_here,
     is_observable,
@@ -29,8 +29,10 @@ from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import Returned, Yielded
-from framesmith.variables.core import Lazy, Tracker
+from framesmith.variables.core import Lazy, Registry, Tracker
+from framesmith.variables.core.builtin_type import CONTAINERS
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.core.remains import REMAINS, remains_of
 
 
 def observe(machine: Machine) -> None:
@@ -87,9 +89,10 @@ def before_change(machine: Machine, tracker: Tracker) -> None:
         return
     machine.ends.changed.add(tracker.source)
     real = real_object(tracker)
-    if real is None or not is_known_container(tracker):
+    registry = machine.tx.registry
+    if real is None or type(tracker) not in registry[REMAINS]:
         return
-    parts = parts_of(real)
+    parts = parts_of(real, registry[CONTAINERS])
     kinds = {id(kind): kind for kind in map(type, parts)}  # by identity: a metaclass may define `__hash__`
     seen = {key for key, kind in kinds.items() if may_be_seen(machine, kind)}
     for part in parts if seen else ():
@@ -118,19 +121,21 @@ def is_led_to(machine: Machine, ending: Ending) -> bool:
     # not held directly: search what the frames lead to
     changed = {id(real_object(one)): one for one in machine.tx.changes.changed()}
     found = reachable(roots(machine)).values()
-    return any(holds(tracker, ending.real, changed) for tracker in found)
+    registry = machine.tx.registry
+    return any(holds(registry, tracker, ending.real, changed) for tracker in found)
 
 
-def holds(tracker: Tracker, real: object, changed: Mapping[int, Tracker]) -> bool:
+def holds(registry: Registry, tracker: Tracker, real: object, changed: Mapping[int, Tracker]) -> bool:
     """Whether a tracker represents the value, or an existing one that still holds it. `changed`: the containers that the
     trace changed, by the identity of the real ones."""
     value = real_object(tracker)
     if value is None or value is real:
         return value is real
     if id(value) not in changed:
-        return any(part is real for part in parts_of(value))
+        return any(part is real for part in parts_of(value, registry[CONTAINERS]))
     tracker = changed[id(value)]
-    return is_known_container(tracker) and any(leads_to(part, real) for part in remains_of(tracker))
+    remains = remains_of(registry, tracker)
+    return remains is not None and any(leads_to(part, real, registry[CONTAINERS]) for part in remains)
 
 
 def roots(machine: Machine) -> Iterator[Tracker]:
@@ -168,4 +173,6 @@ def write_held(machine: Machine, writer: EntryWriter) -> None:
             continue
         text = writer.value(ending.tracker)
         if ending.is_inside:
-            writer.statement(f"{writer.name('parts')} = {writer.constant(parts_of, 'parts_of')}({text})")
+            parts = writer.constant(parts_of, "parts_of")
+            containers = writer.constant(tuple(machine.tx.registry[CONTAINERS]), "containers")
+            writer.statement(f"{writer.name('parts')} = {parts}({text}, {containers})")

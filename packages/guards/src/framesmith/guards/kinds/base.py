@@ -100,6 +100,7 @@ def described(value: object) -> str:
     return text if value is None or text == kind else f"{text}, {kind}"
 
 
+# Those whose text is written from that of their items: messages of guards, which know no tracker (and so no row of a type).
 _CONTAINERS: Final = (list, tuple, set, frozenset)
 _LIBRARIES: Final = ("torch", "enum")
 

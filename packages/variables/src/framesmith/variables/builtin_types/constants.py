@@ -12,6 +12,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, at_ind
 from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
+from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType
 from framesmith.variables.core.constant import CONSTANT_SLOTS, Constant
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.raising import raise_observed
@@ -53,7 +54,7 @@ class _Slots:
     def begin_call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
-            raise_observed(TypeError, f"'{type_name(constant)}' object is not callable")
+            raise_observed(tx, TypeError, f"'{type_name(constant)}' object is not callable")
         return constant.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
@@ -64,7 +65,7 @@ class _Slots:
         if isinstance(value, tuple | frozenset):
             return from_python(tx, value).iterate(tx)
         if not defines(constant.python_type, "__iter__") and not defines(constant.python_type, "__getitem__"):
-            raise_observed(TypeError, f"'{type_name(constant)}' object is not iterable")
+            raise_observed(tx, TypeError, f"'{type_name(constant)}' object is not iterable")
         return constant.unsupported("iterating over it")
 
     def length(self, tx: TraceContext, constant: Constant) -> Tracker:
@@ -80,7 +81,7 @@ class _Slots:
             return fold(tx, operator.contains, [constant, item])
         if isinstance(constant.value, str) and not issubclass(item.python_type, str):
             shown = class_name(item.python_type)
-            raise_observed(TypeError, f"'in <string>' requires string as left operand, not {shown}")
+            raise_observed(tx, TypeError, f"'in <string>' requires string as left operand, not {shown}")
         return constant.unsupported(f"a membership test of {item.describe()}")
 
     def subscript(self, tx: TraceContext, constant: Constant, key: Tracker) -> Tracker:
@@ -96,7 +97,7 @@ class _Slots:
                 kind = "string" if isinstance(constant.value, str) else "byte"
                 shown = class_name(key.python_type)
                 tail = f", not '{shown}'" if kind == "string" else f" or slices, not {shown}"
-                raise_observed(TypeError, f"{kind} indices must be integers{tail}")
+                raise_observed(tx, TypeError, f"{kind} indices must be integers{tail}")
         if not key.is_python_constant():
             return constant.unsupported(f"a subscript by {key.describe()}")
         return fold(tx, operator.getitem, [constant, key])
@@ -125,9 +126,7 @@ class _Slots:
 
 
 ROWS.add(CONSTANT_SLOTS, None, _Slots())
-ROWS.pure_types(
-    str, bytes, int, float, complex, bool, type(None), torch.dtype, torch.device, torch.Size, range, slice
-)
+ROWS.pure_types(type(None), torch.dtype, torch.device, torch.Size)
 
 
 @final
@@ -156,3 +155,48 @@ class TextIterator(IteratorTracker):
         """`iter(text)`, moved to the index."""
         text = f"{writer.constant(iter, 'iter')}({writer.value(self.text)})"
         return at_index(self, writer, text, self.index)
+
+
+def _plain_str(value: object) -> str:
+    """The text of an instance of a subclass, read without overrides of the subclass."""
+    assert isinstance(value, str)
+    return str.__str__(value)
+
+
+def _plain_bytes(value: object) -> bytes:
+    assert isinstance(value, bytes)
+    return bytes.__getitem__(value, slice(None)) if type(value) is bytes else bytes.join(b"", [value])
+
+
+def _plain_int(value: object) -> int:
+    assert isinstance(value, int)
+    return int.__int__(value)
+
+
+def _plain_float(value: object) -> float:
+    assert isinstance(value, float)
+    return float.__float__(value)
+
+
+_TEXTS: Final = ("__repr__", "__str__", "__format__")
+"""Their other special methods are folded, or left to CPython."""
+_TEXT_ITERATORS: Final = (type(iter("a")), type(iter("\u00e9")))
+ROWS.builtin_type(
+    BuiltinType(
+        str, (), iterators=_TEXT_ITERATORS, part=BuiltinPart(_plain_str), special_methods=_TEXTS, is_pure=True
+    ),
+    BuiltinType(
+        bytes,
+        (),
+        iterators=(type(iter(b"")),),
+        part=BuiltinPart(_plain_bytes),
+        special_methods=_TEXTS,
+        is_pure=True,
+    ),
+    BuiltinType(int, (), part=BuiltinPart(_plain_int), special_methods=_TEXTS, is_pure=True),
+    BuiltinType(
+        float, (), part=BuiltinPart(_plain_float), special_methods=(*_TEXTS, "__hash__"), is_pure=True
+    ),
+    BuiltinType(complex, (), special_methods=(*_TEXTS, "__hash__"), is_pure=True),
+    BuiltinType(bool, (), special_methods=_TEXTS, is_pure=True),
+)

@@ -11,30 +11,26 @@ from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterators import IteratorTracker, unpack
 from framesmith.variables.builtin_types.sequences import (
-    bounds,
     compare_items,
-    count,
     find,
     reaches_itself,
     repeat_count,
     unhashable,
     user_errors,
 )
-from framesmith.variables.core.asked_texts import absence, asked_absence
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.operations.index import index_of, known_equal
+from framesmith.variables.operations.index import index_of
 
 ROWS: Final = Rows()
-_INDEX_FAILS: Final = asked_absence(deque[object]().index)
-_REMOVE_FAILS: Final = asked_absence(deque[object]().remove)
 
 NONE: Final = Constant(None)
 ONE: Final = Constant(1)
@@ -96,6 +92,11 @@ class DequeTracker(Tracker):
         self.state += 1
         (self._items if self.maxlen is None else self.items).append(item)
 
+    def extend(self, tx: TraceContext, iterable: Tracker) -> None:
+        """Append all items of an iterable, which may be the deque itself."""
+        for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
+            self.change(tx).append(item)
+
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods and `maxlen`."""
         return builtin_attribute(tx, self, name)
@@ -152,7 +153,7 @@ class DequeTracker(Tracker):
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+=` extends, `*=` repeats."""
         if symbol == "+":
-            deque_extend(tx, self, other)
+            self.extend(tx, other)
             return self
         times = repeat_count(tx, other) if symbol == "*" else None
         if times is None:
@@ -176,7 +177,7 @@ class DequeTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Deques have no hash."""
-        return unhashable(self)
+        return unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""
@@ -229,7 +230,7 @@ class DequeIterator(IteratorTracker):
         """The next item, or None at the end; RuntimeError from then on when the deque changed."""
         tx.changes.note(self)
         if self.owner.state != self.state:
-            raise_observed(RuntimeError, "deque mutated during iteration")
+            raise_observed(tx, RuntimeError, "deque mutated during iteration")
         if self.index >= len(self.items):
             return None
         self.index += 1
@@ -278,140 +279,10 @@ def build_deque(tx: TraceContext, value: object) -> Tracker:
     return DequeTracker([from_python(tx, item) for item in value], value.maxlen)
 
 
-@ROWS.call(deque)
-def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracker | None = None) -> Tracker:
-    """`deque(iterable, maxlen)`."""
-    limit = None
-    if maxlen is not None and not (isinstance(maxlen, Constant) and maxlen.value is None):
-        limit = index_of(tx, maxlen, "an integer is required")
-        if limit < 0:
-            raise_observed(ValueError, "maxlen must be non-negative")
-    return DequeTracker([] if iterable is None else unpack(tx, iterable), limit)
-
-
-@ROWS.call(deque.__dict__["maxlen"])
-def deque_maxlen(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.maxlen`."""
-    return Constant(self.maxlen)
-
-
-@ROWS.call(deque.append)
-def deque_append(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
-    """`self.append(item)`."""
-    self.append(tx, item)
-    return NONE
-
-
-@ROWS.call(deque.appendleft)
-def deque_appendleft(tx: TraceContext, self: DequeTracker, item: Tracker, /) -> Tracker:
-    """`self.appendleft(item)`."""
-    self.change(tx).appendleft(item)
-    return NONE
-
-
-@ROWS.call(deque.extend)
-def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
-    """`self.extend(iterable)`."""
-    for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
-        self.change(tx).append(item)
-    return NONE
-
-
-@ROWS.call(deque.extendleft)
-def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
-    """`self.extendleft(iterable)`."""
-    for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
-        self.change(tx).appendleft(item)
-    return NONE
-
-
-@ROWS.call(deque.pop)
-def deque_pop(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.pop()`."""
-    with user_errors(tx):
-        return self.change(tx).pop()
-
-
-@ROWS.call(deque.popleft)
-def deque_popleft(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.popleft()`."""
-    with user_errors(tx):
-        return self.change(tx).popleft()
-
-
-@ROWS.call(deque.clear)
-def deque_clear(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.clear()`."""
-    self.change(tx).clear()
-    return NONE
-
-
-@ROWS.call(deque.copy, deque.__copy__)
-def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.copy()`."""
-    return DequeTracker(self.items, self.maxlen)
-
-
-@ROWS.call(deque.reverse)
-def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.reverse()`; not a structural change, so iterators go on."""
-    tx.changes.note(self)
-    self.items.reverse()
-    return NONE
-
-
-@ROWS.call(deque.rotate)
-def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = ONE, /) -> Tracker:
-    """`self.rotate(steps)`."""
-    self.change(tx).rotate(index_of(tx, steps))
-    return NONE
-
-
-@ROWS.call(deque.count)
-def deque_count(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
-    """`self.count(value)`."""
-    return Constant(count(tx, self.items, value))
-
-
-@ROWS.call(deque.insert)
-def deque_insert(tx: TraceContext, self: DequeTracker, index: Tracker, item: Tracker, /) -> Tracker:
-    """`self.insert(index, item)`."""
-    place = index_of(tx, index)
-    with user_errors(tx):
-        self.change(tx).insert(place, item)
-    return NONE
-
-
-@ROWS.call(deque.remove)
-def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
-    """`self.remove(value)`."""
-    for place, item in enumerate(tuple(self.items)):
-        if known_equal(tx, item, value):
-            del self.change(tx)[place]
-            return NONE
-    return raise_observed(ValueError, absence(value, _REMOVE_FAILS))
-
-
-@ROWS.call(deque.index)
-def deque_index(
-    tx: TraceContext,
-    self: DequeTracker,
-    value: Tracker,
-    start: Tracker | None = None,
-    stop: Tracker | None = None,
-    /,
-) -> Tracker:
-    """`self.index(value, start, stop)`."""
-    place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
-    if place is None:
-        raise_observed(ValueError, absence(value, _INDEX_FAILS))
-    return Constant(place)
-
-
-@ROWS.call(deque.__reversed__)
-def deque_reversed(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`reversed(self)`."""
-    return DequeIterator(self, backwards=True)
+@ROWS.entry(REMAINS, DequeTracker)
+def deque_remains(tracker: DequeTracker) -> Iterable[object]:
+    """The items, as long as they were not read."""
+    return (tracker.value or ()) if tracker.is_unopened else ()
 
 
 def deque_text(tx: TraceContext, value: Tracker, join: Join) -> str:
@@ -429,7 +300,7 @@ ROWS.builtin_type(
         build=build_deque,
         text=deque_text,
         iterators=(type(iter(deque[object]())), type(reversed(deque[object]()))),
-        is_sequence=True,
-        grows_in_place=True,
+        holds_items=True,
+        is_mutable=True,
     )
 )

@@ -58,9 +58,11 @@ class DictEntries:
 def update_pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
     """The key and the value of one element of an update sequence; TypeError or ValueError when it is not a pair."""
     if not defines(pair.python_type, "__iter__") and not defines(pair.python_type, "__getitem__"):
-        raise_observed(TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence")
+        raise_observed(
+            tx, TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence"
+        )
     members = unpack(tx, pair)
     if len(members) == 2:
         return members[0], members[1]
     problem = f"dictionary update sequence element #{index} has length {len(members)}; 2 is required"
-    return raise_observed(ValueError, problem)
+    return raise_observed(tx, ValueError, problem)

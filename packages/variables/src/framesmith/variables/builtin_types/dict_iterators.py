@@ -54,21 +54,21 @@ class DictIterator(IteratorTracker):
         tx.changes.note(self)
         if self.owner is None:
             return None
-        self._check_unchanged()
+        self._check_unchanged(tx)
         if self.index >= len(self.entries):
             self.owner = None
             return None
         self.index += 1
         return self.pick(self.entries[self.index - 1])
 
-    def _check_unchanged(self) -> None:
+    def _check_unchanged(self, tx: TraceContext) -> None:
         ordered = "odict" in class_name(self.kind)
         if ordered and self.state.structure != self.versions[0]:
             self.owner = None
-            raise_observed(RuntimeError, "OrderedDict mutated during iteration")
+            raise_observed(tx, RuntimeError, "OrderedDict mutated during iteration")
         if self.spoiled or len(self.state.by_name) != len(self.entries):
             self.spoiled = True
-            raise_observed(RuntimeError, "dictionary changed size during iteration")
+            raise_observed(tx, RuntimeError, "dictionary changed size during iteration")
         if self._moved():
             raise GraphBreak(UNKNOWN_ITERATOR, "the keys of a dict changed while it was iterated over")
 

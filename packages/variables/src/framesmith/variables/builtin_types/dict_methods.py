@@ -52,7 +52,7 @@ def dict_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker
     found = self.remove(tx, key)
     if found is not None:
         return found
-    return raise_observed(KeyError, key) if default is None else default
+    return raise_observed(tx, KeyError, key) if default is None else default
 
 
 @ROWS.call(OrderedDict.pop)
@@ -67,9 +67,9 @@ def ordered_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
 def _raise_key(tx: TraceContext, key: Tracker) -> NoReturn:
     """KeyError as Objects/odictobject.c raises it: None gives no argument, a tuple gives one for each item."""
     if isinstance(key, Constant) and key.value is None:
-        raise_observed(KeyError)
+        raise_observed(tx, KeyError)
     items = as_tuple(tx, key)
-    raise_observed(KeyError, *([key] if items is None else items.items))
+    raise_observed(tx, KeyError, *([key] if items is None else items.items))
 
 
 @ROWS.call(dict.popitem)
@@ -87,7 +87,7 @@ def ordered_popitem(tx: TraceContext, self: DictTracker, last: Tracker | None = 
 def _popitem(tx: TraceContext, self: DictTracker, index: int, message: str) -> Tracker:
     pairs = self.items(tx)
     if not pairs:
-        raise_observed(KeyError, message)
+        raise_observed(tx, KeyError, message)
     key, value = pairs[index]
     self.remove(tx, key)
     return TupleTracker([key, value])

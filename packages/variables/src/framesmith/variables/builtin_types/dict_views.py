@@ -155,7 +155,7 @@ class ViewTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
         tx.changes.note_key(self)
-        return ("object", self) if self.name == "values" else unhashable(self)
+        return ("object", self) if self.name == "values" else unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The dict."""
@@ -266,7 +266,7 @@ def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> T
 @ROWS.call(MappingProxyType)
 def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
     """`MappingProxyType(dict)`; breaks the graph for any other mapping."""
-    storage = mapping.storage()
+    storage = mapping.storage(tx)
     if not isinstance(storage, DictTracker) or storage is not mapping:
         return mapping.unsupported("a mapping proxy over it")
     return ProxyTracker(storage)
@@ -283,7 +283,7 @@ def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing view or proxy, represented by the tracker of its dict."""
     tx.guard(source, TypeIs(type(value)))
     owner = tx.wrap(dict_behind(value), CallResult(source, dict_behind)).realize()
-    storage = owner.storage()
+    storage = owner.storage(tx)
     if not isinstance(storage, DictTracker):
         return owner.unsupported("a view of it")
     if isinstance(value, MappingProxyType):

@@ -1,4 +1,4 @@
-"""`dict`, `OrderedDict` and `defaultdict`: the tracker. Its methods are in `dict_methods`, views in `dict_views`.
+"""`dict`, `OrderedDict` and `defaultdict`: the tracker. The types are described in `dict_types`, methods in `dict_methods`, views in `dict_views`.
 
 An existing dict is read key by key: a look-up by a constant key is guarded by the presence of that key only. Asking
 for all keys (iteration, comparison, a key that is no constant) guards the keys and their order: `complete`.
@@ -7,14 +7,12 @@ for all keys (iteration, comparison, a key that is no constant) guards the keys 
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Final, final
+from typing import final
 
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, defines, owner_of
 from framesmith.guards.comparison import is_plain_constant
-from framesmith.guards.kinds import HasKey, KeysAre, LengthIs, TypeIs
+from framesmith.guards.kinds import HasKey, KeysAre, LengthIs
 from framesmith.guards.sources import Attribute, DictKeyAt, Item
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
@@ -26,16 +24,13 @@ from framesmith.variables.builtin_types.sequences import reaches_itself, unhasha
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
-ROWS: Final = Rows()
 _NATIVE_MODULES = ("builtins", "collections")
 
 
@@ -261,7 +256,7 @@ class DictTracker(Tracker):
         if self.kind is not dict:
             self.unsupported(f"storing attribute {name!r}")
         problem = f"attribute '{name}' is read-only" if hasattr(dict, name) else f"has no attribute '{name}'"
-        raise_observed(AttributeError, f"'dict' object {problem}")
+        raise_observed(tx, AttributeError, f"'dict' object {problem}")
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`: the keys."""
@@ -294,7 +289,7 @@ class DictTracker(Tracker):
         """`defaultdict.__missing__`: stores and returns a value of the factory; KeyError for other dicts."""
         factory = None if self.factory is None else self.factory.realize()
         if factory is None or (isinstance(factory, Constant) and factory.value is None):
-            raise_observed(KeyError, key)
+            raise_observed(tx, KeyError, key)
         value = factory.call(tx, [], {})
         self.store(tx, key, value)
         return value
@@ -306,11 +301,11 @@ class DictTracker(Tracker):
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`del self[key]`."""
         if self.remove(tx, key) is None:
-            raise_observed(KeyError, key)
+            raise_observed(tx, KeyError, key)
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self | other`: a copy, updated with another dict; None (NotImplemented) otherwise."""
-        right = other.storage()
+        right = other.storage(tx)
         if symbol != "|" or not isinstance(right, DictTracker):
             return None
         merged = self.copy(tx)
@@ -319,7 +314,7 @@ class DictTracker(Tracker):
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`dict | self` for the derived types, whose type the result has."""
-        left = other.storage()
+        left = other.storage(tx)
         if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
             return None
         merged = new_dict((), self.copy(tx).kind, self.factory)
@@ -351,7 +346,7 @@ class DictTracker(Tracker):
     def merge(self, tx: TraceContext, other: Tracker) -> None:
         """`self.update(other)`: a mapping, anything with `keys()`, or an iterable of pairs."""
         other = other.realize()
-        right = other.storage()
+        right = other.storage(tx)
         if isinstance(right, DictTracker) and (other is right or copies_items(other.python_type)):
             for key, value in right.items(tx):
                 self.store(tx, key, value)
@@ -365,7 +360,7 @@ class DictTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=`: equal items in any order, for two OrderedDicts in the same order."""
-        right = other.storage()
+        right = other.storage(tx)
         if symbol not in ("==", "!=") or not isinstance(right, DictTracker):
             return None
         return Constant(self._equals(tx, right) == (symbol == "=="))
@@ -383,7 +378,7 @@ class DictTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Dicts have no hash."""
-        return unhashable(self)
+        return unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The known keys and values, the default factory, and the attributes of an OrderedDict."""
@@ -453,16 +448,6 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
-@ROWS.wrap(dict, OrderedDict, defaultdict)
-def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing dict, of which nothing is read yet; the globals of a module break the graph."""
-    assert isinstance(value, dict)
-    if "__builtins__" in value:  # what is stored here is what functions read as their global variables
-        raise GraphBreak(UNSUPPORTED_VALUE, "the globals of a module as a dict")
-    tx.guard(source, TypeIs(type(value)))
-    return dict_storage(tx, value, source, type(value))
-
-
 def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, kind: type) -> DictTracker:
     """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
     factory = None
@@ -492,7 +477,3 @@ def build_dict(tx: TraceContext, value: object) -> DictTracker:
     """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
     return new_dict([(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value))
-
-
-for _kind in (dict, OrderedDict, defaultdict):
-    ROWS.builtin_type(BuiltinType(_kind, (DictTracker,), build=None if _kind is defaultdict else build_dict))

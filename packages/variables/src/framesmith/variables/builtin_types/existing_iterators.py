@@ -5,7 +5,6 @@ compiled again for each iteration. Replay advances the real iterator as far as t
 """
 
 import gc
-from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import Final, final
@@ -26,6 +25,7 @@ from framesmith.variables.builtin_types.dict_iterators import step_on
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
+from framesmith.variables.core.builtin_type import CONTAINERS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
@@ -33,7 +33,6 @@ from framesmith.variables.core.wrap_rules import lazy
 ROWS: Final = Rows()
 
 COMBINING: frozenset[type] = frozenset({zip, enumerate, map, filter})
-CONTAINERS: tuple[type, ...] = (list, dict, set, frozenset, deque, tuple, bytearray)
 
 
 @final
@@ -75,7 +74,8 @@ class ExistingIterator(IteratorTracker):
     def _check_untouched(self, tx: TraceContext) -> None:
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
-        behind = containers_behind(self.value)
+        containers = (*tx.registry[CONTAINERS], bytearray)
+        behind = containers_behind(self.value, containers)
         for changed in tx.changes.changed():
             if changed is self or changed.source is None:
                 continue
@@ -88,7 +88,9 @@ class ExistingIterator(IteratorTracker):
                     continue
                 if getattr(changed, "value", None) is value:
                     raise GraphBreak(UNKNOWN_ITERATOR, "the container behind an iterator was changed")
-                apart = DistinctObjects((changed.source, CallResult(self.source, container_at(index))))
+                apart = DistinctObjects(
+                    (changed.source, CallResult(self.source, container_at(index, containers)))
+                )
                 tx.guards.add(Guard.relation(apart, Reason("one is changed, the other iterated over", None)))
 
     def replay(self, writer: Writer) -> None:
@@ -103,20 +105,20 @@ class ExistingIterator(IteratorTracker):
 
 
 @cache
-def container_at(index: int) -> Callable[[object], object]:
-    """A function that returns `containers_behind(iterator)[index]`;
+def container_at(index: int, containers: tuple[type, ...]) -> Callable[[object], object]:
+    """A function that returns `containers_behind(iterator, containers)[index]`;
     cached, since sources compare functions by identity."""
 
     def container_behind(iterator: object) -> object:
-        return containers_behind(iterator)[index]
+        return containers_behind(iterator, containers)[index]
 
     return container_behind
 
 
-def containers_behind(iterator: object) -> list[object]:
-    """The containers that an iterator and its inner iterators read from."""
+def containers_behind(iterator: object, containers: tuple[type, ...]) -> list[object]:
+    """The containers that an iterator and its inner iterators read from. `containers`: the types that count as such."""
     flat = [inner for inner in inner_iterators(iterator) if type(inner) not in COMBINING]
-    return [value for inner in flat for value in gc.get_referents(inner) if isinstance(value, CONTAINERS)]
+    return [value for inner in flat for value in gc.get_referents(inner) if isinstance(value, containers)]
 
 
 def inner_iterators(iterator: object) -> list[object]:

@@ -19,8 +19,8 @@ Use = Callable[[Hashable], object]
 class UnhashableValue(ObservedException):
     """The TypeError of `hash()` for a value without a hash, with its text."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(new_exception(TypeError, message))
+    def __init__(self, tx: TraceContext, message: str) -> None:
+        super().__init__(new_exception(tx, TypeError, message))
         self.message = message
 
 
@@ -53,7 +53,7 @@ def hash_key_of(tx: TraceContext, value: Tracker, use: Use, kind: type = dict) -
             raise
         if issubclass(kind, _WORDS_DIFFER):
             value.unsupported(f"using it as a key of {class_name(kind)}")
-        raise_observed(TypeError, words)
+        raise_observed(tx, TypeError, words)
 
 
 def _words(cls: type, message: str, use: Use) -> str:

@@ -66,11 +66,11 @@ class ZipIterator(IteratorTracker):
         unless all parts end after the same number of items."""
         if ended:
             others = "argument 1" if ended == 1 else f"arguments 1-{ended}"
-            raise_observed(ValueError, f"zip() argument {ended + 1} is shorter than {others}")
+            raise_observed(tx, ValueError, f"zip() argument {ended + 1} is shorter than {others}")
         for index, part in enumerate(self.parts[1:], 1):
             if part.advance(tx) is not None:
                 others = "argument 1" if index == 1 else f"arguments 1-{index}"
-                raise_observed(ValueError, f"zip() argument {index + 1} is longer than {others}")
+                raise_observed(tx, ValueError, f"zip() argument {index + 1} is longer than {others}")
 
     def children(self) -> Iterator[Tracker]:
         """The iterators."""

@@ -14,7 +14,7 @@ from framesmith.variables.operations.index import index_of
 from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
-_NOT_IN_LIST: Final = asked_absence([].index)
+_NOT_IN_LIST: Final = asked_absence(list[object]().index)
 
 NONE = Constant(None)
 
@@ -54,7 +54,7 @@ def list_remove(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Track
     """`self.remove(value)`."""
     place = find(tx, self.items, value)
     if place is None:
-        raise_observed(ValueError, "list.remove(x): x not in list")
+        raise_observed(tx, ValueError, "list.remove(x): x not in list")
     del self.change(tx)[place : place + 1]
     return NONE
 
@@ -97,7 +97,7 @@ def list_index(
     """`self.index(value)`."""
     place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
     if place is None:
-        raise_observed(ValueError, absence(value, _NOT_IN_LIST))
+        raise_observed(tx, ValueError, absence(value, _NOT_IN_LIST))
     return Constant(place)
 
 
@@ -116,7 +116,7 @@ def list_sort(
     finally:
         self.change(tx)[:] = items
     if modified:
-        raise_observed(ValueError, "list modified during sort")
+        raise_observed(tx, ValueError, "list modified during sort")
     return NONE
 
 

@@ -22,9 +22,10 @@ from framesmith.variables.builtin_types.sequences import (
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.builtin_type import BuiltinType
+from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import lazy
@@ -156,7 +157,7 @@ class ListTracker(Tracker):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a list, `*` with an integer."""
         if symbol == "+":
-            right = other.storage()
+            right = other.storage(tx)
             return ListTracker([*self.items, *right.items]) if isinstance(right, ListTracker) else None
         return self._repeat(tx, other) if symbol == "*" else None
 
@@ -204,12 +205,12 @@ class ListTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Lexicographic, with lists only."""
-        right = other.storage()
+        right = other.storage(tx)
         return compare_items(tx, symbol, self.items, right.items) if isinstance(right, ListTracker) else None
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Lists have no hash."""
-        return unhashable(self)
+        return unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""
@@ -273,4 +274,39 @@ def new_list(tx: TraceContext, value: object) -> ListTracker:
     return ListTracker([from_python(tx, item) for item in value])
 
 
-ROWS.builtin_type(BuiltinType(list, (ListTracker,), build=new_list, is_sequence=True, grows_in_place=True))
+def plain_list(value: object) -> list[object]:
+    """The items of an instance of a list subclass, read without overrides of the subclass."""
+    assert isinstance(value, list)
+    return list.copy(value)
+
+
+def wrap_list_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+    """The list part of an existing instance of a subclass."""
+    assert isinstance(value, list)
+    return list_storage(tx, value, source, kind)
+
+
+@ROWS.entry(REMAINS, ListTracker)
+def list_remains(tracker: ListTracker) -> Iterable[object]:
+    """The items, as long as they were not read."""
+    return (tracker.value or ()) if tracker.is_unopened else ()
+
+
+def list_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`[1, 2]`."""
+    assert isinstance(value, ListTracker)
+    return f"[{join(tx, value.items)}]"
+
+
+ROWS.builtin_type(
+    BuiltinType(
+        list,
+        (ListTracker,),
+        build=new_list,
+        text=list_text,
+        iterators=(type(iter([])), type(reversed([]))),
+        part=BuiltinPart(plain_list, wrap_list_part, lambda: ListTracker([])),
+        holds_items=True,
+        is_mutable=True,
+    )
+)

@@ -1,6 +1,7 @@
 """Module namespaces: the globals of the traced functions, and builtins behind them."""
 
 import builtins
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Final, final
@@ -10,6 +11,7 @@ from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import looked_up
 
@@ -56,7 +58,7 @@ class NamespaceTracker(Tracker):
             return looked_up(tx, scope[name], Item(Pinned(scope, "builtins"), name))
         tx.note("is not there", Pinned(scope, "builtins"), name)
         tx.guard(Pinned(scope, "builtins"), HasKey(name, False))
-        return raise_observed(NameError, f"name '{name}' is not defined")
+        return raise_observed(tx, NameError, f"name '{name}' is not defined")
 
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""
@@ -105,3 +107,9 @@ def namespace_of(tx: TraceContext, value: dict[str, object]) -> NamespaceTracker
     tracker = tx.wrap(Globals(value), Pinned(value, str(value.get("__name__", "globals"))))
     assert isinstance(tracker, NamespaceTracker)
     return tracker
+
+
+@ROWS.entry(REMAINS, NamespaceTracker)
+def namespace_remains(tracker: NamespaceTracker) -> Iterable[object]:
+    """The values of the names that the trace did not store or delete."""
+    return [value for name, value in tracker.value.items() if name not in tracker.pending]

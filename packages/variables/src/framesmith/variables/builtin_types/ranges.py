@@ -12,7 +12,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, found_
 from framesmith.variables.builtin_types.sequences import position, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.builtin_type import BuiltinType
+from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
@@ -224,4 +224,18 @@ def _known(value: Tracker) -> object:
     return value.value
 
 
-ROWS.builtin_type(BuiltinType(range, (RangeTracker,), build=new_range))
+def range_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`range(0, 3)`."""
+    return repr(value.as_python_constant())
+
+
+ROWS.builtin_type(
+    BuiltinType(
+        range,
+        (RangeTracker,),
+        build=new_range,
+        text=range_text,
+        iterators=(type(iter(range(1))), type(iter(range(1 << 70)))),
+        is_pure=True,
+    )
+)

@@ -24,7 +24,7 @@ def user_errors(tx: TraceContext) -> Iterator[None]:
     try:
         yield
     except (IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
-        raise_observed(type(error), *[from_python(tx, argument) for argument in error.args])
+        raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
 
 
 def compare_items(
@@ -75,7 +75,7 @@ def position(tx: TraceContext, key: Tracker, name: str) -> Key:
     if issubclass(key.python_type, slice):
         start, stop, step = (_slice_member(tx, key, name) for name in ("start", "stop", "step"))
         if step == 0:
-            raise_observed(ValueError, "slice step cannot be zero")
+            raise_observed(tx, ValueError, "slice step cannot be zero")
         return slice(start, stop, step)
     return index_of(tx, key, f"{name} indices must be integers or slices, not {class_name(key.python_type)}")
 
@@ -89,7 +89,7 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
     """The number in `sequence * value`; None when `value` is no integer, so that the other operand decides."""
-    value = value.realize().storage()
+    value = value.realize().storage(tx)
     if isinstance(value, Constant):
         return int(value.value) if isinstance(value.value, int) else None
     if defines(value.python_type, "__rmul__") or not defines(value.python_type, "__index__"):
@@ -139,6 +139,6 @@ def reaches_itself(tracker: Tracker) -> bool:
     return False
 
 
-def unhashable(tracker: Tracker) -> Never:
+def unhashable(tx: TraceContext, tracker: Tracker) -> Never:
     """Raise the TypeError of `hash()` for a mutable container."""
-    raise UnhashableValue(f"unhashable type: '{type_name(tracker)}'")
+    raise UnhashableValue(tx, f"unhashable type: '{type_name(tracker)}'")

@@ -45,7 +45,7 @@ class SetIterator(IteratorTracker):
             return None
         if self.spoiled or len(self.layout.content) != len(self.items):
             self.spoiled = True
-            raise_observed(RuntimeError, "Set changed size during iteration")
+            raise_observed(tx, RuntimeError, "Set changed size during iteration")
         if self.layout.content != self.names:
             raise GraphBreak(UNKNOWN_ITERATOR, "a set changed while it was iterated over")
         if self.index >= len(self.items):

@@ -89,7 +89,7 @@ def set_discard(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker
 def set_remove(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
     """`self.remove(item)`."""
     if not self.discard(tx, item):
-        raise_observed(KeyError, item)
+        raise_observed(tx, KeyError, item)
     return NONE
 
 
@@ -98,7 +98,7 @@ def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
     """`self.pop()`: the first in iteration order; breaks the graph if one of several members is not known."""
     members = self.in_order(tx)
     if not members:
-        raise_observed(KeyError, "pop from an empty set")
+        raise_observed(tx, KeyError, "pop from an empty set")
     if len(members) > 1 and not all(member.is_python_constant() for member in members):
         self.unsupported("popping an arbitrary item")
     return self.pop(tx)

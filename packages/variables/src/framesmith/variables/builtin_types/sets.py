@@ -1,4 +1,4 @@
-"""`set` and `frozenset`: the tracker. Its methods are in `set_methods`.
+"""`set` and `frozenset`: the tracker. The types are described in `set_types`, methods in `set_methods`.
 
 The iteration order of a set depends on hashes and on its history. A real set of stand-ins goes through
 the same history, so its order is that of eager; where it cannot be known (an existing set of several items that
@@ -15,7 +15,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
-from framesmith.guards.kinds import EqualTo, HasKey, LengthIs, TypeIs
+from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
@@ -36,15 +36,11 @@ from framesmith.variables.builtin_types.set_recipes import (
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.builtin_type import BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
-from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.compare import FUNCTIONS
-
-ROWS: Final = Rows()
 
 OPERATIONS: Final[dict[str, Callable[[Content, Content], Content]]] = {
     "&": operator.and_,
@@ -356,7 +352,7 @@ class SetTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A frozenset hashes by its members; TypeError for a set."""
         if not issubclass(self.kind, frozenset):
-            return unhashable(self)
+            return unhashable(tx, self)
         self.complete(tx)
         return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
 
@@ -404,7 +400,7 @@ class SetTracker(Tracker):
 
 def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     """The stand-in of an item that is searched for: CPython searches for a set as for the equal frozenset."""
-    storage = item.storage()
+    storage = item.storage(tx)
     if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
         return frozenset(storage.complete(tx))
     return stand_in(hash_key_of(tx, item, as_set_item))
@@ -417,7 +413,7 @@ def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashabl
 
 def as_set(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     """The set part of a tracker, of a constant frozenset too; None when it has none."""
-    tracker = tracker.realize().storage()
+    tracker = tracker.realize().storage(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
         return build_set(tx, tracker.value)
     return tracker if isinstance(tracker, SetTracker) else None
@@ -441,14 +437,6 @@ def build_set(tx: TraceContext, value: object) -> SetTracker:
     return result
 
 
-@ROWS.wrap(set, frozenset)
-def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing set, of which nothing is read yet."""
-    assert isinstance(value, set | frozenset)
-    tx.guard(source, TypeIs(type(value)))
-    return set_storage(tx, value, source, type(value))
-
-
 def set_storage(
     tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, kind: type
 ) -> SetTracker:
@@ -464,9 +452,3 @@ def in_order(value: object) -> object:
 
 def _iterate(value: "set[object] | frozenset[object]") -> Iterator[object]:
     return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)
-
-
-ROWS.builtin_type(
-    BuiltinType(set, (SetTracker,), build=build_set),
-    BuiltinType(frozenset, (SetTracker, Constant), build=build_set),
-)

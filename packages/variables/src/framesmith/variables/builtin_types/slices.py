@@ -10,7 +10,7 @@ from framesmith.variables.builtin_types.sequences import compare_items, unhashab
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.builtin_type import BuiltinType
+from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
@@ -72,7 +72,7 @@ class SliceTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Before Python 3.12 TypeError; from then on the hash of the members."""
         if not isinstance(slice(None), Hashable):
-            unhashable(self)
+            unhashable(tx, self)
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
 
     def children(self) -> Iterator[Tracker]:
@@ -140,4 +140,10 @@ def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> T
     return TupleTracker([Constant(number) for number in found])
 
 
-ROWS.builtin_type(BuiltinType(slice, (SliceTracker,), build=new_slice))
+def slice_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`slice(0, 3, None)`."""
+    assert isinstance(value, SliceTracker)
+    return f"slice({join(tx, value.members())})"
+
+
+ROWS.builtin_type(BuiltinType(slice, (SliceTracker,), build=new_slice, text=slice_text, is_pure=True))

@@ -35,7 +35,7 @@ from framesmith.variables.builtin_types.sequences import (
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute
-from framesmith.variables.core.builtin_type import BuiltinType
+from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
@@ -111,7 +111,7 @@ class TupleTracker(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
         if not defines(self.kind, "__call__"):
-            raise_observed(TypeError, f"'{type_name(self)}' object is not callable")
+            raise_observed(tx, TypeError, f"'{type_name(self)}' object is not callable")
         return self.attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -199,7 +199,7 @@ class TupleTracker(Tracker):
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
         found = self._override(tx, name)
         if found is None:
-            raise_observed(TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
+            raise_observed(tx, TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
         return found
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -262,7 +262,7 @@ COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">
 
 def as_tuple(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
     """The tuple part of a tracker, of a constant tuple too; None when it has none."""
-    tracker = tracker.realize().storage()
+    tracker = tracker.realize().storage(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is tuple:
         return TupleTracker([from_python(tx, item) for item in tracker.value])
     return tracker if isinstance(tracker, TupleTracker) else None
@@ -372,7 +372,7 @@ def tuple_index(
     items = items_of(tx, self)
     place = find(tx, items, value, *bounds(tx, len(items), start, stop))
     if place is None:
-        raise_observed(ValueError, "tuple.index(x): x not in tuple")
+        raise_observed(tx, ValueError, "tuple.index(x): x not in tuple")
     return Constant(place)
 
 
@@ -389,5 +389,31 @@ def reversed_tuple(tracker: TupleTracker) -> Tracker:
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
 
 
-ROWS.builtin_type(BuiltinType(tuple, (TupleTracker, Constant), build=new_tuple, is_sequence=True))
+def wrap_tuple_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+    """The tuple part of an existing instance of a subclass."""
+    assert isinstance(value, tuple)
+    return tuple_storage(tx, value, source, kind)
+
+
+def tuple_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`(1, 2)`; breaks the graph for other subclasses than `torch.Size`."""
+    assert isinstance(value, TupleTracker)
+    if value.kind is torch.Size:
+        return f"torch.Size([{join(tx, value.items)}])"
+    if value.kind is not tuple:
+        value.unsupported("writing a text of it")
+    return f"({join(tx, value.items)}{',' if len(value.items) == 1 else ''})"
+
+
+ROWS.builtin_type(
+    BuiltinType(
+        tuple,
+        (TupleTracker, Constant),
+        build=new_tuple,
+        text=tuple_text,
+        iterators=(type(iter(())), reversed),
+        part=BuiltinPart(plain_tuple, wrap_tuple_part),
+        holds_items=True,
+    )
+)
 ROWS.build(new_tuple, torch.Size)

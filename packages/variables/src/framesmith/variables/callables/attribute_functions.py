@@ -15,12 +15,12 @@ from framesmith.variables.core.rows import Rows
 ROWS: Final = Rows()
 
 
-def attribute_name(name: Tracker, function: str) -> str:
+def attribute_name(tx: TraceContext, name: Tracker, function: str) -> str:
     """The name as a string; TypeError for another type, a graph break for an unknown string."""
     name = name.realize()
     if not issubclass(name.python_type, str):
         kind = class_name(name.python_type)
-        raise_observed(TypeError, f"attribute name must be string, not '{kind}'")
+        raise_observed(tx, TypeError, f"attribute name must be string, not '{kind}'")
     value = (
         name.as_python_constant() if name.is_python_constant() else name.unsupported(f"use in {function}()")
     )
@@ -33,7 +33,7 @@ def getattr_(
     tx: TraceContext, target: Tracker, name: Tracker, default: Tracker | None = None, /
 ) -> Tracker | PendingCall:
     """`getattr(target, name[, default])`."""
-    attribute = attribute_name(name, "getattr")
+    attribute = attribute_name(tx, name, "getattr")
     if default is None:
         return target.begin_attribute(tx, attribute)
     found = attribute_or_none(tx, target, attribute)
@@ -53,20 +53,20 @@ def attribute_or_none(tx: TraceContext, target: Tracker, name: str) -> Tracker |
 @ROWS.call(hasattr)
 def hasattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
     """`hasattr(target, name)`."""
-    return Constant(attribute_or_none(tx, target, attribute_name(name, "hasattr")) is not None)
+    return Constant(attribute_or_none(tx, target, attribute_name(tx, name, "hasattr")) is not None)
 
 
 @ROWS.call(setattr)
 def setattr_(tx: TraceContext, target: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`setattr(target, name, value)`."""
-    target.set_attribute(tx, attribute_name(name, "setattr"), value)
+    target.set_attribute(tx, attribute_name(tx, name, "setattr"), value)
     return Constant(None)
 
 
 @ROWS.call(delattr)
 def delattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
     """`delattr(target, name)`."""
-    target.delete_attribute(tx, attribute_name(name, "delattr"))
+    target.delete_attribute(tx, attribute_name(tx, name, "delattr"))
     return Constant(None)
 
 
@@ -75,5 +75,5 @@ def vars_(tx: TraceContext, target: Tracker, /) -> Tracker:
     """`vars(target)`: its `__dict__`; TypeError without one. `vars()` needs the frame and has no row."""
     found = attribute_or_none(tx, target, "__dict__")
     if found is None:
-        raise_observed(TypeError, "vars() argument must have __dict__ attribute")
+        raise_observed(tx, TypeError, "vars() argument must have __dict__ attribute")
     return found

@@ -30,7 +30,7 @@ NONE = Constant(None)
 def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`len(value)`."""
     if not defines(value.python_type, "__len__"):
-        raise_observed(TypeError, f"object of type '{type_name(value)}' has no len()")
+        raise_observed(tx, TypeError, f"object of type '{type_name(value)}' has no len()")
     return value.length(tx)
 
 
@@ -46,13 +46,13 @@ def call_next(
 ) -> Tracker | PendingCall:
     """`next(iterator[, default])`."""
     if not defines(iterator.python_type, "__next__"):
-        raise_observed(TypeError, f"'{type_name(iterator)}' object is not an iterator")
+        raise_observed(tx, TypeError, f"'{type_name(iterator)}' object is not an iterator")
     found = iterator.begin_advance(tx)
     if isinstance(found, PendingCall):
         return replace(found, otherwise=default)
     if found is not None:
         return found
-    return raise_observed(StopIteration) if default is None else default
+    return raise_observed(tx, StopIteration) if default is None else default
 
 
 @ROWS.call(reversed)
@@ -64,7 +64,7 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     if defines(kind, "__reversed__"):
         return sequence.attribute(tx, "__reversed__").call(tx, [], {})
     if not defines(kind, "__getitem__") or not defines(kind, "__len__"):
-        raise_observed(TypeError, f"'{type_name(sequence)}' object is not reversible")
+        raise_observed(tx, TypeError, f"'{type_name(sequence)}' object is not reversible")
     if isinstance(sequence, Constant):
         characters = sequence.iterate(tx)
         return ReversedIterator(sequence, unpack(tx, characters), TUPLE_REVERSED)
@@ -75,7 +75,7 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
 def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`abs(value)`."""
     if not defines(value.python_type, "__abs__"):
-        raise_observed(TypeError, f"bad operand type for abs(): '{type_name(value)}'")
+        raise_observed(tx, TypeError, f"bad operand type for abs(): '{type_name(value)}'")
     return value.attribute(tx, "__abs__").call(tx, [], {})
 
 
@@ -83,7 +83,9 @@ def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
 def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None) -> Tracker:
     """`round(number[, ndigits])`."""
     if not defines(number.python_type, "__round__"):
-        raise_observed(TypeError, f"type {class_name(number.python_type)} doesn't define __round__ method")
+        raise_observed(
+            tx, TypeError, f"type {class_name(number.python_type)} doesn't define __round__ method"
+        )
     digits = [] if ndigits is None or (isinstance(ndigits, Constant) and ndigits.value is None) else [ndigits]
     return number.attribute(tx, "__round__").call(tx, digits, {})
 

@@ -126,7 +126,7 @@ class CachedFunctionTracker(Tracker):
         if name in ("cache_info", "cache_clear", "cache_parameters") or name.startswith("__"):
             return self.unsupported(f"reading attribute {name!r}")
         return raise_observed(
-            AttributeError, f"'functools._lru_cache_wrapper' object has no attribute '{name}'"
+            tx, AttributeError, f"'functools._lru_cache_wrapper' object has no attribute '{name}'"
         )
 
     def replay(self, writer: Writer) -> None:

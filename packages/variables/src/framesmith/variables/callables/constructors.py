@@ -111,4 +111,4 @@ def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message
             return value.attribute(tx, name).call(tx, [], {})
     if not is_modelled(tx, value.python_type):  # it may give its bytes
         return value.unsupported("reading a number out of it")
-    return raise_observed(TypeError, f"{message} '{class_name(value.python_type)}'")
+    return raise_observed(tx, TypeError, f"{message} '{class_name(value.python_type)}'")

@@ -48,7 +48,7 @@ __all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments", "co
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
-"""Functions known by module and qualified name, so that their modules need not be imported to recognise them."""
+"""Functions known by module and qualified name, so that their modules need not be imported to recognize them."""
 
 MarkedCall = Callable[[TraceContext, "FunctionTracker", Arguments, Keywords], Tracker | PendingCall | None]
 MARKED_CALLS: Final = Table[str, MarkedCall]("marked functions")
@@ -234,7 +234,7 @@ class FunctionTracker(Tracker):
             tx.note("is not there", InstanceDict(self.anchor), name)
         tx.guard(self.anchor, HasInstanceAttribute(name, False))
         if not hasattr(self.value, name):
-            raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
+            raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
         return lazy(tx, getattr(self.value, name), Attribute(self.anchor, name))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
@@ -348,7 +348,7 @@ class NestedFunction(Tracker):
             return self.annotate or Constant(None)
         if name.startswith("__") and name.endswith("__"):
             return self.unsupported(f"reading attribute {name!r}")
-        return raise_observed(AttributeError, f"'function' object has no attribute '{name}'")
+        return raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Set any attribute; those that change how the function runs break the graph."""

@@ -107,7 +107,7 @@ class GeneratorTracker(Tracker):
     ) -> Yielded | Returned:
         """Resume the frame up to its next `yield`; an exception that leaves it ends the generator."""
         if self.running:
-            raise_observed(ValueError, "generator already executing")
+            raise_observed(tx, ValueError, "generator already executing")
         tx.changes.note(self)
         if self.finished:
             if exception is not None:
@@ -129,13 +129,13 @@ class GeneratorTracker(Tracker):
 
     def begin_advance(self, tx: TraceContext) -> PendingCall | None:
         """`next(self)` as a pending step, which the symbolic interpreter runs."""
-        return self.begin_step(Constant(None))
+        return self.begin_step(tx, Constant(None))
 
-    def begin_step(self, value: Tracker) -> PendingStep | None:
+    def begin_step(self, tx: TraceContext, value: Tracker) -> PendingStep | None:
         """`self.send(value)` as a pending step, which the symbolic
         interpreter runs; None when the generator has ended."""
         if self.running:
-            raise_observed(ValueError, "generator already executing")
+            raise_observed(tx, ValueError, "generator already executing")
         return None if self.finished else PendingStep(self, value)
 
     def enter(self, tx: TraceContext, value: Tracker) -> None:
@@ -212,10 +212,10 @@ class GeneratorMethod(Tracker):
         return f"{writer.value(self.generator)}.{self.descriptor.__name__}"
 
 
-def end_of(value: Tracker) -> ObservedException:
+def end_of(tx: TraceContext, value: Tracker) -> ObservedException:
     """StopIteration with the value that a generator returned."""
     arguments = () if isinstance(value, Constant) and value.value is None else (value,)
-    return ObservedException(new_exception(StopIteration, *arguments))
+    return ObservedException(new_exception(tx, StopIteration, *arguments))
 
 
 def run_step(tx: TraceContext, pending: PendingStep) -> Tracker:
@@ -226,13 +226,13 @@ def run_step(tx: TraceContext, pending: PendingStep) -> Tracker:
         return outcome.value
     if pending.otherwise is not None:
         return pending.otherwise
-    raise end_of(outcome.value)
+    raise end_of(tx, outcome.value)
 
 
-def _begin(self: GeneratorTracker, value: Tracker) -> PendingStep:
-    step = self.begin_step(value)
+def _begin(tx: TraceContext, self: GeneratorTracker, value: Tracker) -> PendingStep:
+    step = self.begin_step(tx, value)
     if step is None:
-        raise end_of(Constant(None))
+        raise end_of(tx, Constant(None))
     return step
 
 
@@ -246,7 +246,7 @@ def born_here(generator: Tracker) -> GeneratorTracker:
 @ROWS.call(GeneratorType.__next__)
 def generator_next(tx: TraceContext, self: Tracker) -> PendingStep:
     """`generator.__next__()`."""
-    return _begin(born_here(self), Constant(None))
+    return _begin(tx, born_here(self), Constant(None))
 
 
 @ROWS.call(GeneratorType.__iter__)
@@ -264,8 +264,8 @@ def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingSt
         and not self.finished
         and not (isinstance(value, Constant) and value.value is None)
     ):
-        raise_observed(TypeError, "can't send non-None value to a just-started generator")
-    return _begin(self, value)
+        raise_observed(tx, TypeError, "can't send non-None value to a just-started generator")
+    return _begin(tx, self, value)
 
 
 @ROWS.call(GeneratorType.throw)
@@ -283,7 +283,7 @@ def generator_throw(
         exception = exception.call(tx, (), {})
     outcome = self.step(tx, Constant(None), exception)
     if isinstance(outcome, Returned):
-        raise end_of(outcome.value)
+        raise end_of(tx, outcome.value)
     return outcome.value
 
 
@@ -295,11 +295,11 @@ def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
         self.finished = True
         return Constant(None)
     try:
-        outcome = self.step(tx, Constant(None), new_exception(GeneratorExit), closing=True)
+        outcome = self.step(tx, Constant(None), new_exception(tx, GeneratorExit), closing=True)
     except ObservedException as error:
         if issubclass(error.exception.python_type, GeneratorExit | StopIteration):
             return Constant(None)
         raise
     if isinstance(outcome, Yielded):
-        raise_observed(RuntimeError, "generator ignored GeneratorExit")
+        raise_observed(tx, RuntimeError, "generator ignored GeneratorExit")
     return Constant(None)

@@ -145,7 +145,7 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
     """`product(*iterables, repeat=1)`."""
     times = index_of(tx, repeat)
     if times < 0:
-        raise_observed(ValueError, "repeat argument cannot be negative")
+        raise_observed(tx, ValueError, "repeat argument cannot be negative")
     pools = [tuple(unpack(tx, iterable)) for iterable in iterables] * times
     rows = itertools.product(*[range(len(pool)) for pool in pools])
     return PoolIterator(itertools.product, rows, pools, "{make}({0})")
@@ -177,7 +177,7 @@ def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> T
 def _size(tx: TraceContext, r: Tracker) -> int:
     size = index_of(tx, r)
     if size < 0:
-        raise_observed(ValueError, "r must be non-negative")
+        raise_observed(tx, ValueError, "r must be non-negative")
     return size
 
 
@@ -198,7 +198,7 @@ def call_tee(tx: TraceContext, iterable: Tracker, n: Tracker | None = None, /) -
     """`tee(iterable, n=2)`."""
     count = 2 if n is None else index_of(tx, n)
     if count < 0:
-        raise_observed(ValueError, "n must be >= 0")
+        raise_observed(tx, ValueError, "n must be >= 0")
     if iterable.python_type is TEE:
         return iterable.unsupported("tee of a tee")
     shared = TeeSource(iterator_of(tx, iterable), count)

@@ -61,7 +61,7 @@ def _reflected_row(symbol: str) -> None:
         left, right = left.realize(), right.realize()
         result = ask_right(tx, symbol, left, right)
         if result is None:
-            return raise_observed(TypeError, unsupported_operands(symbol, left, right))
+            return raise_observed(tx, TypeError, unsupported_operands(symbol, left, right))
         return result
 
 

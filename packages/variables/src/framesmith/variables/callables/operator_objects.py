@@ -47,7 +47,7 @@ class OperatorObject(Tracker):
             return self.unsupported("a call with these arguments")
         target = args[0].realize()
         if self.kind is operator.methodcaller:
-            method = target.attribute(tx, text_of(self.operands[0]))
+            method = target.attribute(tx, text_of(tx, self.operands[0]))
             return method.call(tx, self.operands[1:], self.named)
         found = [self._get(tx, target, operand) for operand in self.operands]
         return found[0] if len(found) == 1 else TupleTracker(found)
@@ -55,7 +55,7 @@ class OperatorObject(Tracker):
     def _get(self, tx: TraceContext, target: Tracker, operand: Tracker) -> Tracker:
         if self.kind is operator.itemgetter:
             return target.subscript(tx, operand.realize())
-        for name in text_of(operand).split("."):
+        for name in text_of(tx, operand).split("."):
             target = target.attribute(tx, name).realize()
         return target
 
@@ -116,7 +116,7 @@ def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Trac
     """`attrgetter(*names)`."""
     for name in (attr, *attrs):
         if not issubclass(name.python_type, str):
-            raise_observed(TypeError, "attribute name must be a string")
+            raise_observed(tx, TypeError, "attribute name must be a string")
     return OperatorObject(operator.attrgetter, (attr, *attrs))
 
 
@@ -124,5 +124,5 @@ def call_attrgetter(tx: TraceContext, attr: Tracker, /, *attrs: Tracker) -> Trac
 def call_methodcaller(tx: TraceContext, name: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`methodcaller(name, *args, **kwargs)`."""
     if not issubclass(name.python_type, str):
-        raise_observed(TypeError, "method name must be a string")
+        raise_observed(tx, TypeError, "method name must be a string")
     return OperatorObject(operator.methodcaller, (name, *args), kwargs)

@@ -68,7 +68,7 @@ class PartialTracker(Tracker):
             return self.unsupported(f"reading attribute {name!r}")
         if self.value is not None:
             return self.unsupported(f"reading attribute {name!r}, which it does not have,")
-        return raise_observed(AttributeError, f"'functools.partial' object has no attribute '{name}'")
+        return raise_observed(tx, AttributeError, f"'functools.partial' object has no attribute '{name}'")
 
     def _keywords(self, tx: TraceContext) -> Tracker:
         """The dictionary of keywords: the existing one, or a copy for an object created in the trace."""

@@ -59,7 +59,7 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
     total: Tracker = Constant(0) if start is None else start
     if isinstance(total, Constant) and isinstance(total.value, str | bytes):
         name, join = ("strings", "''") if isinstance(total.value, str) else ("bytes", "b''")
-        raise_observed(TypeError, f"sum() can't sum {name} [use {join}.join(seq) instead]")
+        raise_observed(tx, TypeError, f"sum() can't sum {name} [use {join}.join(seq) instead]")
     if runs_python(iterable):
         return begin_gathered(tx, iterable, sum, total)
     items = [item.realize() for item in unpack(tx, iterable)]
@@ -137,7 +137,7 @@ def _extreme(
 ) -> Tracker | PendingCall:
     if len(operands) > 1 and default is not None:
         message = f"Cannot specify a default for {name}() with multiple positional arguments"
-        raise_observed(TypeError, message)
+        raise_observed(tx, TypeError, message)
     if calls_python(key):
         given = TupleTracker(operands) if len(operands) > 1 else operands[0]
         otherwise = () if default is None else (default,)
@@ -148,7 +148,7 @@ def _extreme(
     if not items:
         if default is not None:
             return default
-        raise_observed(ValueError, f"{name}() {EMPTY}")
+        raise_observed(tx, ValueError, f"{name}() {EMPTY}")
     best, best_key = items[0], _key_of(tx, key, items[0])
     for item in items[1:]:
         value = _key_of(tx, key, item)

@@ -4,7 +4,6 @@ Each calls the slot of the tracker, or the operator. They are reached by `super(
 of a builtin type, or by `operator.methodcaller("__len__")`.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Final
@@ -20,7 +19,7 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import METHODS as BINARY
-from framesmith.variables.operations.binary import unsupported_operands
+from framesmith.variables.operations.binary import sequence_base, unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
 from framesmith.variables.operations.hashing import hash_of
 from framesmith.variables.operations.index import index_of
@@ -50,7 +49,7 @@ def slot_iterate(tx: TraceContext, self: Tracker, /) -> Tracker:
 def slot_advance(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`__next__`."""
     found = self.advance(tx)
-    return raise_observed(StopIteration) if found is None else found
+    return raise_observed(tx, StopIteration) if found is None else found
 
 
 def slot_contains(tx: TraceContext, self: Tracker, item: Tracker, /) -> Tracker:
@@ -101,7 +100,6 @@ SLOTS: Final[dict[str, Handler]] = {
 }
 CONTAINERS: Final[tuple[type, ...]] = (MappingProxyType, torch.Size, *VIEW_TYPES.values())
 """Types whose special methods all have a row, besides those that have a row of their own as a `BuiltinType`."""
-NUMBERS: Final[tuple[type, ...]] = (int, float, complex, bool, str, bytes)
 
 
 def _binary(symbol: str) -> Handler:
@@ -141,7 +139,7 @@ def _sequence(symbol: str) -> Handler:
             return result
         if symbol == "*":
             index_of(tx, other)
-        return raise_observed(TypeError, unsupported_operands(symbol, self, other))
+        return raise_observed(tx, TypeError, unsupported_operands(symbol, self, other))
 
     return handler
 
@@ -166,17 +164,13 @@ SEQUENCE_SLOTS: Final = {
 
 
 def _iterator_types() -> set[type]:
-    """All types of builtin iterators whose trackers need a row for `__next__`."""
-    samples: list[object] = [iter([]), iter(()), iter("a"), iter("é"), iter(b""), iter(range(1)), iter({})]
-    samples += [iter(range(1 << 70)), iter({}.values()), iter({}.items()), iter(set())]
-    samples += [reversed([]), reversed(()), reversed({}), reversed({}.values()), reversed({}.items())]
-    samples += [iter(OrderedDict()), zip(), enumerate(()), map(len, ()), filter(None, ())]
-    samples += [iter(list, ())]
-    return {type(sample) for sample in samples}
+    """The types of builtin iterators that belong to no builtin type; their trackers need a row for `__next__`."""
+    return {zip, enumerate, map, filter, type(iter(list, ()))}
 
 
-def register(rows: Rows, kind: type, names: Iterable[str], *, is_sequence: bool = False) -> None:
+def register(rows: Rows, kind: type, names: Iterable[str]) -> None:
     """Add rows for those of the special methods that `kind` itself defines. A row of the method's own counts before them."""
+    is_sequence = sequence_base(kind) is kind
     for name in names:
         descriptor = kind.__dict__.get(name)
         if descriptor is not None:
@@ -188,7 +182,7 @@ def register(rows: Rows, kind: type, names: Iterable[str], *, is_sequence: bool 
 def special_methods(row: BuiltinType) -> Rows:
     """The special methods of a builtin type and of its iterators."""
     rows = Rows()
-    register(rows, row.kind, HANDLERS, is_sequence=row.is_sequence)
+    register(rows, row.kind, HANDLERS if row.special_methods is None else row.special_methods)
     for iterator in row.iterators:
         register(rows, iterator, ("__iter__", "__next__"))
     return rows
@@ -196,9 +190,5 @@ def special_methods(row: BuiltinType) -> Rows:
 
 for _kind in CONTAINERS:
     register(ROWS, _kind, HANDLERS)
-for _kind in (float, complex):
-    register(ROWS, _kind, ("__hash__",))
 for _kind in _iterator_types():
     register(ROWS, _kind, ("__iter__", "__next__"))
-for _kind in NUMBERS:
-    register(ROWS, _kind, ("__repr__", "__str__", "__format__"))

@@ -53,13 +53,13 @@ def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker
 
 def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tracker:
     if not defines(iterable.python_type, "__iter__") and not defines(iterable.python_type, "__getitem__"):
-        raise_observed(TypeError, "can only join an iterable")
-    items = [item.realize().storage() for item in unpack(tx, iterable)]
+        raise_observed(tx, TypeError, "can only join an iterable")
+    items = [item.realize().storage(tx) for item in unpack(tx, iterable)]
     for index, item in enumerate(items):
         if not issubclass(item.python_type, kind):
             expected = "str instance" if kind is str else "a bytes-like object"
             shown = class_name(item.python_type)
-            raise_observed(TypeError, f"sequence item {index}: expected {expected}, {shown} found")
+            raise_observed(tx, TypeError, f"sequence item {index}: expected {expected}, {shown} found")
         if not isinstance(item, Constant):
             return item.unsupported("joining it")
     values = [item.as_python_constant() for item in items]

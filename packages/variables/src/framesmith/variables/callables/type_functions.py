@@ -155,7 +155,7 @@ def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tra
 def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`issubclass(value, classinfo)`."""
     if not issubclass(value.python_type, type):
-        raise_observed(TypeError, "issubclass() arg 1 must be a class")
+        raise_observed(tx, TypeError, "issubclass() arg 1 must be a class")
     kind = value.as_python_constant()
     assert isinstance(kind, type)
     return Constant(
@@ -178,5 +178,5 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
 def method_type(tx: TraceContext, function: Tracker, receiver: Tracker, /) -> Tracker:
     """`types.MethodType(function, receiver)`."""
     if isinstance(receiver, Constant) and receiver.value is None:
-        raise_observed(TypeError, "self must not be None")
+        raise_observed(tx, TypeError, "self must not be None")
     return BoundMethod(function, receiver)

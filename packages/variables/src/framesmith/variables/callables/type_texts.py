@@ -4,34 +4,25 @@ Containers are written from the texts of their members, so that the `__repr__` o
 contains an address, or is known at run time only, breaks the graph.
 """
 
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Final
 
-import torch
-
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.builtin_types.dict_views import ProxyTracker, ViewTracker
-from framesmith.variables.builtin_types.dicts import DictTracker
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.ranges import RangeTracker
 from framesmith.variables.builtin_types.sequences import reaches_itself
-from framesmith.variables.builtin_types.sets import SetTracker
-from framesmith.variables.builtin_types.slices import SliceTracker
-from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
-from framesmith.variables.core.builtin_type import BUILTIN_TYPES
+from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.unspecialized import cannot_specialize
 
 
-def text_of(tracker: Tracker) -> str:
+def text_of(tx: TraceContext, tracker: Tracker) -> str:
     """The string value of a text that must be known; breaks the graph if it is not."""
-    tracker = tracker.realize().storage()
+    tracker = tracker.realize().storage(tx)
     if isinstance(tracker, Constant) and isinstance(tracker.value, str):
         return tracker.value
     return tracker.unsupported("use as a known text")
@@ -39,7 +30,7 @@ def text_of(tracker: Tracker) -> str:
 
 def repr_text(tx: TraceContext, value: Tracker) -> str:
     """`repr(value)` as a string, which must be known."""
-    return text_of(repr_of(tx, value))
+    return text_of(tx, repr_of(tx, value))
 
 
 def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
@@ -87,12 +78,12 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
         return fold(tx, format, [value, spec])
     method = static_lookup(value.python_type, "__format__")
-    if method in _FORMATS and not text_of(spec):
+    if method in _FORMATS and not text_of(tx, spec):
         return str_of(tx, value)  # C looks for a `__str__` of its own when there is nothing to format
     if method is object.__format__:
-        if text_of(spec):
+        if text_of(tx, spec):
             message = f"unsupported format string passed to {class_name(value.python_type)}.__format__"
-            raise_observed(TypeError, message)
+            raise_observed(tx, TypeError, message)
         return str_of(tx, value)
     return value.special_attribute(tx, "__format__").call(tx, [spec], {}).realize()
 
@@ -130,7 +121,7 @@ def _holds(tx: TraceContext, container: Tracker, target: Tracker) -> bool:
 
 def _writer(tx: TraceContext, value: Tracker) -> Callable[[TraceContext, Tracker], str] | None:
     """The function that writes the text of a container, if it is modelled."""
-    row = tx.registry[BUILTIN_TYPES].get(value.python_type)
+    row = builtin_type(tx, value.python_type)
     if row is not None and row.text is not None and isinstance(value, row.trackers):
         text = row.text
         return lambda tx, value: text(tx, value, _joined)
@@ -139,48 +130,6 @@ def _writer(tx: TraceContext, value: Tracker) -> Callable[[TraceContext, Tracker
 
 def _joined(tx: TraceContext, items: Iterable[Tracker]) -> str:
     return ", ".join([repr_text(tx, item) for item in items])
-
-
-def _list(tx: TraceContext, value: Tracker) -> str:
-    assert isinstance(value, ListTracker)
-    return f"[{_joined(tx, value.items)}]"
-
-
-def _tuple(tx: TraceContext, value: Tracker) -> str:
-    assert isinstance(value, TupleTracker)
-    if value.kind is torch.Size:
-        return f"torch.Size([{_joined(tx, value.items)}])"
-    if value.kind is not tuple:
-        value.unsupported("writing a text of it")
-    return f"({_joined(tx, value.items)}{',' if len(value.items) == 1 else ''})"
-
-
-def _pairs(tx: TraceContext, value: DictTracker) -> str:
-    return ", ".join([f"{repr_text(tx, key)}: {repr_text(tx, item)}" for key, item in value.items(tx)])
-
-
-def _dict(tx: TraceContext, value: Tracker) -> str:
-    assert isinstance(value, DictTracker)
-    if value.kind is OrderedDict:
-        if not value.items(tx):
-            return "OrderedDict()"
-        if repr(OrderedDict(a=1)) == "OrderedDict({'a': 1})":  # since 3.12
-            return f"OrderedDict({{{_pairs(tx, value)}}})"
-        pairs = [f"({repr_text(tx, key)}, {repr_text(tx, item)})" for key, item in value.items(tx)]
-        return f"OrderedDict([{', '.join(pairs)}])"
-    if value.kind is defaultdict:
-        factory = repr_text(tx, value.factory or Constant(None))
-        return f"defaultdict({factory}, {{{_pairs(tx, value)}}})"
-    return f"{{{_pairs(tx, value)}}}"
-
-
-def _set(tx: TraceContext, value: Tracker) -> str:
-    assert isinstance(value, SetTracker)
-    name = class_name(value.kind)
-    if not value.complete(tx):
-        return f"{name}()"
-    display = f"{{{_joined(tx, value.in_order(tx))}}}"
-    return display if value.kind is set else f"{name}({display})"
 
 
 def _view(tx: TraceContext, value: Tracker) -> str:
@@ -193,22 +142,7 @@ def _proxy(tx: TraceContext, value: Tracker) -> str:
     return f"{MappingProxyType.__name__}({repr_text(tx, value.owner)})"
 
 
-def _range(tx: TraceContext, value: Tracker) -> str:
-    return repr(value.as_python_constant())
-
-
-def _slice(tx: TraceContext, value: Tracker) -> str:
-    assert isinstance(value, SliceTracker)
-    return f"slice({_joined(tx, value.members())})"
-
-
 _WRITERS: Final[dict[type[Tracker], Callable[[TraceContext, Tracker], str]]] = {
-    ListTracker: _list,
-    TupleTracker: _tuple,
-    DictTracker: _dict,
-    SetTracker: _set,
     ViewTracker: _view,
     ProxyTracker: _proxy,
-    RangeTracker: _range,
-    SliceTracker: _slice,
 }

@@ -5,7 +5,6 @@ from framesmith.variables.core.base import (
     Arguments,
     InlineCall,
     Keywords,
-    MutationLog,
     PendingCall,
     PendingFrame,
     PendingStep,
@@ -17,8 +16,9 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.constant import NULL, Constant, Null, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.lazy import Lazy
+from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.observed import ObservedException
-from framesmith.variables.core.raising import new_exception, raise_observed, register_exception_maker
+from framesmith.variables.core.raising import new_exception, raise_observed
 from framesmith.variables.core.registry import DuplicateRow, Priority, Registry, Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import CALLS, Row, row_of
@@ -54,6 +54,5 @@ __all__ = [
     "is_constant_type",
     "new_exception",
     "raise_observed",
-    "register_exception_maker",
     "row_of",
 ]

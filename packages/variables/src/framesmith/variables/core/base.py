@@ -5,8 +5,7 @@ together. No concrete tracker lives here.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import (
     CodeType,
@@ -16,7 +15,6 @@ from types import (
     WrapperDescriptorType,
 )
 from typing import Final, NoReturn, Protocol, final
-from weakref import WeakValueDictionary
 
 import torch
 from torch import fx
@@ -27,7 +25,7 @@ from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.guards import Guard, GuardSet, Reason, Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
-from framesmith.variables.core.ambient import AmbientState
+from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.registry import Registry
 
 FieldDescriptor = MemberDescriptorType | GetSetDescriptorType
@@ -40,7 +38,7 @@ class Tracker:
     """A symbolic Python value. What CPython has as a type slot is a method here.
 
     Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
-    overridden breaks the graph; it never guesses. Slots receive *realised* operands unless they only
+    overridden breaks the graph; it never guesses. Slots receive *realized* operands unless they only
     pass them on.
     """
 
@@ -71,7 +69,7 @@ class Tracker:
         """The tracker with its type known; only a lazy tracker returns another object."""
         return self
 
-    def storage(self) -> "Tracker":
+    def storage(self, tx: "TraceContext") -> "Tracker":
         """The tracker of the builtin part, on which C code of the builtin type
         works: `self`, except for an instance of a subclass of a builtin type."""
         return self
@@ -359,90 +357,6 @@ class Writer(Protocol):
         ...
 
 
-OnTracker = Callable[[Tracker], None]
-
-
-class ChangedClass(Protocol):
-    """A class with attributes that the trace stored (None: deleted)."""
-
-    changes: dict[str, Tracker | None]
-
-
-class MutationLog:
-    """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`).
-
-    `results` are the trackers of fake tensors by the `id` of the fake, one each, as long as it is referenced: a tracker
-    holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
-    `issubclass` is guarded.
-
-    `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
-    changed in between.
-    """
-
-    def __init__(self) -> None:
-        self.version = 0
-        self.ambient = AmbientState()
-        self.classes: dict[type, ChangedClass] = {}
-        self.asked_classes: set[tuple[type, type]] = set()
-        self.results: WeakValueDictionary[int, Tracker] = WeakValueDictionary()
-        self._changed: dict[int, Tracker] = {}
-        self._keys: dict[int, Tracker] = {}
-        self._watching: list[list[Tracker]] = []
-        self.on_change: OnTracker | None = None  # told before it changes
-        self.on_reference: OnTracker | None = None  # told to what a weak reference was made
-
-    def note(self, tracker: Tracker) -> None:
-        """Record that `tracker` is about to change."""
-        self.version += 1
-        if self.on_change is not None:
-            self.on_change(tracker)
-        for noted in self._watching:
-            noted.append(tracker)
-        if tracker.source is not None:
-            self._changed.setdefault(id(tracker), tracker)
-
-    def note_reference(self, target: Tracker) -> None:
-        """Record that a weak reference to a value was made."""
-        if self.on_reference is not None:
-            self.on_reference(target)
-
-    @contextmanager
-    def watched(self) -> Iterator[list[Tracker]]:
-        """A list of the trackers that are changed while the `with` block runs; new objects are included."""
-        noted: list[Tracker] = []
-        self._watching.append(noted)
-        try:
-            yield noted
-        finally:
-            self._watching.pop()
-
-    def changed(self) -> tuple[Tracker, ...]:
-        """Existing objects that the entry must bring up to date, in order of first change."""
-        return tuple(self._changed.values())
-
-    def note_key(self, tracker: Tracker) -> None:
-        """Record that the trace used an existing object's identity, as
-        a key or a number: it must stay distinct from the others."""
-        if tracker.source is not None:
-            self._keys.setdefault(id(tracker), tracker)
-
-    def told_apart(self) -> tuple[Tracker, ...]:
-        """Existing objects whose identity was used, which have to be guarded as distinct."""
-        return tuple(self._keys.values())
-
-    def release(self) -> None:
-        """Drop all references: the trace has ended."""
-        self._changed.clear()
-        self.classes.clear()
-        self.asked_classes.clear()
-        self.on_change = self.on_reference = None
-        self._keys.clear()
-
-    def is_changed(self, tracker: Tracker) -> bool:
-        """Whether an existing object has a change that is not replayed yet."""
-        return id(tracker) in self._changed
-
-
 _READ: Final = Reason("the trace read it")
 
 
@@ -453,7 +367,7 @@ class TraceContext:
 
     graph: Recorder
     guards: GuardSet
-    changes: MutationLog
+    changes: "MutationLog[Tracker]"
     registry: Registry
     wrap: Wrap
     inline: InlineCall

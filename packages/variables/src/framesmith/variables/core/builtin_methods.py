@@ -42,6 +42,7 @@ from framesmith.variables.core.base import (
 )
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
@@ -101,7 +102,7 @@ def _with_storage(tx: TraceContext, function: object, args: list[Tracker]) -> li
     expected = tx.registry[STORAGES].get(function.__objclass__)
     if function.__objclass__ is object:
         return args
-    storage = receiver.storage()
+    storage = receiver.storage(tx)
     if expected is not None and not isinstance(storage, expected):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     if expected is not None and _is_replaced(function, storage.python_type):
@@ -137,7 +138,7 @@ def builtin_attribute(
     may_hold = bool(dict_offset(kind)) and not own_was_read
     if defines(kind, "__getattr__") or may_hold:  # it may have the attribute all the same
         return tracker.unsupported(f"reading attribute {name!r}")
-    return raise_observed(AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
+    return raise_observed(tx, AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
 
 
 def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, name: str) -> Tracker:
@@ -162,25 +163,8 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
 
 
 @final
-class Builtin(Tracker):
+class Builtin(KnownValue[object]):
     """A callable written in C, or one that has a row. Invariant: guarded by identity when it has a source."""
-
-    def __init__(self, value: object, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source
-
-    @property
-    def python_type(self) -> type:
-        """The exact type of the callable."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the object itself is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The callable itself."""
-        return self.value
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of its row or of folding; a Python frame is left to the symbolic interpreter."""
@@ -203,17 +187,9 @@ class Builtin(Tracker):
             return None
         return Constant(bool(self.value == other.value) == (symbol == "=="))
 
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """`self is other`: whether they are the same callable."""
-        return isinstance(other, Builtin) and other.value is self.value
-
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Builtin functions hash by identity, or by receiver and name."""
         return ("object", self.value)
-
-    def truth(self, tx: TraceContext) -> bool:
-        """A function is true."""
-        return True
 
     def reconstruct(self, writer: Writer) -> str:
         """The callable, as a constant of the entry."""

@@ -7,12 +7,13 @@ from typing import Final, Protocol, final
 
 import torch
 
-from framesmith.guards import Guard, Reason, Source
+from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import DistinctObjects, Identical, NotIdentical, SameObject
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.registry import Registry, Table
 
 LITERAL_TYPES: frozenset[type] = frozenset(
@@ -93,25 +94,8 @@ NULL = Null()
 
 
 @final
-class Constant(Tracker):
+class Constant(KnownValue[object]):
     """A known immutable value. Invariant: its type is a constant type (`is_constant_type`), or a tuple or frozenset of such values."""
-
-    def __init__(self, value: object, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source
-
-    @property
-    def python_type(self) -> type:
-        """The exact type of the value."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the value is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The value itself."""
-        return self.value
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name`."""
@@ -189,7 +173,7 @@ class Constant(Tracker):
             return f"({text})" if text.startswith("-") else text  # it may become the base of a power
         if isinstance(self.value, float | complex) and is_nan(self.value):
             return f"-{writer.constant(-self.value, 'nan')}"  # each call makes its own, sign and all
-        return writer.constant(self.value, type(self.value).__name__)
+        return super().reconstruct(writer)
 
     def describe(self) -> str:
         """The value for messages."""

@@ -60,7 +60,7 @@ def fold(
     except GraphBreak:
         raise
     except Exception as error:
-        raise_observed(type(error), *[from_python(tx, argument) for argument in error.args])
+        raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
     if has_copies(
         result
     ):  # `max`, `str.strip` and others may give an operand back, which is the very object then

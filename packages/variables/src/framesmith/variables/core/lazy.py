@@ -3,7 +3,7 @@
 from typing import final
 
 from framesmith.guards import Source
-from framesmith.variables.core.base import Tracker, Wrap
+from framesmith.variables.core.base import TraceContext, Tracker, Wrap
 
 
 @final
@@ -41,9 +41,9 @@ class Lazy(Tracker):
             self._tracker = self._wrap(self._value, self.source)
         return self._tracker
 
-    def storage(self) -> Tracker:
+    def storage(self, tx: TraceContext) -> Tracker:
         """The storage of the wrapped value."""
-        return self.realize().storage()
+        return self.realize().storage(tx)
 
     def is_python_constant(self) -> bool:
         """Whether the wrapped value is known."""

@@ -1,11 +1,8 @@
 """A user-level exception that is raised while tracing."""
 
-from typing import final
-
 from framesmith.variables.core.base import Tracker
 
 
-@final
 class ObservedException(Exception):
     """Carries the tracker of the exception that the user's program raises at this point.
 
@@ -19,3 +16,8 @@ class ObservedException(Exception):
     def __init__(self, exception: Tracker) -> None:
         super().__init__(exception)
         self.exception = exception
+
+
+def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
+    """Whether the user's exception is an instance of one of these exception classes."""
+    return issubclass(error.exception.python_type, kinds)

@@ -4,8 +4,16 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeAlias, TypeVar, cast, final
 
+from framesmith.guards.class_lookup import type_dict
 from framesmith.variables.core.builtin_methods import STORAGES
-from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
+from framesmith.variables.core.builtin_type import (
+    ACCESS_METHODS,
+    BUILTIN_TYPES,
+    CONTAINERS,
+    GENERIC_ACCESS,
+    BuiltinType,
+    GenericAccess,
+)
 from framesmith.variables.core.constant import CONSTANT_TYPES
 from framesmith.variables.core.folding import BUILDERS, Builder
 from framesmith.variables.core.pure import PURE, PURE_TYPES
@@ -84,14 +92,28 @@ class Rows:
             self.add(BUILDERS, kind, builder)
 
     def builtin_type(self, *rows: BuiltinType) -> None:
-        """Add builtin types, each with the rows for wrapping and building its values and for the receivers of its methods."""
+        """Add builtin types, each with the rows of other tables that its fields say."""
         for row in rows:
             self.add(BUILTIN_TYPES, row.kind, row)
-            self.add(STORAGES, row.kind, row.trackers)
+            if row.trackers:
+                self.add(STORAGES, row.kind, row.trackers)
+            if row.is_base:
+                self.generic_access(row.kind)
+            if row.holds_items:
+                self.add(CONTAINERS, row.kind, None)
+            if row.is_pure:
+                self.pure_types(row.kind)
             if row.wrap is not None:
                 self.add(EXACT, row.kind, row.wrap)
             if row.build is not None:
                 self.add(BUILDERS, row.kind, row.build)
+
+    def generic_access(self, *kinds: type) -> None:
+        """Attributes of instances of these types, written in C, are read and stored as those of `object` are."""
+        for kind in kinds:
+            own = {name: method for name, method in type_dict(kind).items() if name in ACCESS_METHODS}
+            for name, method in own.items():
+                self.add(GENERIC_ACCESS, method, GenericAccess(name, method))
 
     def pure(self, functions: Iterable[Callable[..., object]]) -> None:
         """Let calls of these functions with known operands run while tracing."""

@@ -27,7 +27,7 @@ class Row:
     signature: inspect.Signature
 
     def begin(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """Call the handler with realised operands. A call that does not fit the signature breaks the graph."""
+        """Call the handler with realized operands. A call that does not fit the signature breaks the graph."""
         if is_disallowed(self.key):
             raise GraphBreak(DISABLED, f"{callable_name(self.key)}: it is marked with disallow_in_graph")
         positional = [argument.realize() for argument in args]

@@ -66,12 +66,12 @@ def record_node(
 ) -> fx.Node:
     """Record a call of a function, or of a method given by name; the node, which has its example value.
 
-    A float from which the operation computes a size, or on which it decides, is specialised.
+    A float from which the operation computes a size, or on which it decides, is specialized.
     """
     try:
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
     except FloatNeeded:
-        # the operation needs a float as a number: it is recorded again with floats specialised
+        # the operation needs a float as a number: it is recorded again with floats specialized
         tx.graph.fixes_floats = True
         try:
             return call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
@@ -86,7 +86,7 @@ def call_node(
     kwargs: dict[str, object] | None = None,
 ) -> fx.Node:
     """As `record_node`, with arguments that are nodes and constants
-    already; breaks where a float would have to be specialised."""
+    already; breaks where a float would have to be specialized."""
     try:
         return _call(tx, target, args, kwargs or {})
     except FloatNeeded as needed:

@@ -93,7 +93,7 @@ class ModuleShortcuts:
             if held is not None:
                 return held
         shown = class_name(module.kind)
-        return raise_observed(AttributeError, f"'{shown}' object has no attribute '{name}'")
+        return raise_observed(tx, AttributeError, f"'{shown}' object has no attribute '{name}'")
 
     def begin_call(
         self, tx: TraceContext, module: InstanceTracker, args: Arguments, kwargs: Keywords

@@ -3,7 +3,7 @@
 from typing import Final, NoReturn
 
 from framesmith.guards.class_lookup import class_name, module_of, qualified_name
-from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception
@@ -47,17 +47,17 @@ _SLOTS_NAME_MODULES: Final = _names_modules()
 
 
 def missing_attribute(
-    receiver: Tracker, name: str, *, storing: bool = False, read_only: bool = False
+    tx: TraceContext, receiver: Tracker, name: str, *, storing: bool = False, read_only: bool = False
 ) -> NoReturn:
     """Raise the AttributeError of `receiver.name`, or of storing into it."""
     template = _READING if not storing else _READ_ONLY if read_only else _STORING
-    error = new_exception(AttributeError, template.format(kind=type_name(receiver), name=name))
+    error = new_exception(tx, AttributeError, template.format(kind=type_name(receiver), name=name))
     attach(error, "name", Constant(name))
     attach(error, "obj", receiver)
     raise ObservedException(error)
 
 
-def missing_slot(receiver: Tracker, name: str) -> NoReturn:
+def missing_slot(tx: TraceContext, receiver: Tracker, name: str) -> NoReturn:
     """Raise the AttributeError of reading an unset slot of `receiver`."""
     kind = receiver.python_type
     shown = class_name(kind)
@@ -66,7 +66,7 @@ def missing_slot(receiver: Tracker, name: str) -> NoReturn:
         shown = (
             qualified_name(kind) if module in ("builtins", "__main__") else f"{module}.{qualified_name(kind)}"
         )
-    error = new_exception(AttributeError, _READING.format(kind=shown, name=name))
+    error = new_exception(tx, AttributeError, _READING.format(kind=shown, name=name))
     attach(error, "name", Constant(name))
     attach(error, "obj", receiver)
     raise ObservedException(error)

@@ -120,12 +120,12 @@ class ClassTracker(SpecialMethods):
         fallback = find(tx, type(self.value), "__getattr__")
         if fallback is not None:
             return self.begin_ask(tx, fallback, (Constant(name),))
-        return self.no_attribute(name)
+        return self.no_attribute(tx, name)
 
-    def no_attribute(self, name: str) -> Tracker:
+    def no_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Raise AttributeError with the message of `type`."""
         return raise_observed(
-            AttributeError, f"type object '{self.value.__name__}' has no attribute '{name}'"
+            tx, AttributeError, f"type object '{self.value.__name__}' has no attribute '{name}'"
         )
 
     def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
@@ -160,7 +160,7 @@ class ClassTracker(SpecialMethods):
         try:
             real = descriptor.__get__(self.value, type(self.value))
         except AttributeError:
-            return self.no_attribute(name)
+            return self.no_attribute(tx, name)
         if is_immutable(self.value) and is_constant_type(tx.registry, type(real)):
             return Constant(real)
         return tx.wrap(real, Attribute(class_source(self.value), name))
@@ -192,12 +192,12 @@ class ClassTracker(SpecialMethods):
             self.unsupported(f"storing attribute {name!r}")
         if is_immutable(self.value):
             raise_observed(
-                TypeError, f"cannot set '{name}' attribute of immutable type '{self.value.__name__}'"
+                tx, TypeError, f"cannot set '{name}' attribute of immutable type '{self.value.__name__}'"
             )
         if value is None:
             found = find(tx, self.value, name)
             if found is None or found.owner is not self.value:
-                self.no_attribute(name)
+                self.no_attribute(tx, name)
             assert found is not None
             if found.stored is None:
                 tx.guards.add(_guard(found))
@@ -240,7 +240,7 @@ class ClassTracker(SpecialMethods):
             return super().subscript(tx, key)
         found = find(tx, self.value, "__class_getitem__")
         if found is None:
-            return raise_observed(TypeError, f"type '{self.value.__name__}' is not subscriptable")
+            return raise_observed(tx, TypeError, f"type '{self.value.__name__}' is not subscriptable")
         if found.owner is typing.Generic or not is_python_class_method(found.value):
             if not key.is_python_constant():
                 return self.unsupported(f"a subscript by {key.describe()}")

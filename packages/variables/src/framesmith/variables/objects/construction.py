@@ -1,6 +1,5 @@
 """Creating instances: `cls(...)` as in `type.__call__`, `object.__new__`, and the choice of the instance's tracker."""
 
-from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
@@ -13,9 +12,6 @@ from framesmith.guards.class_lookup import (
     resolution_order,
     static_lookup,
 )
-from framesmith.variables.builtin_types.dicts import new_dict
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -25,6 +21,7 @@ from framesmith.variables.core.base import (
     Tracker,
     complete,
 )
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
@@ -45,7 +42,7 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     """A new instance without attributes. Breaks the graph for a
     class with `__del__`, or one that cannot be reconstructed."""
     if find(tx, kind, "__del__") is not None:
-        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalised")
+        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalized")
     makers = tx.registry[INSTANCE_MAKERS]
     for base in resolution_order(kind):
         if base in makers:
@@ -53,16 +50,9 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     if not can_build(kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
-    return InstanceTracker(kind, payload=_EMPTY_PAYLOADS[base]() if base in _EMPTY_PAYLOADS else None)
-
-
-_EMPTY_PAYLOADS: Final[dict[type, Callable[[], Tracker]]] = {
-    list: lambda: ListTracker([]),
-    dict: lambda: new_dict([]),
-    OrderedDict: lambda: new_dict([], OrderedDict),
-    defaultdict: lambda: new_dict([], defaultdict),
-    set: lambda: SetTracker(),
-}
+    row = tx.registry[BUILTIN_TYPES].get(base)
+    part = None if row is None else row.part
+    return InstanceTracker(kind, payload=None if part is None or part.empty is None else part.empty())
 
 
 def begin_construct(
@@ -105,7 +95,7 @@ def begin_init(
     outcome = complete(tx, result).realize()
     if outcome.python_type is not type(None):
         name = class_name(outcome.python_type)
-        raise_observed(TypeError, f"__init__() should return None, not '{name}'")
+        raise_observed(tx, TypeError, f"__init__() should return None, not '{name}'")
     return instance
 
 
@@ -115,9 +105,11 @@ def plain_new(
     """`object.__new__(cls, *args, **kwargs)`; TypeError for surplus arguments as in CPython's `object_new`."""
     if args or kwargs:
         if static_lookup(kind, "__new__") is not object.__new__:
-            raise_observed(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
+            raise_observed(
+                tx, TypeError, "object.__new__() takes exactly one argument (the type to instantiate)"
+            )
         if static_lookup(kind, "__init__") is object.__init__:
-            raise_observed(TypeError, f"{class_name(kind)}() takes no arguments")
+            raise_observed(tx, TypeError, f"{class_name(kind)}() takes no arguments")
     return new_instance(tx, kind)
 
 
@@ -125,7 +117,7 @@ def check_class(tx: TraceContext, cls: Tracker) -> type:
     """The class that is the first argument of a `__new__`; TypeError for anything else."""
     if not issubclass(cls.python_type, type):
         name = class_name(cls.python_type)
-        raise_observed(TypeError, f"object.__new__(X): X is not a type object ({name})")
+        raise_observed(tx, TypeError, f"object.__new__(X): X is not a type object ({name})")
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
     return kind
@@ -138,6 +130,7 @@ def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Trac
     base, _ = native_new(kind)
     if base is not object:
         raise_observed(
+            tx,
             TypeError,
             f"object.__new__({class_name(kind)}) is not safe, use {base.__name__}.__new__()",
         )

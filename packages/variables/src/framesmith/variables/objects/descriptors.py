@@ -5,7 +5,7 @@ instance itself holds in `instances`.
 """
 
 import functools
-from collections import deque, namedtuple
+from collections import namedtuple
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
@@ -51,7 +51,6 @@ NATIVE_METHODS: Final = (
     ClassMethodDescriptorType,
     BuiltinFunctionType,
 )
-STORING: Final = (list, dict, tuple, set, frozenset, str, bytes, int, float, complex, deque)
 
 
 @final
@@ -71,7 +70,7 @@ class InplaceMethod(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the descriptor; the receiver where that is its builtin part."""
         result = complete(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
-        return self.receiver if result is self.receiver.storage() else result
+        return self.receiver if result is self.receiver.storage(tx) else result
 
 
 Getter = Callable[[TraceContext, Found, Tracker], "Tracker | PendingCall"]
@@ -90,7 +89,7 @@ def part(tx: TraceContext, found: Found, name: str) -> Tracker:
 
 def _get_property(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
     if found.stored is None and getattr(found.value, "fget") is None:  # noqa: B009  # unknown to typing
-        raise_observed(AttributeError, _property_message(found, receiver, "getter"))
+        raise_observed(tx, AttributeError, _property_message(found, receiver, "getter"))
     return part(tx, found, "fget").begin_call(tx, (receiver,), {})
 
 
@@ -142,7 +141,7 @@ def _get_tuple_field(tx: TraceContext, found: Found, receiver: Tracker) -> Track
     assert found.value is not None
     arguments = found.value.__reduce__()[1]
     assert isinstance(arguments, tuple)
-    return receiver.storage().subscript(tx, Constant(arguments[0]))
+    return receiver.storage(tx).subscript(tx, Constant(arguments[0]))
 
 
 _TupleField: Final[type] = type(vars(namedtuple("_TupleField", "field"))["field"])
@@ -196,13 +195,15 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
         function = part(tx, found, role)
         if isinstance(function, Constant):
             raise_observed(
-                AttributeError, _property_message(found, receiver, "deleter" if value is None else "setter")
+                tx,
+                AttributeError,
+                _property_message(found, receiver, "deleter" if value is None else "setter"),
             )
         function.call(tx, operands, {})
         return
     hook = find(tx, found.kind, name)
     if hook is None:
-        raise_observed(AttributeError, name)
+        raise_observed(tx, AttributeError, name)
     if hook.kind is not FunctionType:
         receiver.unsupported(f"storing attribute {found.name!r}, a {class_name(found.kind)} of its class,")
     hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})

@@ -64,7 +64,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         return complete(tx, begin_get(tx, found, member)).realize()
     if static_lookup(kind, "__getattr__") is not MISSING:
         return member.unsupported(f"reading attribute {name!r}")
-    return missing_attribute(member, name)
+    return missing_attribute(tx, member, name)
 
 
 def _is_standard(entry: object) -> bool:

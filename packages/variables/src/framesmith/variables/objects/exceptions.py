@@ -1,9 +1,8 @@
-"""Exceptions as values: their fields, notes, chaining, matching, creation and reconstruction.
+"""Exceptions as values: their fields, chaining, matching and reconstruction. Rows of their methods are in `exception_rows`.
 
 Raising from a handler goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
 """
 
-import builtins
 from collections.abc import Iterator, Sequence
 from types import CodeType, GetSetDescriptorType, MemberDescriptorType, TracebackType
 from typing import Final, NoReturn, final
@@ -20,32 +19,25 @@ from framesmith.guards.class_lookup import (
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer, complete
+from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.raising import raise_observed, register_exception_maker
+from framesmith.variables.core.raising import EXCEPTION_MAKER, raise_observed
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.table import row_of
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.objects.construction import INSTANCE_MAKERS, check_class
+from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
-from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.instances import InstanceTracker, instance_remains
 from framesmith.variables.objects.tracebacks import Passage, Place
 
 ROWS: Final = Rows()
 
+ROWS.generic_access(BaseException)
+
 NONE: Final = Constant(None)
 _CHAIN: Final = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
-_KEYWORD_FIELDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
-    AttributeError: ("name", "obj"),
-    NameError: ("name",),
-    ImportError: ("name", "path", "msg"),
-    StopIteration: ("value",),
-    SystemExit: ("code",),
-}
-_UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
 
 class ExceptionTracker(InstanceTracker):
@@ -235,7 +227,7 @@ class TracebackTracker(Tracker):
         return f"{writer.value(self.exception)}.__traceback__"
 
 
-@register_exception_maker
+@ROWS.entry(EXCEPTION_MAKER, None)
 def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
     """The tracker of `kind(*args)` for an exception class."""
     return ExceptionTracker(kind, args)
@@ -269,14 +261,14 @@ def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
             if not isinstance(value, ExceptionTracker):
                 name = class_name(value.python_type)
                 message = f"calling {kind!r} should have returned an instance of BaseException, not <class '{name}'>"
-                raise_observed(TypeError, message)
+                raise_observed(tx, TypeError, message)
     if isinstance(value, ExceptionTracker):
         return value
-    return _not_an_exception()
+    return _not_an_exception(tx)
 
 
-def _not_an_exception() -> NoReturn:
-    raise_observed(TypeError, "exceptions must derive from BaseException")
+def _not_an_exception(tx: TraceContext) -> NoReturn:
+    raise_observed(tx, TypeError, "exceptions must derive from BaseException")
 
 
 def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> None:
@@ -286,7 +278,7 @@ def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> 
         if issubclass(cause.python_type, type):
             cause = cause.call(tx, (), {}).realize()
         if not isinstance(cause, ExceptionTracker):
-            raise_observed(TypeError, "exception causes must derive from BaseException")
+            raise_observed(tx, TypeError, "exception causes must derive from BaseException")
     exception.set_field(tx, "__cause__", cause)
 
 
@@ -320,117 +312,10 @@ def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
         kind = option.as_python_constant() if issubclass(option.python_type, type) else None
         if not isinstance(kind, type) or not issubclass(kind, BaseException):
             raise_observed(
-                TypeError, "catching classes that do not inherit from BaseException is not allowed"
+                tx, TypeError, "catching classes that do not inherit from BaseException is not allowed"
             )
         classes.append(kind)
     return classes
 
 
-# -- rows ------------------------------------------------------------------------------------------
-
-
-def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`BaseException.__new__(cls, *args)`; breaks for OSError and others whose use of arguments is not modelled."""
-    kind = check_class(tx, cls)
-    if not issubclass(kind, BaseException) or (issubclass(kind, _UNMODELLED) and args):
-        return cls.unsupported("making an instance")
-    return ExceptionTracker(kind, args)
-
-
-def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
-    if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
-        return self.unsupported("its __init__")
-    allowed = {
-        name for kind, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, kind) for name in names
-    }
-    if not set(kwargs) <= allowed & {"name", "obj", "path"}:
-        return self.unsupported("an __init__ with these keywords")
-    tx.changes.note(self)
-    self.fields["args"] = TupleTracker(args)
-    self.fields.update(kwargs)
-    return NONE
-
-
-# Some types have a slot of their own that holds the same C function.
-@ROWS.call(*{BaseException.__str__, AttributeError.__str__, NameError.__str__})
-def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`BaseException.__str__`: empty, the text of the one argument, or of the tuple of arguments."""
-    if not isinstance(self, ExceptionTracker):
-        return self.unsupported("str()")
-    args = self.field(tx, "args")
-    items = unpack(tx, args)
-    return Constant("") if not items else show(tx, str, items[0] if len(items) == 1 else args)
-
-
-@ROWS.call(KeyError.__str__)
-def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`KeyError.__str__`: the repr of the one argument."""
-    if not isinstance(self, ExceptionTracker):
-        return self.unsupported("str()")
-    args = self.field(tx, "args")
-    items = unpack(tx, args)
-    if len(items) == 1:
-        return show(tx, repr, items[0])
-    return show(tx, str, args) if items else Constant("")
-
-
-@ROWS.call(BaseException.__repr__)
-def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
-    """`BaseException.__repr__`: `Name(args)`."""
-    if not isinstance(self, ExceptionTracker):
-        return self.unsupported("repr()")
-    args = self.field(tx, "args")
-    items = unpack(tx, args)
-    shown = show(tx, repr, items[0] if len(items) == 1 else args)
-    text = str(shown.as_python_constant())
-    return Constant(
-        f"{class_name(self.kind)}({text})" if len(items) == 1 else f"{class_name(self.kind)}{text}"
-    )
-
-
-def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
-    """`str(operand)` or `repr(operand)`, by the row of the function."""
-    row = row_of(tx.registry, function)
-    if row is None:
-        return operand.unsupported("showing it")
-    return complete(tx, row.begin(tx, (operand,), {})).realize()
-
-
-@ROWS.call(BaseException.with_traceback)
-def with_traceback(tx: TraceContext, self: Tracker, traceback: Tracker, /) -> Tracker:
-    """`self.with_traceback(tb)`."""
-    if not isinstance(self, ExceptionTracker):
-        return self.unsupported("with_traceback()")
-    self.set_field(tx, "__traceback__", traceback)
-    return self
-
-
-@ROWS.call(BaseException.add_note)
-def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
-    """`self.add_note(note)`: appended to the list `__notes__`."""
-    if not isinstance(self, ExceptionTracker):
-        return self.unsupported("add_note()")
-    if not issubclass(note.python_type, str):
-        raise_observed(TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
-    notes = self.load_own(tx, "__notes__")
-    if notes is None:
-        self.store_own(tx, "__notes__", ListTracker([note]))
-    else:
-        row = row_of(tx.registry, list.append)
-        assert row is not None
-        row.begin(tx, (notes, note), {})
-    return NONE
-
-
-def _register_builtin_classes() -> None:
-    news, inits = dict[object, None](), dict[object, None]()
-    for kind in vars(builtins).values():
-        if isinstance(kind, type) and issubclass(kind, BaseException):
-            news.setdefault(kind.__new__)
-            inits.setdefault(static_lookup(kind, "__init__"))
-    ROWS.call(*news)(_builtin_new)
-    ROWS.call(*inits)(_builtin_init)
-
-
-_register_builtin_classes()
+ROWS.add(REMAINS, ExceptionTracker, instance_remains)

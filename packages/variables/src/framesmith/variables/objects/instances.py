@@ -5,8 +5,8 @@ special methods are in `special_methods`, the code written after the graph in `i
 `construction`.
 """
 
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterator
+import gc
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace
 from typing import Final, Protocol
 
@@ -34,9 +34,11 @@ from framesmith.variables.core.base import (
     Writer,
     complete,
 )
+from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import looked_up
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
@@ -44,18 +46,11 @@ from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import SpecialMethods, observed_is, overrides_iteration
+from framesmith.variables.objects.special_methods import SpecialMethods, overrides_iteration
 
 ROWS: Final = Rows()
 
-_PLAIN_TYPES: Final = (
-    object, list, dict, tuple, set, frozenset, str, bytes, int, float, complex, BaseException, deque, OrderedDict,
-    defaultdict, SimpleNamespace, property, staticmethod, classmethod,
-)  # fmt: skip
-GENERIC: Final[dict[str, frozenset[object]]] = {
-    name: frozenset(vars(kind)[name] for kind in _PLAIN_TYPES if name in vars(kind))
-    for name in ("__getattribute__", "__setattr__", "__delattr__")
-}
+ROWS.generic_access(object, property, staticmethod, classmethod)
 
 
 def has_dict(kind: type) -> bool:
@@ -63,10 +58,10 @@ def has_dict(kind: type) -> bool:
     return dict_offset(kind) != 0
 
 
-def is_generic(found: Found | None, name: str) -> bool:
+def is_generic(tx: TraceContext, found: Found | None, name: str) -> bool:
     """Whether the class inherits this method of attribute access
     (`__getattribute__` ...) from `object` or a builtin type."""
-    return found is not None and found.stored is None and found.value in GENERIC[name]
+    return found is not None and found.stored is None and is_generic_access(tx.registry, found.value, name)
 
 
 class Shortcuts(Protocol):
@@ -167,7 +162,7 @@ class InstanceTracker(SpecialMethods):
 
     def _begin_lookup(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         hook = find(tx, self.kind, "__getattribute__")
-        if is_generic(hook, "__getattribute__"):
+        if is_generic(tx, hook, "__getattribute__"):
             return self.begin_generic(tx, name)
         if hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
             return self.unsupported(f"reading attribute {name!r}")
@@ -185,7 +180,7 @@ class InstanceTracker(SpecialMethods):
             return own
         if found is not None:
             return begin_get(tx, found, self)
-        return missing_attribute(self, name)
+        return missing_attribute(tx, self, name)
 
     def load_own(self, tx: TraceContext, name: str) -> Tracker | None:
         """The attribute in the instance dictionary, or None when it has none, which is guarded."""
@@ -196,28 +191,29 @@ class InstanceTracker(SpecialMethods):
         if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict()
-        if (self.shortcuts is None or self.shortcuts.guards_dict) and self._is_plain():
+        if (self.shortcuts is None or self.shortcuts.guards_dict) and self._is_plain(tx):
             tx.guard(InstanceDict(self.source), TypeIs(dict), "its attributes are read")
         if name not in real:
             if tx.guards.facts is not None:
                 tx.note("is not there", self._dict_source(tx), name)
             self._guard_own(tx, name, False)
             return None
-        plain = self._is_plain()
+        plain = self._is_plain(tx)
         source = InstanceItem(self.source, name) if plain else Item(self._dict_source(tx), name)
         self._read[name] = looked_up(tx, real[name], source)
         return self._read[name]
 
     def _guard_own(self, tx: TraceContext, name: str, present: bool) -> None:
         """Guard that the existing object has, or has not, the attribute in its own dictionary."""
-        if self._is_plain():
+        if self._is_plain(tx):
             tx.guard(self, HasInstanceAttribute(name, present))
         else:
             tx.guard(self._dict_source(tx), HasKey(name, present))
 
-    def _is_plain(self) -> bool:
+    def _is_plain(self, tx: TraceContext) -> bool:
         """Whether reading `__dict__` runs no user code."""
-        return static_lookup(self.kind, "__getattribute__") in GENERIC["__getattribute__"]
+        reader = static_lookup(self.kind, "__getattribute__")
+        return is_generic_access(tx.registry, reader, "__getattribute__")
 
     def _dict_reader(self) -> Callable[..., object]:
         """A function that reads the real `__dict__` without user code."""
@@ -237,7 +233,7 @@ class InstanceTracker(SpecialMethods):
         """The source of the real `__dict__`. Its type is guarded where
         user code decides how it is read, so that later reads are safe."""
         assert self.source is not None
-        if self._is_plain():
+        if self._is_plain(tx):
             return InstanceDict(self.source)
         source = CallResult(self.source, self._dict_reader())
         tx.guard(source, TypeIs(type(self._real_dict())), "its attributes are read")
@@ -278,7 +274,7 @@ class InstanceTracker(SpecialMethods):
 
     def _change(self, tx: TraceContext, hook_name: str, name: str, value: Tracker | None) -> None:
         hook = find(tx, self.kind, hook_name)
-        if is_generic(hook, hook_name):
+        if is_generic(tx, hook, hook_name):
             self.change_generic(tx, name, value)
         elif hook is None:
             self.unsupported(f"storing attribute {name!r}")
@@ -291,7 +287,7 @@ class InstanceTracker(SpecialMethods):
         if found is not None and is_data_descriptor(found.kind):
             set_through(tx, found, self, value)
         elif not has_dict(self.kind):
-            missing_attribute(self, name, storing=True, read_only=found is not None)
+            missing_attribute(tx, self, name, storing=True, read_only=found is not None)
         else:
             if found is not None:
                 found.guard_kind(tx)
@@ -311,7 +307,7 @@ class InstanceTracker(SpecialMethods):
     def delete_own(self, tx: TraceContext, name: str) -> None:
         """Delete from the instance dictionary; AttributeError when it has no such attribute."""
         if self.load_own(tx, name) is None:
-            missing_attribute(self, name)
+            missing_attribute(tx, self, name)
         if self.namespace is not None:
             self.namespace.remove(tx, Constant(name))
             return
@@ -328,13 +324,13 @@ class InstanceTracker(SpecialMethods):
         """The value of a slot, or of `__class__` or `__dict__`; AttributeError for an unset slot."""
         if descriptor in self.slots or descriptor in self._read_slots:
             held = self.slots.get(descriptor, self._read_slots.get(descriptor))
-            return missing_slot(self, descriptor.__name__) if held is None else held
+            return missing_slot(tx, self, descriptor.__name__) if held is None else held
         if isinstance(descriptor, GetSetDescriptorType) or descriptor.__name__ == "__dict__":
             return self.read_computed(tx, descriptor)
         if self.source is None:
             if not is_heap_type(descriptor.__objclass__):
                 return self.unsupported(f"reading attribute {descriptor.__name__!r}")
-            return missing_slot(self, descriptor.__name__)
+            return missing_slot(tx, self, descriptor.__name__)
         return self._read_slot(tx, descriptor)
 
     def _read_slot(self, tx: TraceContext, descriptor: MemberDescriptorType) -> Tracker:
@@ -344,8 +340,8 @@ class InstanceTracker(SpecialMethods):
         except AttributeError:
             probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
             tx.guard(CallResult(self.source, probe), EqualTo(False))
-            return missing_slot(self, descriptor.__name__)
-        if self._is_plain() and static_lookup(self.kind, descriptor.__name__) is descriptor:
+            return missing_slot(tx, self, descriptor.__name__)
+        if self._is_plain(tx) and static_lookup(self.kind, descriptor.__name__) is descriptor:
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
@@ -376,7 +372,7 @@ class InstanceTracker(SpecialMethods):
             try:
                 self.read_field(tx, descriptor)
             except ObservedException:
-                raise_observed(AttributeError, descriptor.__name__)
+                raise_observed(tx, AttributeError, descriptor.__name__)
         tx.changes.note(self)
         self.slots[descriptor] = value
 
@@ -424,3 +420,15 @@ def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
     tx.guard(source, TypeIs(type(value)))
     return InstanceTracker(type(value), value, source)
+
+
+@ROWS.entry(REMAINS, InstanceTracker)
+def instance_remains(tracker: InstanceTracker) -> Iterable[object]:
+    """The attributes that the trace did not store or delete."""
+    reader = static_lookup(tracker.kind, "__dict__")
+    if tracker.value is None or tracker.namespace is not None:
+        return ()
+    if not isinstance(reader, GetSetDescriptorType):
+        return () if tracker.slots else gc.get_referents(tracker.value)
+    changed = {*tracker.pending, *tracker.deleted}
+    return [value for name, value in reader.__get__(tracker.value).items() if name not in changed]

@@ -1,14 +1,10 @@
-"""Enumerations made by pybind11 (`SDPBackend` ...): their members are constants, and attributes of the class."""
+"""Enumerations made by pybind11 (`SDPBackend` ...): their members are constants."""
 
-from collections.abc import Hashable
-from typing import Final, final
+from typing import Final
 
 import torch
 import torch.nn.attention
 
-from framesmith.guards import Source
-from framesmith.guards.kinds import Identical
-from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
@@ -24,54 +20,3 @@ ENUMS: Final = frozenset(
 )
 for _kind in ENUMS:
     ROWS.constant_types(_kind)
-
-
-@final
-class NativeEnum(Tracker):
-    """The class of the enumeration. Invariant: guarded by identity."""
-
-    def __init__(self, value: type, source: Source) -> None:
-        self.value = value
-        self.source = source
-
-    @property
-    def python_type(self) -> type:
-        """pybind11's metaclass."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the class is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The class itself."""
-        return self.value
-
-    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A member; other attributes break the graph."""
-        members: dict[str, object] = self.value.__members__  # type: ignore[attr-defined]  # the rule checks it
-        return Constant(members[name]) if name in members else self.unsupported(f"reading attribute {name!r}")
-
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """`self is other`: whether they are the same class."""
-        return isinstance(other, NativeEnum) and other.value is self.value
-
-    def hash_key(self, tx: TraceContext) -> Hashable:
-        """A class hashes by identity."""
-        return ("object", self.value)
-
-    def truth(self, tx: TraceContext) -> bool:
-        """A class is true."""
-        return True
-
-    def reconstruct(self, writer: Writer) -> str:
-        """The class itself, as a constant of the entry."""
-        return writer.constant(self.value, self.value.__name__)
-
-
-@ROWS.wrap_when(36, lambda _, value: type(value) is type and value in ENUMS)
-def wrap_native_enum(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing enumeration class, guarded by identity."""
-    assert isinstance(value, type)
-    tx.guard(source, Identical(value))
-    return NativeEnum(value, source)

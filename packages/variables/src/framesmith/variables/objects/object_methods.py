@@ -1,14 +1,17 @@
 """The methods of `object` when called by name: `object.__setattr__(x, "a", 1)`, `super().__init__()` and so on."""
 
+from collections.abc import Hashable
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.attribute_functions import attribute_name
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.builtin_type import GENERIC_ACCESS, GenericAccess
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.instances import GENERIC, InstanceTracker
+from framesmith.variables.core.table import Handler
+from framesmith.variables.objects.instances import InstanceTracker
 
 ROWS: Final = Rows()
 
@@ -19,25 +22,38 @@ def _instance(target: Tracker, doing: str) -> InstanceTracker:
     return target if isinstance(target, InstanceTracker) else target.unsupported(doing)
 
 
-@ROWS.call(*GENERIC["__getattribute__"])
 def object_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker | PendingCall:
     """`object.__getattribute__(self, name)`."""
     instance = _instance(self, "object.__getattribute__")
-    return instance.begin_generic(tx, attribute_name(name, "getattr"))
+    return instance.begin_generic(tx, attribute_name(tx, name, "getattr"))
 
 
-@ROWS.call(*GENERIC["__setattr__"])
 def object_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker, /) -> Tracker:
     """`object.__setattr__(self, name, value)`."""
-    _instance(self, "object.__setattr__").change_generic(tx, attribute_name(name, "setattr"), value)
+    _instance(self, "object.__setattr__").change_generic(tx, attribute_name(tx, name, "setattr"), value)
     return NONE
 
 
-@ROWS.call(*GENERIC["__delattr__"])
 def object_delattr(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker:
     """`object.__delattr__(self, name)`."""
-    _instance(self, "object.__delattr__").change_generic(tx, attribute_name(name, "delattr"), None)
+    _instance(self, "object.__delattr__").change_generic(tx, attribute_name(tx, name, "delattr"), None)
     return NONE
+
+
+_ACCESS: Final[dict[str, Handler]] = {
+    "__getattribute__": object_getattribute,
+    "__setattr__": object_setattr,
+    "__delattr__": object_delattr,
+}
+
+
+@ROWS.for_each(GENERIC_ACCESS)
+def generic_access(access: GenericAccess) -> Rows:
+    """The row of `object.__setattr__`, `list.__setattr__` ..."""
+    rows = Rows()
+    assert isinstance(access.descriptor, Hashable)
+    rows.call(access.descriptor)(_ACCESS[access.name])
+    return rows
 
 
 @ROWS.call(object.__init__)
@@ -47,9 +63,10 @@ def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tr
     if args or kwargs:
         if static_lookup(kind, "__init__") is not object.__init__:
             message = "object.__init__() takes exactly one argument (the instance to initialize)"
-            raise_observed(TypeError, message)
+            raise_observed(tx, TypeError, message)
         if static_lookup(kind, "__new__") is object.__new__:
             raise_observed(
+                tx,
                 TypeError,
                 f"{class_name(kind)}.__init__() takes exactly one argument (the instance to initialize)",
             )
@@ -88,7 +105,7 @@ def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
     """`object.__format__`: `str(self)`, without a format specification."""
     if spec.as_python_constant() != "":
         name = class_name(self.python_type)
-        raise_observed(TypeError, f"unsupported format string passed to {name}.__format__")
+        raise_observed(tx, TypeError, f"unsupported format string passed to {name}.__format__")
     return self.special_attribute(tx, "__str__").call(tx, (), {})
 
 

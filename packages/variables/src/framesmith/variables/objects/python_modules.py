@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable
 from types import ModuleType
 from typing import Final, final
 
+from framesmith.graph.deferred_package import load
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     MISSING,
@@ -17,6 +18,7 @@ from framesmith.guards.kinds import Identical, TypeIs
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.lookup import find
@@ -28,25 +30,11 @@ module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dic
 
 
 @final
-class ModuleTracker(Tracker):
+class ModuleTracker(KnownValue[ModuleType]):
     """A module. Invariant: guarded by identity."""
 
     def __init__(self, value: ModuleType, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source or Pinned(value, value.__name__)
-
-    @property
-    def python_type(self) -> type:
-        """`types.ModuleType`, or a subclass to which the module's `__class__` was set."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the module object is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The module itself."""
-        return self.value
+        super().__init__(value, source or Pinned(value, value.__name__))
 
     def namespace(self, tx: TraceContext) -> NamespaceTracker:
         """The tracker of the module's globals."""
@@ -74,7 +62,7 @@ class ModuleTracker(Tracker):
             or static_lookup(kind, name) is not MISSING
         ):
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
-        return raise_observed(AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
+        return raise_observed(tx, AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a global of the module."""
@@ -83,7 +71,7 @@ class ModuleTracker(Tracker):
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
         """Delete a global of the module."""
         if self.namespace(tx).find(tx, name) is None:
-            raise_observed(AttributeError, name)
+            raise_observed(tx, AttributeError, name)
         self._change(tx, name, None)
 
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
@@ -105,17 +93,9 @@ class ModuleTracker(Tracker):
         tx.guard(self, TypeIs(kind), "an attribute of a module is looked up")
         return kind
 
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """`self is other`: whether they are the same module."""
-        return isinstance(other, ModuleTracker) and other.value is self.value
-
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Modules hash by identity."""
         return ("object", self.value)
-
-    def truth(self, tx: TraceContext) -> bool:
-        """A module is true."""
-        return True
 
     def describe(self) -> str:
         """`module math`, for messages."""
@@ -134,6 +114,7 @@ def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module, guarded by identity."""
     assert isinstance(value, ModuleType)
+    load(value)  # a program that names a package asks for it
     if not isinstance(source, Pinned):
         tx.guard(source, Identical(value))
     return ModuleTracker(value, source)

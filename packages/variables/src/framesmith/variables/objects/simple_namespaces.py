@@ -12,6 +12,8 @@ from framesmith.variables.operations.compare import compare
 
 ROWS: Final = Rows()
 
+ROWS.generic_access(SimpleNamespace)
+
 
 @ROWS.call(SimpleNamespace)
 def simple_namespace(tx: TraceContext, **attributes: Tracker) -> Tracker:

@@ -7,7 +7,7 @@ them; all else of an object is in `instances` and `classes`.
 
 from collections.abc import Hashable
 from types import FunctionType
-from typing import Final, final
+from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
@@ -19,17 +19,18 @@ from framesmith.variables.core.base import (
     PendingCall,
     TraceContext,
     Tracker,
-    Writer,
     complete,
 )
+from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
-from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
-from framesmith.variables.objects.descriptors import NATIVE_METHODS, STORING, InplaceMethod, begin_get
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMethod, begin_get
+from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
@@ -51,11 +52,6 @@ NO_LENGTH: Final = asked("len(value)")
 def is_native(found: Found) -> bool:
     """Whether a special method is written in C (inherited from a builtin base)."""
     return found.stored is None and isinstance(found.value, NATIVE_METHODS)
-
-
-def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
-    """Whether the user's exception is an instance of one of these exception classes."""
-    return issubclass(error.exception.python_type, kinds)
 
 
 def overrides_iteration(instance: Tracker) -> bool:
@@ -89,15 +85,17 @@ class SpecialMethods(Tracker):
 
     def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
         """An in-place method in C works on the builtin part, and gives the object itself."""
-        in_place = descriptor.__name__.startswith("__i") and self.storage() is not self
+        in_place = descriptor.__name__.startswith("__i") and self.storage(tx) is not self
         return InplaceMethod(descriptor, self) if in_place else None
 
-    def storage(self) -> Tracker:
+    def storage(self, tx: TraceContext) -> Tracker:
         """The builtin part, or `self` without one. Breaks the graph
         for a builtin base whose content is not modelled."""
         if self.payload is not None:
             return self.payload
-        return self.unsupported("use of its content") if issubclass(self.python_type, STORING) else self
+        if builtin_type(tx, self.python_type) is None:
+            return self
+        return self.unsupported("use of its content")
 
     # -- asking ------------------------------------------------------------------------------------
     @property
@@ -122,7 +120,7 @@ class SpecialMethods(Tracker):
         """A special method, looked up on the type and bound; AttributeError when there is none."""
         found = self.special(tx, name)
         if found is None:
-            return missing_attribute(self, name)
+            return missing_attribute(tx, self, name)
         return complete(tx, begin_get(tx, found, self)).realize()
 
     def ask(self, tx: TraceContext, found: Found, *args: Tracker) -> Tracker:
@@ -133,16 +131,16 @@ class SpecialMethods(Tracker):
         """The builtin part, on which an inherited C method works; breaks the graph without one."""
         return self.unsupported(doing) if self.payload is None else self.payload
 
-    def mistake(self, message: str) -> Tracker:
+    def mistake(self, tx: TraceContext, message: str) -> Tracker:
         """Raise TypeError with CPython's message; `{}` is the name of the type."""
-        return raise_observed(TypeError, message.format(type_name(self)))
+        return raise_observed(tx, TypeError, message.format(type_name(self)))
 
     # -- calls and iteration -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of `__call__`; TypeError when the class has none."""
         found = self.special(tx, "__call__")
         if found is None:
-            return self.mistake(NOT_CALLABLE)
+            return self.mistake(tx, NOT_CALLABLE)
         return self.begin_ask(tx, found, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -156,14 +154,14 @@ class SpecialMethods(Tracker):
                 iterator.python_type, "__next__"
             ):
                 name = class_name(iterator.python_type)
-                raise_observed(TypeError, f"iter() returned non-iterator of type '{name}'")
+                raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
             return iterator
         getting = None if self._blocked(tx, "__iter__") else self.special(tx, "__getitem__")
         if getting is not None:
             if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
                 return self.unsupported("iterating over it")
             return ItemIterator(self)
-        return self.mistake(NOT_ITERABLE)
+        return self.mistake(tx, NOT_ITERABLE)
 
     def _blocked(self, tx: TraceContext, name: str) -> bool:
         """Whether the class sets a special method to None, which disables its fallback."""
@@ -174,7 +172,7 @@ class SpecialMethods(Tracker):
         """`__next__`, left to the symbolic interpreter if it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None:
-            return self.mistake(NOT_AN_ITERATOR)
+            return self.mistake(tx, NOT_AN_ITERATOR)
         if is_native(found):
             return self.builtin_part("calling next() on it").begin_advance(tx)
         try:
@@ -189,7 +187,7 @@ class SpecialMethods(Tracker):
         """`__len__`, with CPython's checks of its result."""
         found = self.special(tx, "__len__")
         if found is None:
-            return self.mistake(NO_LENGTH)
+            return self.mistake(tx, NO_LENGTH)
         if is_native(found):
             return self.builtin_part("taking its length").length(tx)
         result = self.ask(tx, found)
@@ -197,9 +195,9 @@ class SpecialMethods(Tracker):
             return result
         if not isinstance(result.value, int):
             name = class_name(result.python_type)
-            raise_observed(TypeError, f"'{name}' object cannot be interpreted as an integer")
+            raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
         if result.value < 0:
-            raise_observed(ValueError, "__len__() should return >= 0")
+            raise_observed(tx, ValueError, "__len__() should return >= 0")
         return Constant(int(result.value))
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
@@ -211,7 +209,7 @@ class SpecialMethods(Tracker):
             result = self.ask(tx, found)
             if result.python_type is not bool:
                 name = class_name(result.python_type)
-                raise_observed(TypeError, f"__bool__ should return bool, returned {name}")
+                raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")
             return truth_of(tx, result)
         if self.special(tx, "__len__") is None:
             return True
@@ -226,9 +224,9 @@ class SpecialMethods(Tracker):
             verdict = truth_of(tx, self.ask(tx, found, item))
             return Constant(verdict) if isinstance(verdict, bool) else verdict
         if self._blocked(tx, "__contains__"):
-            return self.mistake(NOT_A_CONTAINER)
+            return self.mistake(tx, NOT_A_CONTAINER)
         if not any(self.special(tx, name) for name in ("__iter__", "__getitem__")):
-            return self.mistake(NOT_SEARCHED)
+            return self.mistake(tx, NOT_SEARCHED)
         iterator = self.iterate(tx)
         while (candidate := iterator.advance(tx)) is not None:
             same = equal(tx, candidate, item)
@@ -242,7 +240,7 @@ class SpecialMethods(Tracker):
         """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
         found = self.special(tx, "__getitem__")
         if found is None:
-            return self.mistake(NOT_SUBSCRIPTABLE)
+            return self.mistake(tx, NOT_SUBSCRIPTABLE)
         if is_native(found):
             return self.builtin_part("subscripting it").subscript(tx, key)
         return self.ask(tx, found, key)
@@ -251,7 +249,7 @@ class SpecialMethods(Tracker):
         """`__setitem__`."""
         found = self.special(tx, "__setitem__")
         if found is None:
-            self.mistake(NO_ITEM_ASSIGNMENT)
+            self.mistake(tx, NO_ITEM_ASSIGNMENT)
         elif is_native(found):
             self.builtin_part("storing an item").set_subscript(tx, key, value)
         else:
@@ -261,7 +259,7 @@ class SpecialMethods(Tracker):
         """`__delitem__`."""
         found = self.special(tx, "__delitem__")
         if found is None:
-            self.mistake(NO_ITEM_DELETION)
+            self.mistake(tx, NO_ITEM_DELETION)
         elif is_native(found):
             self.builtin_part("deleting an item").delete_subscript(tx, key)
         else:
@@ -277,13 +275,13 @@ class SpecialMethods(Tracker):
         found = self.special(tx, f"__{BINARY_METHODS[symbol]}__")
         if found is None:
             if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
-                return native_binary(tx, symbol, self.payload, other.storage())
+                return native_binary(tx, symbol, self.payload, other.storage(tx))
             return None
         if is_native(found):
             part = self.builtin_part(f"operator {symbol}")
             if overrides_iteration(self):
                 return self.unsupported(f"operator {symbol} with an __iter__ of its own")
-            return native_binary(tx, symbol, part, other.storage())
+            return native_binary(tx, symbol, part, other.storage(tx))
         return self._operate(tx, found, other)
 
     def begin_special(self, tx: TraceContext, name: str, args: Arguments) -> Tracker | PendingCall | None:
@@ -331,7 +329,7 @@ class SpecialMethods(Tracker):
         if found is None:
             return None
         if is_native(found):
-            result = self.builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage())
+            result = self.builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
             return self if result is self.payload else result
         return self._operate(tx, found, other)
 
@@ -339,7 +337,7 @@ class SpecialMethods(Tracker):
         """`__neg__`, `__pos__`, `__invert__`."""
         found = self.special(tx, UNARY_METHODS[symbol])
         if found is None:
-            return self.mistake(f"bad operand type for unary {symbol}: '{{}}'")
+            return self.mistake(tx, f"bad operand type for unary {symbol}: '{{}}'")
         if is_native(found):
             return self.builtin_part(f"unary {symbol}").unary(tx, symbol)
         return self.ask(tx, found)
@@ -363,7 +361,7 @@ class SpecialMethods(Tracker):
     def native_compare(self, tx: TraceContext, found: Found, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison by an inherited C method: that of the builtin part, or the row of the method."""
         if self.payload is not None:
-            right = other.storage()
+            right = other.storage(tx)
             if isinstance(self.payload, Constant) and isinstance(right, Constant):
                 return _fold_method(tx, COMPARE_METHODS[symbol], self.payload, right)
             return self.payload.compare(tx, symbol, right)
@@ -376,7 +374,7 @@ class SpecialMethods(Tracker):
         own `__hash__` or `__eq__` goes to `structural_key`."""
         hashing = self.special(tx, "__hash__")
         if hashing is None:
-            raise UnhashableValue(f"unhashable type: '{type_name(self)}'")
+            raise UnhashableValue(tx, f"unhashable type: '{type_name(self)}'")
         comparing = self.special(tx, "__eq__")
         if is_native(hashing) and comparing is not None and is_native(comparing):
             if self.payload is not None:
@@ -390,63 +388,3 @@ class SpecialMethods(Tracker):
         """The key of an object whose class defines hash or equality
         itself; breaks the graph unless a subclass knows better."""
         return self.unsupported("hashing it with a __hash__ or __eq__ of its own")
-
-
-@final
-class ItemIterator(Tracker):
-    """An iterator over an object with `__getitem__` but without `__iter__`, as of CPython's sequence protocol."""
-
-    def __init__(self, target: Tracker) -> None:
-        self.target = target
-        self.index = 0
-        self.finished = False
-
-    @property
-    def python_type(self) -> type:
-        """`iterator`, CPython's type for the sequence protocol."""
-        return _SEQUENCE_ITERATOR
-
-    def iterate(self, tx: TraceContext) -> Tracker:
-        """An iterator is its own iterator."""
-        return self
-
-    def begin_advance(self, tx: TraceContext) -> Tracker | None:
-        """The item at the next index; None once IndexError or StopIteration was raised."""
-        if self.finished:
-            return None
-        tx.changes.note(self)
-        try:
-            item = self.target.subscript(tx, Constant(self.index))
-        except ObservedException as error:
-            if not observed_is(error, IndexError, StopIteration):
-                raise
-            self.finished = True
-            return None
-        self.index += 1
-        return item
-
-    def truth(self, tx: TraceContext) -> bool:
-        """An iterator is true."""
-        return True
-
-    def hash_key(self, tx: TraceContext) -> Hashable:
-        """It hashes by identity."""
-        tx.changes.note_key(self)
-        return ("object", self)
-
-    def reconstruct(self, writer: Writer) -> str:
-        """A new iterator at the same index."""
-        make = writer.constant(iter, "iter")
-        if self.finished:
-            return writer.define(self, f"{make}(())", "iterator")
-        name = writer.define(self, f"{make}({writer.value(self.target)})", "iterator")
-        writer.statement(f"{name}.__setstate__({self.index})")
-        return name
-
-
-class _Indexable:
-    def __getitem__(self, index: int) -> int:
-        raise IndexError(index)
-
-
-_SEQUENCE_ITERATOR: type = type(iter(_Indexable()))

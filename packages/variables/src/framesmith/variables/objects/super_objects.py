@@ -42,7 +42,7 @@ class SuperTracker(Tracker):
         if found is None:
             if name in ("__thisclass__", "__self__", "__self_class__"):
                 return self.unsupported(f"reading attribute {name!r}")
-            return raise_observed(AttributeError, f"'super' object has no attribute '{name}'")
+            return raise_observed(tx, AttributeError, f"'super' object has no attribute '{name}'")
         if self.is_class_bound:
             assert isinstance(self.receiver, ClassTracker)
             return self.receiver.begin_class_get(tx, found)
@@ -70,13 +70,13 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
     start, receiver = start.realize(), receiver.realize()
     if not isinstance(start, ClassTracker):
         return raise_observed(
-            TypeError, f"super() argument 1 must be a type, not {class_name(start.python_type)}"
+            tx, TypeError, f"super() argument 1 must be a type, not {class_name(start.python_type)}"
         )
     if isinstance(receiver, ClassTracker) and start.value in resolution_order(receiver.value):
         return SuperTracker(start.value, receiver, receiver.value)
     if start.value in resolution_order(receiver.python_type):
         return SuperTracker(start.value, receiver, receiver.python_type)
-    return raise_observed(TypeError, "super(type, obj): obj must be an instance or subtype of type")
+    return raise_observed(tx, TypeError, "super(type, obj): obj must be an instance or subtype of type")
 
 
 @ROWS.call(super)

@@ -8,9 +8,10 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Pinned
-from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
 
@@ -30,25 +31,8 @@ _KINDS: Final[tuple[type, ...]] = tuple(
 
 
 @final
-class TypingTracker(Tracker):
+class TypingTracker(KnownValue[object]):
     """A typing object. Invariant: guarded by identity when it has a source."""
-
-    def __init__(self, value: object, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source
-
-    @property
-    def python_type(self) -> type:
-        """The exact type of the typing object."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the object is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The object itself."""
-        return self.value
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`__origin__`, `__args__` and `__name__`; others break the graph."""
@@ -92,21 +76,9 @@ class TypingTracker(Tracker):
             return None if not other.is_python_constant() else Constant(symbol == "!=")
         return Constant(bool(self.value == other.value) == (symbol == "=="))
 
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """`self is other`: whether they are the same object."""
-        return isinstance(other, TypingTracker) and other.value is self.value
-
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The hash of the object."""
         return ("typing", self.value)
-
-    def truth(self, tx: TraceContext) -> bool:
-        """A typing object is true."""
-        return True
-
-    def reconstruct(self, writer: Writer) -> str:
-        """The object itself, as a constant of the entry."""
-        return writer.constant(self.value, "typing_object")
 
     def describe(self) -> str:
         """`typing.List[int]`, for messages."""

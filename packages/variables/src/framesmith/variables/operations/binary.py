@@ -4,13 +4,12 @@ Source of the rule: Python data model, "Emulating numeric types"; CPython Object
 """
 
 import operator
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import WrapperDescriptorType
 from typing import Final
 
-from framesmith.guards.class_lookup import defines, derives
+from framesmith.guards.class_lookup import class_name, defines, derives, resolution_order, type_dict
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
@@ -64,8 +63,19 @@ METHODS: Final[dict[str, str]] = {
 
 UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
-CONCATENATED = (list, tuple, str, bytes, deque)
-"""The types whose `+` and `*` are slots of a sequence; also for polyfills, which have no registry."""
+
+def sequence_base(kind: type) -> type | None:
+    """The builtin base of a class whose `+` and `*` are slots of a sequence; None where they are those of a number.
+
+    CPython makes `__add__` of `sq_concat`, `__add__` and `__radd__` of `nb_add`. Such slots raise TypeError, with a message of
+    their own, where slots of a number return NotImplemented.
+    """
+    bases = [base for base in resolution_order(kind) if _concatenates(type_dict(base))]
+    return bases[-1] if bases else None
+
+
+def _concatenates(attributes: Mapping[str, object]) -> bool:
+    return isinstance(attributes.get("__add__"), WrapperDescriptorType) and "__radd__" not in attributes
 
 
 def binary(
@@ -85,14 +95,14 @@ def binary(
     if result is not None:
         return result
     _check_repetition(symbol, left, right)
-    return raise_observed(TypeError, unsupported_operands(symbol, left, right, in_place))
+    return raise_observed(tx, TypeError, unsupported_operands(symbol, left, right, in_place))
 
 
 def _check_repetition(symbol: str, left: Tracker, right: Tracker) -> None:
     """Break the graph for `[0] * tensor`: the tensor returns NotImplemented,
     and the list would call its `__index__`, which reads the tensor."""
     for sequence, number in ((left, right), (right, left)):
-        is_repeated = symbol == "*" and issubclass(sequence.python_type, CONCATENATED)
+        is_repeated = symbol == "*" and sequence_base(sequence.python_type) is not None
         if is_repeated and defines(number.python_type, "__index__"):
             number.unsupported("repeating a sequence with it")
 
@@ -102,8 +112,8 @@ def _reflected_before_sequence(
 ) -> Tracker | None:
     """`a_list += an_array` calls the array's `__radd__`: a sequence's
     own `+=` and `*=` come last (`PyNumber_InPlaceAdd`)."""
-    row = builtin_type(tx, left.python_type) if symbol in ("+", "*") else None
-    if row is None or not row.grows_in_place:
+    base = sequence_base(left.python_type) if symbol in ("+", "*") else None
+    if base is None or "__iadd__" not in type_dict(base):
         return None
     if issubclass(right.python_type, int | float) or not defines(
         right.python_type, f"__r{METHODS[symbol]}__"
@@ -153,23 +163,24 @@ def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: 
     """CPython's message for operands that do not fit; breaks
     the graph where the name of a type in it is not certain."""
     left, right, other = one.python_type, another.python_type, type_name(another)
-    name = left.__name__ if symbol == "+" and issubclass(left, CONCATENATED) else type_name(one)
+    name = left.__name__ if symbol == "+" and sequence_base(left) is not None else type_name(one)
     return operands_text(symbol, left, right, name, other, in_place)
 
 
 def operands_text(symbol: str, left: type, right: type, name: str, other: str, in_place: bool = False) -> str:
     """CPython's message, with `name` and `other` as its names of the
     two types; sequences have messages of their own for `+` and `*`."""
-    if symbol == "+" and issubclass(left, CONCATENATED):
-        base = next(kind for kind in CONCATENATED if issubclass(left, kind)).__name__
+    base = sequence_base(left) if symbol in ("+", "*") else None
+    if symbol == "+" and base is not None:
+        kind = class_name(base)
         return (
             f"can't concat {other} to {name}"
-            if base == "bytes"
-            else (f'can only concatenate {base} (not "{other}") to {base}')
+            if base is bytes
+            else (f'can only concatenate {kind} (not "{other}") to {kind}')
         )
-    if symbol == "*" and issubclass(left, CONCATENATED):
+    if symbol == "*" and base is not None:
         return f"can't multiply sequence by non-int of type '{other}'"
-    if symbol == "*" and issubclass(right, CONCATENATED):
+    if symbol == "*" and sequence_base(right) is not None:
         return f"can't multiply sequence by non-int of type '{name}'"
     shown = f"{symbol}=" if in_place else "** or pow()" if symbol == "**" else symbol
     return f"unsupported operand type(s) for {shown}: '{name}' and '{other}'"

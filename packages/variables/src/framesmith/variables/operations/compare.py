@@ -54,6 +54,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     if symbol in ("==", "!="):
         return Constant(left.is_same(tx, right) == (symbol == "=="))
     return raise_observed(
+        tx,
         TypeError,
         f"'{symbol}' not supported between instances of '{type_name(left)}' and '{type_name(right)}'",
     )

@@ -21,7 +21,7 @@ from framesmith.variables.core.constant import Constant
 
 _MODELLED: Final[frozenset[type]] = frozenset(
     {
-        object, type, int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented),
+        object, type, type(None), type(...), type(NotImplemented),
         type({}.keys()), type({}.values()), type({}.items()),
         types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodWrapperType,
         torch.Tensor, torch._C.TensorBase,

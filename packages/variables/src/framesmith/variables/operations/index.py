@@ -12,12 +12,12 @@ from framesmith.variables.operations.truth import known_truth, require_known
 def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> int:
     """`operator.index(value)` as a known number; breaks the graph
     if it is not known. `message` replaces that of the TypeError."""
-    value = value.realize().storage()
+    value = value.realize().storage(tx)
     if isinstance(value, Constant) and isinstance(value.value, int):
         return int(value.value)
     if not defines(value.python_type, "__index__"):
         shown = f"'{type_name(value)}' object cannot be interpreted as an integer"
-        raise_observed(TypeError, message or shown)
+        raise_observed(tx, TypeError, message or shown)
     result = value.attribute(tx, "__index__").call(tx, [], {}).realize()
     if isinstance(result, Constant) and isinstance(result.value, int):
         return int(result.value)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import cast
 
 from framesmith.guards.class_lookup import MISSING, class_name, defines, static_lookup
-from framesmith.variables.operations.binary import CONCATENATED, operands_text
+from framesmith.variables.operations.binary import operands_text, sequence_base
 
 
 def operate(
@@ -22,9 +22,8 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
 
     def ask_right(left: object, right: object) -> object:
         method = bound_special(right, name)
-        repeats = symbol == "*" and isinstance(
-            right, CONCATENATED
-        )  # a sequence's own `__rmul__` words it differently
+        # a sequence's own `__rmul__` words it differently
+        repeats = symbol == "*" and sequence_base(type(right)) is not None
         fits = defines(type(left), "__index__") if repeats else type(right) is not type(left)
         if method is not None and fits:
             result = method(left)

@@ -129,7 +129,7 @@ class ComputedNumber(GraphValue):
 
     # -- decisions ---------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
-        """Whether the trace may specialise on it."""
+        """Whether the trace may specialize on it."""
         return not self._is_unspecialized
 
     def as_python_constant(self) -> Number:
@@ -231,7 +231,7 @@ class ComputedNumber(GraphValue):
 def computed(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
     """`function(*operands)` as a formula; None where an operand is known in the running graph only.
 
-    An exception for the values of this call is raised; no number, or too large a formula, is specialised.
+    An exception for the values of this call is raised; no number, or too large a formula, is specialized.
     """
     of_ints = all(operand.python_type is not float for operand in operands)
     if function in _EXPLOSIVE and of_ints and not isinstance(operands[1], Constant):

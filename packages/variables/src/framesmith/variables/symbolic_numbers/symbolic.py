@@ -97,7 +97,7 @@ class SymbolicNumber(GraphValue):
         return hint
 
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
-        """The node that computes it, written when needed; the number itself once the trace has specialised it."""
+        """The node that computes it, written when needed; the number itself once the trace has specialized it."""
         return self.output_node()
 
     def output_node(self) -> NodeOrNumber:
@@ -118,7 +118,7 @@ class SymbolicNumber(GraphValue):
         return self._graph.call("call_function", function, arguments)
 
     def _depends_on_unspecialized(self, tx: TraceContext) -> bool:
-        """Whether the trace must not specialise on it, since it is computed from an unspecialized number (ADR 0010)."""
+        """Whether the trace must not specialize on it, since it is computed from an unspecialized number (ADR 0010)."""
         if self.source is not None:
             return tx.wrap.policy.is_unspecialized(self.source)
         return any(item._is_unspecialized for item in self._operands())
@@ -135,7 +135,7 @@ class SymbolicNumber(GraphValue):
         return self._size > _LARGE
 
     def is_python_constant(self) -> bool:
-        """Whether the trace may specialise on it, and its value in this call is known."""
+        """Whether the trace may specialize on it, and its value in this call is known."""
         return bool(self.value.node.has_hint()) and not self._is_unspecialized
 
     def as_python_constant(self) -> object:
@@ -209,7 +209,7 @@ class SymbolicNumber(GraphValue):
         return fold(tx, function, pair if swap else pair[::-1])
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
-        """Symbolic negation; `~` specialises on the value."""
+        """Symbolic negation; `~` specializes on the value."""
         if symbol == "~" or self.python_type is bool:
             return fold(tx, _UNARY[symbol], (specialize(tx, self),))
         return compute(tx, _UNARY[symbol], self)
@@ -314,7 +314,7 @@ def number(
 
 def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
     """`function(*operands)` for a function that torch's symbolic
-    numbers support. Operands with large expressions are specialised."""
+    numbers support. Operands with large expressions are specialized."""
     if any(isinstance(item, SymbolicNumber) and item.is_large() for item in operands):
         return fold(tx, function, tuple(specialize(tx, item) for item in operands))
     held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)

@@ -115,14 +115,14 @@ class TensorTracker(GraphValue):
             return read(tx, self) if read is not None else self.unsupported(f"reading attribute {name!r}")
         if name in self.own:
             found = self.own[name]
-            return found if found is not None else self._missing(name)
+            return found if found is not None else self._missing(tx, name)
         if self.value is not None and self.source is not None:
             present = name in self.value.__dict__
             tx.guard(self, HasInstanceAttribute(name, present))
             if present:
                 return tx.wrap(self.value.__dict__[name], InstanceItem(self.source, name))
         if stored is MISSING:
-            return self._missing(name)
+            return self._missing(tx, name)
         if isinstance(stored, MethodDescriptorType | FunctionType):
             return TensorMethod(self, name, stored)
         if isinstance(stored, WrapperDescriptorType):
@@ -131,8 +131,8 @@ class TensorTracker(GraphValue):
             return Constant(stored)
         return self.unsupported(f"reading attribute {name!r}")
 
-    def _missing(self, name: str) -> Tracker:
-        raise_observed(AttributeError, f"'{class_name(self.kind)}' object has no attribute '{name}'")
+    def _missing(self, tx: TraceContext, name: str) -> Tracker:
+        raise_observed(tx, AttributeError, f"'{class_name(self.kind)}' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Set an attribute: by its row if torch defines it, else in the instance dictionary."""
@@ -153,7 +153,7 @@ class TensorTracker(GraphValue):
         if stored is not MISSING and is_data_descriptor(type(stored)):
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
         if not self.has_own(tx, name):
-            self._missing(name)
+            self._missing(tx, name)
         tx.changes.note(self)
         self.own[name] = None
 
@@ -213,7 +213,7 @@ class TensorTracker(GraphValue):
 
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`x[key]`. A symbolic int becomes `torch.select`, since torch specialises
+        """`x[key]`. A symbolic int becomes `torch.select`, since torch specializes
         a symbolic number as a key, but not as an index of `select`."""
         if key.is_run_time_number and key.python_type is int and self.fake.dim():
             return record(tx, torch.select, (self, Constant(0), key))
@@ -226,13 +226,13 @@ class TensorTracker(GraphValue):
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(x.unbind(0))`, as in torch; TypeError for a 0-d tensor."""
         if self.fake.dim() == 0:
-            raise_observed(TypeError, "iteration over a 0-d tensor")
+            raise_observed(tx, TypeError, "iteration over a 0-d tensor")
         return record(tx, "unbind", (self, Constant(0))).iterate(tx)
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(x)`: the first size; TypeError for a 0-d tensor."""
         if self.fake.dim() == 0:
-            raise_observed(TypeError, "len() of a 0-d tensor")
+            raise_observed(tx, TypeError, "len() of a 0-d tensor")
         return self.metadata(tx, "size", 0)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:

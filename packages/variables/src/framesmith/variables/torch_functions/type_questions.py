@@ -16,6 +16,7 @@ from framesmith.guards.kinds import Identical
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, fold
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import evaluate
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
@@ -146,35 +147,14 @@ def make_device(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
 
 
 @final
-class TypeInfo(Tracker):
+class TypeInfo(KnownValue["torch.finfo | torch.iinfo"]):
     """`torch.finfo(dtype)` or `torch.iinfo(dtype)`: a known object with attributes."""
-
-    def __init__(self, value: torch.finfo | torch.iinfo, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source
-
-    @property
-    def python_type(self) -> type:
-        """`torch.finfo` or `torch.iinfo`."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the object is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The object itself."""
-        return self.value
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A number or a name; attributes other than the documented ones break the graph."""
         if name not in _INFO_FIELDS or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
         return Constant(getattr(self.value, name))
-
-    def truth(self, tx: TraceContext) -> bool:
-        """True, as any object."""
-        return True
 
     def reconstruct(self, writer: Writer) -> str:
         """A call of `torch.finfo` or `torch.iinfo` with the same type."""

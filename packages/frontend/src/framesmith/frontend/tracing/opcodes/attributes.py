@@ -1,23 +1,27 @@
 """Attribute access: load, store, delete, methods and `super()`."""
 
+from typing import Final
+
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.operators import expression, statement
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.objects.super_objects import make_super
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.LOAD_ATTRIBUTE)
+
+@ROWS.opcode(Kind.LOAD_ATTRIBUTE)
 def load_attribute(machine: Machine, operation: Operation) -> None:
     """`a.name`; a property's frame is left to the machine."""
     value = machine.frame.pop().realize()
     machine.deliver(value.begin_attribute(machine.tx, name_of(operation)))
 
 
-@opcode(Kind.LOAD_METHOD)
+@ROWS.opcode(Kind.LOAD_METHOD)
 def load_method(machine: Machine, operation: Operation) -> None:
     """`a.name` about to be called."""
     value = machine.frame.pop().realize()
@@ -27,20 +31,20 @@ def load_method(machine: Machine, operation: Operation) -> None:
     machine.frame.push_callable(found)
 
 
-@opcode(Kind.STORE_ATTRIBUTE)
+@ROWS.opcode(Kind.STORE_ATTRIBUTE)
 def store_attribute(machine: Machine, operation: Operation) -> None:
     """`a.name = v`."""
     value, owner = machine.frame.pop_many(2)
     owner.realize().set_attribute(machine.tx, name_of(operation), value)
 
 
-@opcode(Kind.DELETE_ATTRIBUTE)
+@ROWS.opcode(Kind.DELETE_ATTRIBUTE)
 def delete_attribute(machine: Machine, operation: Operation) -> None:
     """`del a.name`."""
     machine.frame.pop().realize().delete_attribute(machine.tx, name_of(operation))
 
 
-@opcode(Kind.LOAD_SUPER_ATTRIBUTE)
+@ROWS.opcode(Kind.LOAD_SUPER_ATTRIBUTE)
 def load_super_attribute(machine: Machine, operation: Operation) -> None:
     """`super().name` (3.12+)."""
     assert isinstance(operation.argument, tuple)
@@ -66,8 +70,8 @@ def _super_form(operation: Operation, operands: list[str | None], bind: Bind) ->
     return NativeForm((text,), (Outcome(pushes),))
 
 
-native(Kind.LOAD_ATTRIBUTE, expression(lambda operation: f"{{0}}.{operation.argument}"))
-native(Kind.LOAD_METHOD, _method_form)
-native(Kind.STORE_ATTRIBUTE, statement(lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
-native(Kind.DELETE_ATTRIBUTE, statement(lambda operation: f"del {{0}}.{operation.argument}"))
-native(Kind.LOAD_SUPER_ATTRIBUTE, _super_form)
+ROWS.native(Kind.LOAD_ATTRIBUTE, expression(lambda operation: f"{{0}}.{operation.argument}"))
+ROWS.native(Kind.LOAD_METHOD, _method_form)
+ROWS.native(Kind.STORE_ATTRIBUTE, statement(lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
+ROWS.native(Kind.DELETE_ATTRIBUTE, statement(lambda operation: f"del {{0}}.{operation.argument}"))
+ROWS.native(Kind.LOAD_SUPER_ATTRIBUTE, _super_form)

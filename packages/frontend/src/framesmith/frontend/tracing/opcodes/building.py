@@ -2,12 +2,12 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines, is_one_of
@@ -23,22 +23,24 @@ from framesmith.variables.core import Constant, Tracker, fold, raise_observed
 from framesmith.variables.core.base import TraceContext, complete
 from framesmith.variables.core.table import row_of
 
+ROWS: Final = OpcodeRows()
+
 T = TypeVar("T", bound=Tracker)
 
 
-@opcode(Kind.BUILD_TUPLE)
+@ROWS.opcode(Kind.BUILD_TUPLE)
 def build_tuple(machine: Machine, operation: Operation) -> None:
     """`(a, b)`."""
     machine.frame.push(TupleTracker(machine.frame.pop_many(count(operation))))
 
 
-@opcode(Kind.BUILD_LIST)
+@ROWS.opcode(Kind.BUILD_LIST)
 def build_list(machine: Machine, operation: Operation) -> None:
     """`[a, b]`."""
     machine.frame.push(ListTracker(machine.frame.pop_many(count(operation))))
 
 
-@opcode(Kind.BUILD_SET)
+@ROWS.opcode(Kind.BUILD_SET)
 def build_set(machine: Machine, operation: Operation) -> None:
     """`{a, b}`."""
     values = machine.frame.pop_many(count(operation))
@@ -48,14 +50,14 @@ def build_set(machine: Machine, operation: Operation) -> None:
     machine.frame.push(result)
 
 
-@opcode(Kind.BUILD_MAP)
+@ROWS.opcode(Kind.BUILD_MAP)
 def build_map(machine: Machine, operation: Operation) -> None:
     """`{k: v}`."""
     flat = machine.frame.pop_many(2 * count(operation))
     store_pairs(machine, zip(flat[::2], flat[1::2], strict=True))
 
 
-@opcode(Kind.BUILD_CONST_KEY_MAP)
+@ROWS.opcode(Kind.BUILD_CONST_KEY_MAP)
 def build_const_key_map(machine: Machine, operation: Operation) -> None:
     """`{"a": x}` with the keys in one constant tuple."""
     keys = machine.frame.pop()
@@ -71,7 +73,7 @@ def store_pairs(machine: Machine, pairs: "zip[tuple[Tracker, Tracker]]") -> None
     machine.frame.push(result)
 
 
-@opcode(Kind.LIST_APPEND)
+@ROWS.opcode(Kind.LIST_APPEND)
 def list_append(machine: Machine, operation: Operation) -> None:
     """Append in a comprehension."""
     value = machine.frame.pop()
@@ -79,34 +81,34 @@ def list_append(machine: Machine, operation: Operation) -> None:
     target.append(machine.tx, value)
 
 
-@opcode(Kind.SET_ADD)
+@ROWS.opcode(Kind.SET_ADD)
 def set_add(machine: Machine, operation: Operation) -> None:
     """Add in a comprehension."""
     value = machine.frame.pop()
     call_method(machine, set.add, below(machine, operation, SetTracker), value)
 
 
-@opcode(Kind.MAP_ADD)
+@ROWS.opcode(Kind.MAP_ADD)
 def map_add(machine: Machine, operation: Operation) -> None:
     """Store in a comprehension."""
     key, value = machine.frame.pop_many(2)
     below(machine, operation, DictTracker).store(machine.tx, key.realize(), value)
 
 
-@opcode(Kind.LIST_EXTEND)
+@ROWS.opcode(Kind.LIST_EXTEND)
 def list_extend(machine: Machine, operation: Operation) -> None:
     """`[*a]`; CPython words the error of what cannot be iterated itself."""
     iterable = machine.frame.pop().realize()
     kind = iterable.python_type
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
-        raise_observed(TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
+        raise_observed(machine.tx, TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
     values = unpack(machine.tx, iterable)
     target = below(machine, operation, ListTracker)
     for value in values:
         target.append(machine.tx, value)
 
 
-@opcode(Kind.SET_UPDATE)
+@ROWS.opcode(Kind.SET_UPDATE)
 def set_update(machine: Machine, operation: Operation) -> None:
     """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
@@ -117,7 +119,7 @@ def set_update(machine: Machine, operation: Operation) -> None:
         call_method(machine, set.add, below(machine, operation, SetTracker), value)
 
 
-@opcode(Kind.DICT_UPDATE)
+@ROWS.opcode(Kind.DICT_UPDATE)
 def dict_update(machine: Machine, operation: Operation) -> None:
     """`{**a}`."""
     source = machine.frame.pop()
@@ -126,7 +128,7 @@ def dict_update(machine: Machine, operation: Operation) -> None:
         target.store(machine.tx, key, value)
 
 
-@opcode(Kind.DICT_MERGE)
+@ROWS.opcode(Kind.DICT_MERGE)
 def dict_merge(machine: Machine, operation: Operation) -> None:
     """`f(**a, **b)`: a key given twice is left to eager's own TypeError."""
     source = machine.frame.pop()
@@ -143,7 +145,7 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     """The items of `**source`: a dict directly, any other mapping through `keys()` and `[]`."""
     source = source.realize()
     if issubclass(source.python_type, dict) and copies_items(source.python_type):
-        source = source.storage()
+        source = source.storage(machine.tx)
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
     if not defines(source.python_type, "keys"):
@@ -168,13 +170,13 @@ def call_method(machine: Machine, descriptor: object, *operands: Tracker) -> Tra
     return complete(machine.tx, row.begin(machine.tx, operands, {}))
 
 
-@opcode(Kind.LIST_TO_TUPLE)
+@ROWS.opcode(Kind.LIST_TO_TUPLE)
 def list_to_tuple(machine: Machine, operation: Operation) -> None:
     """`(*a, b)` ends as a tuple."""
     machine.frame.push(TupleTracker(unpack(machine.tx, machine.frame.pop())))
 
 
-@opcode(Kind.BUILD_STRING)
+@ROWS.opcode(Kind.BUILD_STRING)
 def build_string(machine: Machine, operation: Operation) -> None:
     """An f-string from its parts."""
     parts = machine.frame.pop_many(count(operation))
@@ -185,7 +187,7 @@ def build_string(machine: Machine, operation: Operation) -> None:
     machine.frame.push(deferred_join(machine.tx, parts, now))
 
 
-@opcode(Kind.FORMAT_VALUE)
+@ROWS.opcode(Kind.FORMAT_VALUE)
 def format_value(machine: Machine, operation: Operation) -> None:
     """One `{value!r:spec}` of an f-string."""
     assert isinstance(operation.argument, tuple)
@@ -208,7 +210,7 @@ def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     return deferred_format(machine.tx, format, value, text, lambda: complete(machine.tx, begin()))
 
 
-@opcode(Kind.CONVERT_VALUE)
+@ROWS.opcode(Kind.CONVERT_VALUE)
 def convert_value(machine: Machine, operation: Operation) -> None:
     """`!s`, `!r`, `!a` (3.13)."""
     assert isinstance(operation.argument, str)
@@ -227,7 +229,7 @@ def converted(machine: Machine, value: Tracker, conversion: str) -> Tracker:
     return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))
 
 
-@opcode(Kind.UNPACK_SEQUENCE)
+@ROWS.opcode(Kind.UNPACK_SEQUENCE)
 def unpack_sequence(machine: Machine, operation: Operation) -> None:
     """`a, b = x`."""
     wanted = count(operation)
@@ -252,7 +254,7 @@ def raise_miscount(tx: TraceContext, targets: Sequence[str], got: int, unpacked:
     try:
         exec(f"[{', '.join(targets)}] = items", {"items": items})
     except ValueError as error:
-        raise_observed(ValueError, str(error))
+        raise_observed(tx, ValueError, str(error))
     raise AssertionError(f"{got} items fit")
 
 
@@ -260,7 +262,7 @@ def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
     """The iterator of what is unpacked."""
     kind = iterable.python_type
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
-        raise_observed(TypeError, f"cannot unpack non-iterable {class_name(kind)} object")
+        raise_observed(machine.tx, TypeError, f"cannot unpack non-iterable {class_name(kind)} object")
     return iterable.iterate(machine.tx)
 
 
@@ -275,7 +277,7 @@ def first_of(machine: Machine, iterator: Tracker, most: int) -> list[Tracker]:
     return values
 
 
-@opcode(Kind.UNPACK_EX)
+@ROWS.opcode(Kind.UNPACK_EX)
 def unpack_ex(machine: Machine, operation: Operation) -> None:
     """`a, *b, c = x`. After the first names, CPython makes a list of the iterator, which asks it for `iter()` again."""
     assert isinstance(operation.argument, tuple)
@@ -363,15 +365,15 @@ def _add_form(template: str, taken: int) -> Callable[[Operation, list[str | None
     return write
 
 
-native(Kind.LIST_EXTEND, _extend_form("[*", "]"))
-native(Kind.SET_UPDATE, _extend_form("{*", "}"))
-native(Kind.DICT_UPDATE, _extend_form("{**", "}"))
-native(Kind.SET_ADD, _add_form("{}.add({})", 1))
-native(Kind.MAP_ADD, _add_form("{}[{}] = {}", 2))
-native(Kind.UNPACK_SEQUENCE, _unpack_form)
-native(Kind.UNPACK_EX, _unpack_ex_form)
-native(Kind.FORMAT_VALUE, _format_form)
-native(Kind.CONVERT_VALUE, _convert_form)
-native(Kind.BUILD_STRING, _joined)
-native(Kind.BUILD_SET, _container_form("{", "}"))
-native(Kind.BUILD_MAP, _map_form)
+ROWS.native(Kind.LIST_EXTEND, _extend_form("[*", "]"))
+ROWS.native(Kind.SET_UPDATE, _extend_form("{*", "}"))
+ROWS.native(Kind.DICT_UPDATE, _extend_form("{**", "}"))
+ROWS.native(Kind.SET_ADD, _add_form("{}.add({})", 1))
+ROWS.native(Kind.MAP_ADD, _add_form("{}[{}] = {}", 2))
+ROWS.native(Kind.UNPACK_SEQUENCE, _unpack_form)
+ROWS.native(Kind.UNPACK_EX, _unpack_ex_form)
+ROWS.native(Kind.FORMAT_VALUE, _format_form)
+ROWS.native(Kind.CONVERT_VALUE, _convert_form)
+ROWS.native(Kind.BUILD_STRING, _joined)
+ROWS.native(Kind.BUILD_SET, _container_form("{", "}"))
+ROWS.native(Kind.BUILD_MAP, _map_form)

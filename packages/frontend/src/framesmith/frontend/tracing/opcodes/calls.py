@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import cast
+from typing import Final, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards.class_lookup import defines
@@ -19,15 +19,17 @@ from framesmith.variables.core import NULL, Constant, Null, TraceContext, Tracke
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.objects.classes import ClassTracker
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.CALL)
+
+@ROWS.opcode(Kind.CALL)
 def call(machine: Machine, operation: Operation) -> None:
     """`f(a, k=b)`."""
     total, names = call_shape(operation)
     finish_call(machine, total, names)
 
 
-@opcode(Kind.CALL_NAMES_ON_STACK)
+@ROWS.opcode(Kind.CALL_NAMES_ON_STACK)
 def call_names_on_stack(machine: Machine, operation: Operation) -> None:
     """`f(a, k=b)` (3.13)."""
     names = machine.frame.pop().as_python_constant()
@@ -85,7 +87,7 @@ def super_arguments(machine: Machine) -> tuple[Tracker, ...]:
     return machine.load_cell("__class__"), receiver
 
 
-@opcode(Kind.CALL_EXTENDED)
+@ROWS.opcode(Kind.CALL_EXTENDED)
 def call_extended(machine: Machine, operation: Operation) -> None:
     """`f(*args, **kwargs)`."""
     frame = machine.frame
@@ -152,6 +154,6 @@ def _extended_form(operation: Operation, operands: list[str | None], bind: Bind)
     return NativeForm.of(f"{callee}({', '.join(arguments)})")
 
 
-native(Kind.CALL, _call_form)
-native(Kind.CALL_NAMES_ON_STACK, _call_names_form)
-native(Kind.CALL_EXTENDED, _extended_form)
+ROWS.native(Kind.CALL, _call_form)
+ROWS.native(Kind.CALL_NAMES_ON_STACK, _call_names_form)
+ROWS.native(Kind.CALL_EXTENDED, _extended_form)

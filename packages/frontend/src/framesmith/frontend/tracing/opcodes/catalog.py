@@ -1,4 +1,6 @@
-"""All opcode rows: importing this module fills the table. A table of contents, no logic."""
+"""The rows of all operations, family by family: the table of contents. A module that has rows is one line here."""
+
+from typing import Final
 
 from framesmith.frontend.tracing.opcodes import (
     attributes,
@@ -13,17 +15,20 @@ from framesmith.frontend.tracing.opcodes import (
     stack,
     unsupported,
 )
+from framesmith.frontend.tracing.opcodes.table import OpcodeRows, OpcodeTable
 
-FAMILIES = (
-    stack,
-    names,
-    attributes,
-    operators,
-    building,
-    calls,
-    jumps,
-    functions,
-    exceptions,
-    imports,
-    unsupported,
+FAMILIES: Final[tuple[OpcodeRows, ...]] = (
+    stack.ROWS,
+    names.ROWS,
+    attributes.ROWS,
+    operators.ROWS,
+    building.ROWS,
+    calls.ROWS,
+    jumps.ROWS,
+    functions.ROWS,
+    exceptions.ROWS,
+    imports.ROWS,
+    unsupported.ROWS,
 )
+OPCODES: Final = OpcodeTable(FAMILIES)
+"""Built once for each process: a Python version is not chosen while it runs."""

@@ -6,7 +6,7 @@ from typing import Final, cast
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.opcodes.stack import count, name_of
-from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import class_name, defines
@@ -15,10 +15,12 @@ from framesmith.variables.core import NULL, Constant, Null, ObservedException, T
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
 from framesmith.variables.polyfills.operators import bound_special
 
+ROWS: Final = OpcodeRows()
+
 _EXIT: Final = f"{PREFIX}x"  # the `__exit__` of a manager
 
 
-@opcode(Kind.PUSH_EXCEPTION)
+@ROWS.opcode(Kind.PUSH_EXCEPTION)
 def push_exception(machine: Machine, operation: Operation) -> None:
     """Enter a handler: the exception becomes the handled one, what was handled before is saved."""
     frame = machine.frame
@@ -28,7 +30,7 @@ def push_exception(machine: Machine, operation: Operation) -> None:
     machine.handled = exception
 
 
-@opcode(Kind.POP_EXCEPTION)
+@ROWS.opcode(Kind.POP_EXCEPTION)
 def pop_exception(machine: Machine, operation: Operation) -> None:
     """Leave a handler. A copy of the popped slot may be left on the stack, unread: it must not open the handler again."""
     frame = machine.frame
@@ -38,7 +40,7 @@ def pop_exception(machine: Machine, operation: Operation) -> None:
     machine.handled = saved.previous
 
 
-@opcode(Kind.CHECK_EXCEPTION_MATCH)
+@ROWS.opcode(Kind.CHECK_EXCEPTION_MATCH)
 def check_exception_match(machine: Machine, operation: Operation) -> None:
     """`except kind:`: push whether the exception below matches."""
     frame = machine.frame
@@ -47,7 +49,7 @@ def check_exception_match(machine: Machine, operation: Operation) -> None:
     frame.push(Constant(matches))
 
 
-@opcode(Kind.RAISE)
+@ROWS.opcode(Kind.RAISE)
 def raise_(machine: Machine, operation: Operation) -> None:
     """`raise`, `raise e`, `raise e from c`."""
     frame, arity = machine.frame, count(operation)
@@ -64,13 +66,13 @@ def raise_(machine: Machine, operation: Operation) -> None:
     raise ObservedException(exception)
 
 
-@opcode(Kind.RERAISE)
+@ROWS.opcode(Kind.RERAISE)
 def reraise(machine: Machine, operation: Operation) -> None:
     """Raise the top again, as it is."""
     raise machine.reraised(machine.frame.pop().realize())
 
 
-@opcode(Kind.BEFORE_WITH)
+@ROWS.opcode(Kind.BEFORE_WITH)
 def before_with(machine: Machine, operation: Operation) -> None:
     """`with manager:`: push the bound `__exit__`, then the result of `__enter__`."""
     tx, frame = machine.tx, machine.frame
@@ -88,7 +90,7 @@ def special_method(machine: Machine, manager: Tracker, name: str) -> Tracker:
     return manager.special_attribute(machine.tx, name)
 
 
-@opcode(Kind.LOAD_SPECIAL)
+@ROWS.opcode(Kind.LOAD_SPECIAL)
 def load_special(machine: Machine, operation: Operation) -> None:
     """Push a bound method of a context manager, looked up on its type, and NULL (3.14)."""
     frame = machine.frame
@@ -96,7 +98,7 @@ def load_special(machine: Machine, operation: Operation) -> None:
     frame.push(NULL)
 
 
-@opcode(Kind.WITH_EXCEPT_START)
+@ROWS.opcode(Kind.WITH_EXCEPT_START)
 def with_except_start(machine: Machine, operation: Operation) -> None:
     """Call `__exit__(type, value, traceback)` for the exception on top, push its result."""
     frame, tx = machine.frame, machine.tx
@@ -142,5 +144,5 @@ def find_special(manager: object, name: str) -> object:
     return found
 
 
-native(Kind.BEFORE_WITH, _with_form)
-native(Kind.LOAD_SPECIAL, _special_form)
+ROWS.native(Kind.BEFORE_WITH, _with_form)
+ROWS.native(Kind.LOAD_SPECIAL, _special_form)

@@ -2,13 +2,14 @@
 
 import inspect
 from types import CodeType
+from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop, variables_of
 from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import opcode
+from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
@@ -19,10 +20,12 @@ from framesmith.variables.callables.functions import NestedFunction
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.core import NULL, Constant, ObservedException, Tracker
 
+ROWS: Final = OpcodeRows()
+
 DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE, ANNOTATE = 1, 2, 4, 8, 16
 
 
-@opcode(Kind.MAKE_FUNCTION)
+@ROWS.opcode(Kind.MAKE_FUNCTION)
 def make_function(machine: Machine, operation: Operation) -> None:
     """`def` or `lambda`: code on top, what the flags say below it."""
     frame = machine.frame
@@ -36,7 +39,7 @@ def make_function(machine: Machine, operation: Operation) -> None:
     frame.push(function)
 
 
-@opcode(Kind.SET_FUNCTION_ATTRIBUTE)
+@ROWS.opcode(Kind.SET_FUNCTION_ATTRIBUTE)
 def set_function_attribute(machine: Machine, operation: Operation) -> None:
     """One part of a new function (3.13)."""
     value, function = machine.frame.pop_many(2)
@@ -64,7 +67,7 @@ def set_part(machine: Machine, function: NestedFunction, flag: int, value: Track
         raise GraphBreak(UNSUPPORTED_VALUE, f"{value.describe()} as a part of a new function")
 
 
-@opcode(Kind.RETURN)
+@ROWS.opcode(Kind.RETURN)
 def return_value(machine: Machine, operation: Operation) -> None:
     """Return from the frame; a generator's frame ends."""
     frame = machine.frame
@@ -80,7 +83,7 @@ def return_value(machine: Machine, operation: Operation) -> None:
         drop(machine, machine.leave_generator(Returned(frame.pop())))
 
 
-@opcode(Kind.RETURN_GENERATOR)
+@ROWS.opcode(Kind.RETURN_GENERATOR)
 def return_generator(machine: Machine, operation: Operation) -> None:
     """Return a generator for the new frame, suspended before its first instruction."""
     frame = machine.frame
@@ -91,26 +94,29 @@ def return_generator(machine: Machine, operation: Operation) -> None:
     machine.leave(frame.generator)
 
 
-@opcode(Kind.YIELD)
+@ROWS.opcode(Kind.YIELD)
 def yield_value(machine: Machine, operation: Operation) -> None:
     """Suspend the frame; what is sent is pushed when it resumes."""
     drop(machine, machine.leave_generator(Yielded(machine.frame.pop())))
 
 
-@opcode(Kind.GET_YIELD_FROM_ITER)
+@ROWS.opcode(Kind.GET_YIELD_FROM_ITER)
 def get_yield_from_iter(machine: Machine, operation: Operation) -> None:
     """The iterator of `yield from`."""
     machine.frame.push(machine.frame.pop().realize().iterate(machine.tx))
 
 
-@opcode(Kind.SEND)
+@ROWS.opcode(Kind.SEND)
 def send(machine: Machine, operation: Operation) -> None:
     """One step of `yield from`: the receiver's next value, or its returned value and a jump."""
     frame = machine.frame
     value = frame.pop().realize()
     slots = count(operation)
     receiver = frame.stack[-max(slots, 1)].realize()
-    if isinstance(receiver, GeneratorTracker) and (step := receiver.begin_step(value)) is not None:
+    if (
+        isinstance(receiver, GeneratorTracker)
+        and (step := receiver.begin_step(machine.tx, value)) is not None
+    ):
         machine.deliver(step, FrameRole.DELEGATE)
         return
     outcome = delegate(machine, receiver, value)
@@ -132,13 +138,13 @@ def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | R
     return Yielded(receiver.attribute(tx, "send").call(tx, (value,), {}))
 
 
-@opcode(Kind.END_SEND)
+@ROWS.opcode(Kind.END_SEND)
 def end_send(machine: Machine, operation: Operation) -> None:
     """Drop the receiver below the result (3.12+)."""
     del machine.frame.stack[-1 - count(operation) : -1]
 
 
-@opcode(Kind.CLEANUP_THROW)
+@ROWS.opcode(Kind.CLEANUP_THROW)
 def cleanup_throw(machine: Machine, operation: Operation) -> None:
     """An exception that reached a `yield from`: StopIteration becomes its value, any other is raised again."""
     frame = machine.frame
@@ -150,7 +156,7 @@ def cleanup_throw(machine: Machine, operation: Operation) -> None:
     frame.stack += [Constant(None), *[NULL] * (slots - 1), exception.attribute(machine.tx, "value")]
 
 
-@opcode(Kind.INTRINSIC)
+@ROWS.opcode(Kind.INTRINSIC)
 def intrinsic(machine: Machine, operation: Operation) -> None:
     """The remaining intrinsics: only the one that PEP 479 needs is modelled."""
     if operation.argument != "STOPITERATION_ERROR":

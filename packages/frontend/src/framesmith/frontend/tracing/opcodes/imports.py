@@ -4,11 +4,12 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from types import ModuleType
+from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import flags_of
@@ -19,8 +20,10 @@ from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, Tracker
 from framesmith.variables.core.base import complete
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.IMPORT_NAME)
+
+@ROWS.opcode(Kind.IMPORT_NAME)
 def import_name(machine: Machine, operation: Operation) -> None:
     """`import a.b`: only a module that is imported already; a first import runs natively."""
     tx, frame = machine.tx, machine.frame
@@ -55,7 +58,7 @@ def imported(machine: Machine, name: str) -> Tracker:
     return machine.tx.wrap(module, Item(Pinned(sys.modules, "sys.modules"), name))
 
 
-@opcode(Kind.IMPORT_FROM)
+@ROWS.opcode(Kind.IMPORT_FROM)
 def import_from(machine: Machine, operation: Operation) -> None:
     """`from a import name`: an attribute, else a submodule that is imported already."""
     frame = machine.frame
@@ -71,7 +74,7 @@ def import_from(machine: Machine, operation: Operation) -> None:
         frame.push(imported(machine, full))
 
 
-@opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)
+@ROWS.opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)
 def match_kind(machine: Machine, operation: Operation) -> None:
     """Whether the subject is a mapping or sequence in the sense of PEP 634."""
     flag = 1 << 6 if operation.kind is Kind.MATCH_MAPPING else 1 << 5
@@ -79,13 +82,13 @@ def match_kind(machine: Machine, operation: Operation) -> None:
     machine.frame.push(Constant(bool(flags_of(subject.python_type) & flag)))
 
 
-@opcode(Kind.GET_LEN)
+@ROWS.opcode(Kind.GET_LEN)
 def get_len(machine: Machine, operation: Operation) -> None:
     """Push the length of the subject."""
     machine.frame.push(machine.frame.stack[-1].realize().length(machine.tx))
 
 
-@opcode(Kind.MATCH_KEYS)
+@ROWS.opcode(Kind.MATCH_KEYS)
 def match_keys(machine: Machine, operation: Operation) -> None:
     """Push the values under the keys on top, or None."""
     frame, tx = machine.frame, machine.tx
@@ -100,7 +103,7 @@ def match_keys(machine: Machine, operation: Operation) -> None:
     frame.push(TupleTracker(found))
 
 
-@opcode(Kind.MATCH_CLASS)
+@ROWS.opcode(Kind.MATCH_CLASS)
 def match_class(machine: Machine, operation: Operation) -> None:
     """`case Point(x, y=z)`: push the matched attributes, or None."""
     frame = machine.frame
@@ -158,4 +161,4 @@ def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -
     )
 
 
-native(Kind.IMPORT_NAME, _import_form)
+ROWS.native(Kind.IMPORT_NAME, _import_form)

@@ -1,29 +1,33 @@
 """Jumps, conditions and loops."""
 
+from typing import Final
+
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
-from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, Outcome, native, opcode
+from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.truth import known_truth
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.JUMP)
+
+@ROWS.opcode(Kind.JUMP)
 def jump(machine: Machine, operation: Operation) -> None:
     """Jump to the target."""
     machine.frame.jump(operation.target)
 
 
-@opcode(Kind.POP_JUMP_IF)
+@ROWS.opcode(Kind.POP_JUMP_IF)
 def pop_jump_if(machine: Machine, operation: Operation) -> None:
     """Jump when the truth of the top is the argument."""
     if known_truth(machine.tx, machine.frame.pop()) == operation.argument:
         machine.frame.jump(operation.target)
 
 
-@opcode(Kind.JUMP_IF_OR_POP)
+@ROWS.opcode(Kind.JUMP_IF_OR_POP)
 def jump_if_or_pop(machine: Machine, operation: Operation) -> None:
     """`a or b` as a value (3.11)."""
     frame = machine.frame
@@ -33,7 +37,7 @@ def jump_if_or_pop(machine: Machine, operation: Operation) -> None:
         frame.pop()
 
 
-@opcode(Kind.POP_JUMP_IF_NONE)
+@ROWS.opcode(Kind.POP_JUMP_IF_NONE)
 def pop_jump_if_none(machine: Machine, operation: Operation) -> None:
     """Jump when `value is None` is the argument."""
     value = machine.frame.pop().realize()
@@ -42,13 +46,13 @@ def pop_jump_if_none(machine: Machine, operation: Operation) -> None:
         machine.frame.jump(operation.target)
 
 
-@opcode(Kind.GET_ITER)
+@ROWS.opcode(Kind.GET_ITER)
 def get_iter(machine: Machine, operation: Operation) -> None:
     """`iter(a)`."""
     machine.frame.push(machine.frame.pop().realize().iterate(machine.tx))
 
 
-@opcode(Kind.FOR_ITER)
+@ROWS.opcode(Kind.FOR_ITER)
 def for_iter(machine: Machine, operation: Operation) -> None:
     """Push the next value, or leave the loop."""
     frame, slots = machine.frame, count(operation)
@@ -88,13 +92,13 @@ def _for_form(operation: Operation, operands: list[str | None], bind: Bind) -> N
     )
 
 
-native(Kind.POP_JUMP_IF, _branch_form)
-native(Kind.JUMP_IF_OR_POP, _keep_form)
-native(Kind.FOR_ITER, _for_form)
+ROWS.native(Kind.POP_JUMP_IF, _branch_form)
+ROWS.native(Kind.JUMP_IF_OR_POP, _keep_form)
+ROWS.native(Kind.FOR_ITER, _for_form)
 
 
 def _iter_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     return NativeForm.of(f"{bind(iter, 'iter')}({operands[0]})")
 
 
-native(Kind.GET_ITER, _iter_form)
+ROWS.native(Kind.GET_ITER, _iter_form)

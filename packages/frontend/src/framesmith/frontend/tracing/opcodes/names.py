@@ -1,10 +1,12 @@
 """Locals, cells, globals and the names of class bodies."""
 
+from typing import Final
+
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import opcode
+from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -12,14 +14,16 @@ from framesmith.variables.builtin_types.namespaces import builtins_of
 from framesmith.variables.core import NULL, Lazy, Null, raise_observed
 from framesmith.variables.core.wrap_rules import lazy
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.LOAD_LOCAL)
+
+@ROWS.opcode(Kind.LOAD_LOCAL)
 def load_local(machine: Machine, operation: Operation) -> None:
     """Push a fast local, without reading its value."""
     machine.frame.push(machine.load_local(name_of(operation)))
 
 
-@opcode(Kind.STORE_LOCAL)
+@ROWS.opcode(Kind.STORE_LOCAL)
 def store_local(machine: Machine, operation: Operation) -> None:
     """Bind a fast local, or put back what LOAD_LOCAL_AND_CLEAR saved: nothing, a value or a cell."""
     frame, name = machine.frame, name_of(operation)
@@ -36,7 +40,7 @@ def store_local(machine: Machine, operation: Operation) -> None:
         drop(machine, [before])
 
 
-@opcode(Kind.DELETE_LOCAL)
+@ROWS.opcode(Kind.DELETE_LOCAL)
 def delete_local(machine: Machine, operation: Operation) -> None:
     """Unbind a fast local."""
     frame, name = machine.frame, name_of(operation)
@@ -49,7 +53,7 @@ def delete_local(machine: Machine, operation: Operation) -> None:
         raise
 
 
-@opcode(Kind.LOAD_LOCAL_AND_CLEAR)
+@ROWS.opcode(Kind.LOAD_LOCAL_AND_CLEAR)
 def load_local_and_clear(machine: Machine, operation: Operation) -> None:
     """Push a fast local, or NULL, and unbind it (inlined comprehensions, PEP 709)."""
     frame, name = machine.frame, name_of(operation)
@@ -57,26 +61,26 @@ def load_local_and_clear(machine: Machine, operation: Operation) -> None:
     frame.push(frame.locals.pop(name, NULL) if saved is None else saved)
 
 
-@opcode(Kind.MAKE_CELL)
+@ROWS.opcode(Kind.MAKE_CELL)
 def make_cell(machine: Machine, operation: Operation) -> None:
     """Turn a local, perhaps a parameter, into a cell."""
     frame, name = machine.frame, name_of(operation)
     frame.cells[name] = CellTracker(frame.locals.pop(name, None))
 
 
-@opcode(Kind.LOAD_CLOSURE)
+@ROWS.opcode(Kind.LOAD_CLOSURE)
 def load_closure(machine: Machine, operation: Operation) -> None:
     """Push the cell itself."""
     machine.frame.push(machine.frame.cells[name_of(operation)])
 
 
-@opcode(Kind.LOAD_CELL)
+@ROWS.opcode(Kind.LOAD_CELL)
 def load_cell(machine: Machine, operation: Operation) -> None:
     """Push the contents of a cell."""
     machine.frame.push(machine.load_cell(name_of(operation)))
 
 
-@opcode(Kind.STORE_CELL)
+@ROWS.opcode(Kind.STORE_CELL)
 def store_cell(machine: Machine, operation: Operation) -> None:
     """Store into a cell."""
     frame = machine.frame
@@ -87,7 +91,7 @@ def store_cell(machine: Machine, operation: Operation) -> None:
         drop(machine, [before])
 
 
-@opcode(Kind.DELETE_CELL)
+@ROWS.opcode(Kind.DELETE_CELL)
 def delete_cell(machine: Machine, operation: Operation) -> None:
     """Empty a cell."""
     cell = machine.frame.cells[name_of(operation)]
@@ -100,37 +104,37 @@ def delete_cell(machine: Machine, operation: Operation) -> None:
         raise
 
 
-@opcode(Kind.LOAD_GLOBAL)
+@ROWS.opcode(Kind.LOAD_GLOBAL)
 def load_global(machine: Machine, operation: Operation) -> None:
     """Push a global or builtin."""
     frame = machine.frame
     frame.push(frame.namespace.load(machine.tx, name_of(operation)))
 
 
-@opcode(Kind.STORE_GLOBAL)
+@ROWS.opcode(Kind.STORE_GLOBAL)
 def store_global(machine: Machine, operation: Operation) -> None:
     """Bind a global; the real dictionary is written after the graph."""
     frame = machine.frame
     frame.namespace.store(machine.tx, name_of(operation), frame.pop())
 
 
-@opcode(Kind.DELETE_GLOBAL)
+@ROWS.opcode(Kind.DELETE_GLOBAL)
 def delete_global(machine: Machine, operation: Operation) -> None:
     """Delete a global."""
     frame, name = machine.frame, name_of(operation)
     if frame.namespace.find(machine.tx, name) is None:
-        raise_observed(NameError, f"name '{name}' is not defined")
+        raise_observed(machine.tx, NameError, f"name '{name}' is not defined")
     frame.namespace.store(machine.tx, name, None)
 
 
-@opcode(Kind.LOAD_COMMON_CONSTANT)
+@ROWS.opcode(Kind.LOAD_COMMON_CONSTANT)
 def load_common_constant(machine: Machine, operation: Operation) -> None:
     """Push AssertionError, `all` and the like, whatever the name means now."""
     value = operation.argument
     machine.frame.push(machine.tx.wrap(value, Pinned(value, getattr(value, "__name__", repr(value)))))
 
 
-@opcode(Kind.LOAD_BUILD_CLASS)
+@ROWS.opcode(Kind.LOAD_BUILD_CLASS)
 def load_build_class(machine: Machine, operation: Operation) -> None:
     """Push `__build_class__`; calling it breaks the graph."""
     frame = machine.frame
@@ -141,7 +145,7 @@ def load_build_class(machine: Machine, operation: Operation) -> None:
     frame.push(builder)
 
 
-@opcode(Kind.LOAD_NAME)
+@ROWS.opcode(Kind.LOAD_NAME)
 def load_name(machine: Machine, operation: Operation) -> None:
     """Push a name of a class body, else a global or builtin."""
     frame, name = machine.frame, name_of(operation)
@@ -149,17 +153,17 @@ def load_name(machine: Machine, operation: Operation) -> None:
     frame.push(frame.namespace.load(machine.tx, name) if found is None else found)
 
 
-@opcode(Kind.STORE_NAME)
+@ROWS.opcode(Kind.STORE_NAME)
 def store_name(machine: Machine, operation: Operation) -> None:
     """Bind a name of a class body."""
     frame = machine.frame
     frame.names[name_of(operation)] = frame.pop()
 
 
-@opcode(Kind.DELETE_NAME)
+@ROWS.opcode(Kind.DELETE_NAME)
 def delete_name(machine: Machine, operation: Operation) -> None:
     """Unbind a name of a class body."""
     frame, name = machine.frame, name_of(operation)
     if name not in frame.names:
-        raise_observed(NameError, f"name '{name}' is not defined")
+        raise_observed(machine.tx, NameError, f"name '{name}' is not defined")
     del frame.names[name]

@@ -1,6 +1,7 @@
 """Binary, unary and comparison operators, subscripts and slices."""
 
 from collections.abc import Callable
+from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
@@ -10,9 +11,8 @@ from framesmith.frontend.tracing.opcodes.table import (
     Bind,
     NativeForm,
     NativeWriter,
+    OpcodeRows,
     Outcome,
-    native,
-    opcode,
 )
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.callables.operator_calls import begin_binary, begin_subscript, begin_unary
@@ -20,8 +20,10 @@ from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.truth import known_truth, truth_of
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.BINARY)
+
+@ROWS.opcode(Kind.BINARY)
 def binary_operator(machine: Machine, operation: Operation) -> None:
     """`a + b` or `a += b`."""
     symbol, in_place = symbol_and_flag(operation)
@@ -29,7 +31,7 @@ def binary_operator(machine: Machine, operation: Operation) -> None:
     machine.deliver(begin_binary(machine.tx, symbol, left, right, in_place))
 
 
-@opcode(Kind.UNARY)
+@ROWS.opcode(Kind.UNARY)
 def unary_operator(machine: Machine, operation: Operation) -> None:
     """`-a`, `+a`, `~a`, `not a`."""
     operand = machine.frame.pop().realize()
@@ -40,7 +42,7 @@ def unary_operator(machine: Machine, operation: Operation) -> None:
         machine.deliver(begin_unary(machine.tx, operation.argument, operand))
 
 
-@opcode(Kind.COMPARE)
+@ROWS.opcode(Kind.COMPARE)
 def comparison(machine: Machine, operation: Operation) -> None:
     """`a < b` and the other five; on 3.13 perhaps turned into a bool at once."""
     symbol, to_bool = symbol_and_flag(operation)
@@ -55,13 +57,13 @@ def boolean(machine: Machine, operand: Tracker) -> Tracker:
     return Constant(truth) if isinstance(truth, bool) else truth
 
 
-@opcode(Kind.TO_BOOL)
+@ROWS.opcode(Kind.TO_BOOL)
 def to_bool(machine: Machine, operation: Operation) -> None:
     """`bool(a)` before a jump (3.13)."""
     machine.frame.push(boolean(machine, machine.frame.pop()))
 
 
-@opcode(Kind.IS)
+@ROWS.opcode(Kind.IS)
 def identity(machine: Machine, operation: Operation) -> None:
     """`a is b`."""
     left, right = machine.frame.pop_many(2)
@@ -69,7 +71,7 @@ def identity(machine: Machine, operation: Operation) -> None:
     machine.frame.push(Constant(same != bool(operation.argument)))
 
 
-@opcode(Kind.CONTAINS)
+@ROWS.opcode(Kind.CONTAINS)
 def membership(machine: Machine, operation: Operation) -> None:
     """`a in b`."""
     item, container = machine.frame.pop_many(2)
@@ -77,42 +79,42 @@ def membership(machine: Machine, operation: Operation) -> None:
     machine.frame.push(Constant(known_truth(machine.tx, result) != operation.argument))
 
 
-@opcode(Kind.SUBSCRIPT)
+@ROWS.opcode(Kind.SUBSCRIPT)
 def subscript(machine: Machine, operation: Operation) -> None:
     """`a[k]`."""
     container, key = machine.frame.pop_many(2)
     machine.deliver(begin_subscript(machine.tx, container, key))
 
 
-@opcode(Kind.STORE_SUBSCRIPT)
+@ROWS.opcode(Kind.STORE_SUBSCRIPT)
 def store_subscript(machine: Machine, operation: Operation) -> None:
     """`a[k] = v`."""
     value, container, key = machine.frame.pop_many(3)
     container.realize().set_subscript(machine.tx, key.realize(), value)
 
 
-@opcode(Kind.DELETE_SUBSCRIPT)
+@ROWS.opcode(Kind.DELETE_SUBSCRIPT)
 def delete_subscript(machine: Machine, operation: Operation) -> None:
     """`del a[k]`."""
     container, key = machine.frame.pop_many(2)
     container.realize().delete_subscript(machine.tx, key.realize())
 
 
-@opcode(Kind.BINARY_SLICE)
+@ROWS.opcode(Kind.BINARY_SLICE)
 def binary_slice(machine: Machine, operation: Operation) -> None:
     """`a[i:j]` (3.12+)."""
     container, start, stop = (value.realize() for value in machine.frame.pop_many(3))
     machine.frame.push(container.subscript(machine.tx, SliceTracker(start, stop, Constant(None))))
 
 
-@opcode(Kind.STORE_SLICE)
+@ROWS.opcode(Kind.STORE_SLICE)
 def store_slice(machine: Machine, operation: Operation) -> None:
     """`a[i:j] = v` (3.12+)."""
     value, container, start, stop = (value.realize() for value in machine.frame.pop_many(4))
     container.set_subscript(machine.tx, SliceTracker(start, stop, Constant(None)), value)
 
 
-@opcode(Kind.BUILD_SLICE)
+@ROWS.opcode(Kind.BUILD_SLICE)
 def build_slice(machine: Machine, operation: Operation) -> None:
     """`slice(i, j[, k])` as subscripts write it."""
     parts = [value.realize() for value in machine.frame.pop_many(count(operation))]
@@ -159,14 +161,14 @@ def _compare_text(operation: Operation) -> str:
     return f"True if {{0}} {symbol} {{1}} else False" if as_bool else f"{{0}} {symbol} {{1}}"
 
 
-native(Kind.BINARY, _write_binary)
-native(Kind.UNARY, expression(lambda operation: f"{operation.argument} {{0}}"))
-native(Kind.COMPARE, expression(_compare_text))
-native(Kind.TO_BOOL, expression(lambda operation: "True if {0} else False"))
-native(Kind.CONTAINS, expression(lambda op: "{0} not in {1}" if op.argument else "{0} in {1}"))
-native(Kind.IS, expression(lambda op: "{0} is not {1}" if op.argument else "{0} is {1}"))
-native(Kind.SUBSCRIPT, expression(lambda operation: "{0}[{1}]"))
-native(Kind.STORE_SUBSCRIPT, statement(lambda operation: "{1}[{2}] = {0}"))
-native(Kind.DELETE_SUBSCRIPT, statement(lambda operation: "del {0}[{1}]"))
-native(Kind.BINARY_SLICE, expression(lambda operation: "{0}[{1}:{2}]"))
-native(Kind.STORE_SLICE, statement(lambda operation: "{1}[{2}:{3}] = {0}"))
+ROWS.native(Kind.BINARY, _write_binary)
+ROWS.native(Kind.UNARY, expression(lambda operation: f"{operation.argument} {{0}}"))
+ROWS.native(Kind.COMPARE, expression(_compare_text))
+ROWS.native(Kind.TO_BOOL, expression(lambda operation: "True if {0} else False"))
+ROWS.native(Kind.CONTAINS, expression(lambda op: "{0} not in {1}" if op.argument else "{0} in {1}"))
+ROWS.native(Kind.IS, expression(lambda op: "{0} is not {1}" if op.argument else "{0} is {1}"))
+ROWS.native(Kind.SUBSCRIPT, expression(lambda operation: "{0}[{1}]"))
+ROWS.native(Kind.STORE_SUBSCRIPT, statement(lambda operation: "{1}[{2}] = {0}"))
+ROWS.native(Kind.DELETE_SUBSCRIPT, statement(lambda operation: "del {0}[{1}]"))
+ROWS.native(Kind.BINARY_SLICE, expression(lambda operation: "{0}[{1}:{2}]"))
+ROWS.native(Kind.STORE_SLICE, statement(lambda operation: "{1}[{2}:{3}] = {0}"))

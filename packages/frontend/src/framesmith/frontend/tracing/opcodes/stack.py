@@ -1,31 +1,35 @@
 """Stack shuffling and constants."""
 
+from typing import Final
+
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, native, opcode
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.variables.core import NULL
 
+ROWS: Final = OpcodeRows()
 
-@opcode(Kind.NOP)
+
+@ROWS.opcode(Kind.NOP)
 def nop(machine: Machine, operation: Operation) -> None:
     """Nothing to do."""
 
 
-@opcode(Kind.POP, Kind.END_FOR)
+@ROWS.opcode(Kind.POP, Kind.END_FOR)
 def pop(machine: Machine, operation: Operation) -> None:
     """Drop the top."""
     drop(machine, [machine.frame.pop()])
 
 
-@opcode(Kind.COPY)
+@ROWS.opcode(Kind.COPY)
 def copy(machine: Machine, operation: Operation) -> None:
     """Push the n-th slot again."""
     frame = machine.frame
     frame.push(frame.stack[-count(operation)])
 
 
-@opcode(Kind.SWAP)
+@ROWS.opcode(Kind.SWAP)
 def swap(machine: Machine, operation: Operation) -> None:
     """Exchange the top with the n-th slot."""
     stack = machine.frame.stack
@@ -33,13 +37,13 @@ def swap(machine: Machine, operation: Operation) -> None:
     stack[-1], stack[-depth] = stack[-depth], stack[-1]
 
 
-@opcode(Kind.PUSH_NULL)
+@ROWS.opcode(Kind.PUSH_NULL)
 def push_null(machine: Machine, operation: Operation) -> None:
     """Push NULL."""
     machine.frame.push(NULL)
 
 
-@opcode(Kind.LOAD_CONST)
+@ROWS.opcode(Kind.LOAD_CONST)
 def load_const(machine: Machine, operation: Operation) -> None:
     """Push a constant of the code object."""
     machine.frame.push(machine.literal(operation.argument))
@@ -49,7 +53,7 @@ def _drop_form(operation: Operation, operands: list[str | None], bind: Bind) -> 
     return NativeForm(())
 
 
-native(Kind.POP, _drop_form)
+ROWS.native(Kind.POP, _drop_form)
 
 
 def count(operation: Operation) -> int:

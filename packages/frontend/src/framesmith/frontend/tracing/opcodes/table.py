@@ -1,17 +1,19 @@
 """Which function runs which operation symbolically, and which writes it as native Python source.
 
-The mechanism only: the rows are in the modules of this package, `catalog` imports them all.
+The mechanism only: the rows are in the modules of this package, each with a list of its own; `catalog` puts them together.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from types import MappingProxyType
+from typing import Final, TypeVar, final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.guards.names import PREFIX
 
 Step = Callable[[Machine, Operation], None]
+R = TypeVar("R")
 
 RESULT: Final = f"{PREFIX}r"
 """The variable that holds what a native operation gives."""
@@ -57,40 +59,51 @@ class DuplicateOpcode(Exception):
     """Two rows for one operation kind. Cause: registered twice. Cure: keep one."""
 
 
-_STEPS: dict[Kind, Step] = {}
-_NATIVES: dict[Kind, NativeWriter] = {}
+@final
+class OpcodeRows:
+    """The rows of one family of operations. A module keeps its own, beside their code: importing it changes nothing else."""
+
+    def __init__(self) -> None:
+        self.steps = list[tuple[Kind, Step]]()
+        self.natives = list[tuple[Kind, NativeWriter]]()
+
+    def opcode(self, *kinds: Kind) -> Callable[[Step], Step]:
+        """Decorator: run operations of these kinds with the decorated function."""
+
+        def register(step: Step) -> Step:
+            self.steps.extend((kind, step) for kind in kinds)
+            return step
+
+        return register
+
+    def native(self, kind: Kind, row: NativeWriter) -> None:
+        """Say how an operation of this kind is written as Python source."""
+        self.natives.append((kind, row))
 
 
-def opcode(*kinds: Kind) -> Callable[[Step], Step]:
-    """Decorator: run operations of these kinds with the decorated function."""
+@final
+class OpcodeTable:
+    """The rows of all families. Invariant: it does not change, and no kind has two rows.
 
-    def register(step: Step) -> Step:
-        for kind in kinds:
-            if kind in _STEPS:
-                raise DuplicateOpcode(f"{kind} has a row already: {_STEPS[kind]}")
-            _STEPS[kind] = step
-        return step
+    `steps` run operations symbolically. `natives` write them as Python source; for a kind without one only its whole
+    frame can run natively.
+    """
 
-    return register
+    __slots__ = ("natives", "steps")
 
-
-def native(kind: Kind, row: NativeWriter) -> None:
-    """Say how an operation of this kind is written as Python source."""
-    if kind in _NATIVES:
-        raise DuplicateOpcode(f"{kind} has a native form already")
-    _NATIVES[kind] = row
+    def __init__(self, families: Iterable[OpcodeRows]) -> None:
+        families = tuple(families)
+        self.steps: Final = _unique(row for family in families for row in family.steps)
+        self.natives: Final = _unique(row for family in families for row in family.natives)
 
 
-def step_of(kind: Kind) -> Step:
-    """The row of a kind."""
-    return _STEPS[kind]
-
-
-def steps() -> dict[Kind, Step]:
-    """All rows (a copy)."""
-    return dict(_STEPS)
-
-
-def native_of(kind: Kind) -> NativeWriter | None:
-    """How to write an operation natively, or None when only its whole frame can run natively."""
-    return _NATIVES.get(kind)
+def _unique(rows: Iterable[tuple[Kind, R]]) -> Mapping[Kind, R]:
+    """The rows by kind; refuses a second one for a kind."""
+    found: dict[Kind, R] = {}
+    for kind, row in rows:
+        if kind in found:
+            raise DuplicateOpcode(
+                f"{kind!r} has a row already, {found[kind]}, and gets another, {row}; keep one"
+            )
+        found[kind] = row
+    return MappingProxyType(found)

@@ -1,13 +1,17 @@
 """Operations that are never traced: the graph breaks and the frame runs natively from there."""
 
+from typing import Final
+
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.table import opcode
+from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ASYNC_FRAME, UNSUPPORTED_OPCODE
 
+ROWS: Final = OpcodeRows()
 
-@opcode(
+
+@ROWS.opcode(
     Kind.LOAD_CLASS_CELL,
     Kind.LOAD_LOCALS,
     Kind.LOAD_FROM_DICT_OR_GLOBALS,
@@ -24,7 +28,7 @@ def untraced(machine: Machine, operation: Operation) -> None:
     raise GraphBreak(UNSUPPORTED_OPCODE, f"{operation.kind.name} is not traced")
 
 
-@opcode(
+@ROWS.opcode(
     Kind.GET_AWAITABLE,
     Kind.GET_AITER,
     Kind.GET_ANEXT,

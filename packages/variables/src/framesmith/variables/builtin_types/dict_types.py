@@ -1,0 +1,141 @@
+"""`dict`, `OrderedDict` and `defaultdict` as builtin types: wrapping, texts, the dict part of instances of subclasses."""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.guards import Source
+from framesmith.guards.class_lookup import overrides
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import Attribute
+from framesmith.variables.builtin_types.dicts import DictTracker, build_dict, dict_storage, new_dict
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.remains import REMAINS
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import lazy
+
+ROWS: Final = Rows()
+
+
+def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing dict, of which nothing is read yet; the globals of a module break the graph."""
+    assert isinstance(value, dict)
+    if "__builtins__" in value:  # what is stored here is what functions read as their global variables
+        raise GraphBreak(UNSUPPORTED_VALUE, "the globals of a module as a dict")
+    tx.guard(source, TypeIs(type(value)))
+    return dict_storage(tx, value, source, type(value))
+
+
+@ROWS.entry(REMAINS, DictTracker)
+def dict_remains(tracker: DictTracker) -> Iterable[object]:
+    """The items under keys that the trace neither dropped nor stored; none once all were read."""
+    if tracker.value is None or tracker.is_complete or tracker.deferred_stores:
+        return ()
+    touched = [entry.key for entry in tracker.entries.values() if entry.original and entry.changed]
+    keys = [key.value for key in (*tracker.dropped.values(), *touched) if isinstance(key, Constant)]
+    return [
+        held for key, value in dict.items(tracker.value) if not _is_any(key, keys) for held in (key, value)
+    ]
+
+
+def _is_any(key: object, keys: list[object]) -> bool:
+    return any(type(one) is type(key) and one == key for one in keys)
+
+
+def _pairs(tx: TraceContext, value: DictTracker, join: Join) -> str:
+    return ", ".join([f"{join(tx, [key])}: {join(tx, [item])}" for key, item in value.items(tx)])
+
+
+def dict_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`{1: 2}`."""
+    assert isinstance(value, DictTracker)
+    return f"{{{_pairs(tx, value, join)}}}"
+
+
+def ordered_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`OrderedDict({1: 2})`; until Python 3.11 `OrderedDict([(1, 2)])`."""
+    assert isinstance(value, DictTracker)
+    if not value.items(tx):
+        return "OrderedDict()"
+    if repr(OrderedDict(a=1)) == "OrderedDict({'a': 1})":  # since 3.12
+        return f"OrderedDict({{{_pairs(tx, value, join)}}})"
+    pairs = [f"({join(tx, [key])}, {join(tx, [item])})" for key, item in value.items(tx)]
+    return f"OrderedDict([{', '.join(pairs)}])"
+
+
+def default_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`defaultdict(<class 'list'>, {1: 2})`."""
+    assert isinstance(value, DictTracker)
+    factory = join(tx, [value.factory or Constant(None)])
+    return f"defaultdict({factory}, {{{_pairs(tx, value, join)}}})"
+
+
+def plain_dict(value: object) -> dict[object, object]:
+    """The items of an instance of a dict subclass, read without overrides of the subclass."""
+    assert isinstance(value, dict)
+    return {key: dict.__getitem__(value, key) for key in dict.__iter__(value)}
+
+
+def plain_ordered(value: object) -> OrderedDict[object, object]:
+    """As `plain_dict`, in the order of the OrderedDict."""
+    assert isinstance(value, OrderedDict)
+    return OrderedDict((key, dict.__getitem__(value, key)) for key in OrderedDict.__iter__(value))
+
+
+def wrap_dict_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+    """The dict part of an existing instance of a subclass."""
+    assert isinstance(value, dict)
+    return DictTracker(source, kind, value)
+
+
+def wrap_default_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+    """The dict part of an existing instance of a subclass of defaultdict, with its factory."""
+    assert isinstance(value, dict)
+    if not isinstance(value, defaultdict) or overrides(kind, defaultdict, "default_factory"):
+        return DictTracker(source, kind, value).unsupported("an override of what a defaultdict does")
+    factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
+    return DictTracker(source, kind, value, factory)
+
+
+_SAMPLE: Final = dict[object, object]()
+_ITERATORS: Final[tuple[type, ...]] = (
+    *(type(iter(_SAMPLE)), type(iter(_SAMPLE.values())), type(iter(_SAMPLE.items()))),
+    *(type(reversed(_SAMPLE)), type(reversed(_SAMPLE.values())), type(reversed(_SAMPLE.items()))),
+)
+ROWS.builtin_type(
+    BuiltinType(
+        dict,
+        (DictTracker,),
+        wrap=wrap_dict,
+        build=build_dict,
+        text=dict_text,
+        iterators=_ITERATORS,
+        part=BuiltinPart(plain_dict, wrap_dict_part, lambda: new_dict([])),
+        holds_items=True,
+        is_mutable=True,
+    ),
+    BuiltinType(
+        OrderedDict,
+        (DictTracker,),
+        wrap=wrap_dict,
+        build=build_dict,
+        text=ordered_text,
+        iterators=(type(iter(OrderedDict())),),
+        part=BuiltinPart(plain_ordered, wrap_dict_part, lambda: new_dict([], OrderedDict)),
+        holds_items=True,
+        is_mutable=True,
+    ),
+    BuiltinType(
+        defaultdict,
+        (DictTracker,),
+        wrap=wrap_dict,
+        text=default_text,
+        part=BuiltinPart(plain_dict, wrap_default_part, lambda: new_dict([], defaultdict)),
+        holds_items=True,
+        is_mutable=True,
+    ),
+)

@@ -1,0 +1,82 @@
+"""`set` and `frozenset` as builtin types: wrapping, texts, the set part of instances of subclasses."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name
+from framesmith.guards.kinds import TypeIs
+from framesmith.variables.builtin_types.sets import SetTracker, build_set, set_storage
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.remains import REMAINS
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
+
+
+def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing set, of which nothing is read yet."""
+    assert isinstance(value, set | frozenset)
+    tx.guard(source, TypeIs(type(value)))
+    return set_storage(tx, value, source, type(value))
+
+
+@ROWS.entry(REMAINS, SetTracker)
+def set_remains(tracker: SetTracker) -> Iterable[object]:
+    """The members, if the trace only added some and did not read them."""
+    adds_only = all(change.method == "add" for change in tracker.log)
+    return () if tracker.is_complete or not adds_only else (tracker.value or ())
+
+
+def set_text(tx: TraceContext, value: Tracker, join: Join) -> str:
+    """`{1, 2}`, `frozenset({1, 2})` or `set()`."""
+    assert isinstance(value, SetTracker)
+    name = class_name(value.kind)
+    if not value.complete(tx):
+        return f"{name}()"
+    display = f"{{{join(tx, value.in_order(tx))}}}"
+    return display if value.kind is set else f"{name}({display})"
+
+
+def plain_set(value: object) -> set[object]:
+    """The members of an instance of a set subclass, read without overrides of the subclass."""
+    assert isinstance(value, set)
+    return set(set.__iter__(value))
+
+
+def plain_frozenset(value: object) -> frozenset[object]:
+    """As `plain_set`."""
+    assert isinstance(value, frozenset)
+    return frozenset(frozenset.__iter__(value))
+
+
+def wrap_set_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+    """The set part of an existing instance of a subclass."""
+    assert isinstance(value, set)
+    return set_storage(tx, value, source, kind)
+
+
+ROWS.builtin_type(
+    BuiltinType(
+        set,
+        (SetTracker,),
+        wrap=wrap_set,
+        build=build_set,
+        text=set_text,
+        iterators=(type(iter(set())),),
+        part=BuiltinPart(plain_set, wrap_set_part, SetTracker),
+        holds_items=True,
+        is_mutable=True,
+    ),
+    BuiltinType(
+        frozenset,
+        (SetTracker, Constant),
+        wrap=wrap_set,
+        build=build_set,
+        text=set_text,
+        part=BuiltinPart(plain_frozenset),
+        holds_items=True,
+    ),
+)

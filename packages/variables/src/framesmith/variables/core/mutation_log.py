@@ -1,0 +1,102 @@
+"""`MutationLog`: what a trace changed, for replay after the graph. It knows of a tracker its source only, so it is below them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar, final
+from weakref import WeakValueDictionary
+
+from framesmith.guards import Source
+from framesmith.variables.core.ambient import AmbientState
+
+
+class Sourced(Protocol):
+    """A tracker, as far as the log asks: it has a source if it stands for an existing object."""
+
+    @property
+    def source(self) -> Source | None:
+        """Where the object comes from; None for one created in the trace."""
+
+
+V = TypeVar("V", bound=Sourced)
+
+
+class ChangedClass(Protocol[V]):
+    """A class with attributes that the trace stored (None: deleted)."""
+
+    changes: dict[str, V | None]
+
+
+@final
+class MutationLog(Generic[V]):
+    """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`).
+
+    `results` are the trackers of fake tensors by the `id` of the fake, one each, as long as it is referenced: a tracker
+    holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
+    `issubclass` is guarded.
+
+    `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
+    changed in between.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.ambient = AmbientState()
+        self.classes: dict[type, ChangedClass[V]] = {}
+        self.asked_classes: set[tuple[type, type]] = set()
+        self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
+        self._changed: dict[int, V] = {}
+        self._keys: dict[int, V] = {}
+        self._watching: list[list[V]] = []
+        self.on_change: Callable[[V], None] | None = None  # told before it changes
+        self.on_reference: Callable[[V], None] | None = None  # told to what a weak reference was made
+
+    def note(self, tracker: V) -> None:
+        """Record that `tracker` is about to change."""
+        self.version += 1
+        if self.on_change is not None:
+            self.on_change(tracker)
+        for noted in self._watching:
+            noted.append(tracker)
+        if tracker.source is not None:
+            self._changed.setdefault(id(tracker), tracker)
+
+    def note_reference(self, target: V) -> None:
+        """Record that a weak reference to a value was made."""
+        if self.on_reference is not None:
+            self.on_reference(target)
+
+    @contextmanager
+    def watched(self) -> Iterator[list[V]]:
+        """A list of the trackers that are changed while the `with` block runs; new objects are included."""
+        noted: list[V] = []
+        self._watching.append(noted)
+        try:
+            yield noted
+        finally:
+            self._watching.pop()
+
+    def changed(self) -> tuple[V, ...]:
+        """Existing objects that the entry must bring up to date, in order of first change."""
+        return tuple(self._changed.values())
+
+    def note_key(self, tracker: V) -> None:
+        """Record that the trace used an existing object's identity, as
+        a key or a number: it must stay distinct from the others."""
+        if tracker.source is not None:
+            self._keys.setdefault(id(tracker), tracker)
+
+    def told_apart(self) -> tuple[V, ...]:
+        """Existing objects whose identity was used, which have to be guarded as distinct."""
+        return tuple(self._keys.values())
+
+    def release(self) -> None:
+        """Drop all references: the trace has ended."""
+        self._changed.clear()
+        self.classes.clear()
+        self.asked_classes.clear()
+        self.on_change = self.on_reference = None
+        self._keys.clear()
+
+    def is_changed(self, tracker: V) -> bool:
+        """Whether an existing object has a change that is not replayed yet."""
+        return id(tracker) in self._changed

@@ -1,0 +1,138 @@
+"""The rows of exceptions: `__new__` and `__init__` of the builtin classes, texts, `with_traceback`, `add_note`."""
+
+import builtins
+from typing import Final
+
+from framesmith.guards.class_lookup import (
+    class_name,
+    static_lookup,
+)
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.objects.construction import check_class
+from framesmith.variables.objects.exceptions import ExceptionTracker
+
+ROWS: Final = Rows()
+
+NONE: Final = Constant(None)
+_KEYWORD_FIELDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
+    AttributeError: ("name", "obj"),
+    NameError: ("name",),
+    ImportError: ("name", "path", "msg"),
+    StopIteration: ("value",),
+    SystemExit: ("code",),
+}
+_UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
+
+
+def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`BaseException.__new__(cls, *args)`; breaks for OSError and others whose use of arguments is not modelled."""
+    kind = check_class(tx, cls)
+    if not issubclass(kind, BaseException) or (issubclass(kind, _UNMODELLED) and args):
+        return cls.unsupported("making an instance")
+    return ExceptionTracker(kind, args)
+
+
+def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
+    if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
+        return self.unsupported("its __init__")
+    allowed = {
+        name for kind, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, kind) for name in names
+    }
+    if not set(kwargs) <= allowed & {"name", "obj", "path"}:
+        return self.unsupported("an __init__ with these keywords")
+    tx.changes.note(self)
+    self.fields["args"] = TupleTracker(args)
+    self.fields.update(kwargs)
+    return NONE
+
+
+# Some types have a slot of their own that holds the same C function.
+@ROWS.call(*{BaseException.__str__, AttributeError.__str__, NameError.__str__})
+def exception_str(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`BaseException.__str__`: empty, the text of the one argument, or of the tuple of arguments."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("str()")
+    args = self.field(tx, "args")
+    items = unpack(tx, args)
+    return Constant("") if not items else show(tx, str, items[0] if len(items) == 1 else args)
+
+
+@ROWS.call(KeyError.__str__)
+def key_error_str(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`KeyError.__str__`: the repr of the one argument."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("str()")
+    args = self.field(tx, "args")
+    items = unpack(tx, args)
+    if len(items) == 1:
+        return show(tx, repr, items[0])
+    return show(tx, str, args) if items else Constant("")
+
+
+@ROWS.call(BaseException.__repr__)
+def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`BaseException.__repr__`: `Name(args)`."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("repr()")
+    args = self.field(tx, "args")
+    items = unpack(tx, args)
+    shown = show(tx, repr, items[0] if len(items) == 1 else args)
+    text = str(shown.as_python_constant())
+    return Constant(
+        f"{class_name(self.kind)}({text})" if len(items) == 1 else f"{class_name(self.kind)}{text}"
+    )
+
+
+def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
+    """`str(operand)` or `repr(operand)`, by the row of the function."""
+    row = row_of(tx.registry, function)
+    if row is None:
+        return operand.unsupported("showing it")
+    return complete(tx, row.begin(tx, (operand,), {})).realize()
+
+
+@ROWS.call(BaseException.with_traceback)
+def with_traceback(tx: TraceContext, self: Tracker, traceback: Tracker, /) -> Tracker:
+    """`self.with_traceback(tb)`."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("with_traceback()")
+    self.set_field(tx, "__traceback__", traceback)
+    return self
+
+
+@ROWS.call(BaseException.add_note)
+def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
+    """`self.add_note(note)`: appended to the list `__notes__`."""
+    if not isinstance(self, ExceptionTracker):
+        return self.unsupported("add_note()")
+    if not issubclass(note.python_type, str):
+        raise_observed(tx, TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
+    notes = self.load_own(tx, "__notes__")
+    if notes is None:
+        self.store_own(tx, "__notes__", ListTracker([note]))
+    else:
+        row = row_of(tx.registry, list.append)
+        assert row is not None
+        row.begin(tx, (notes, note), {})
+    return NONE
+
+
+def _register_builtin_classes() -> None:
+    news, inits = dict[object, None](), dict[object, None]()
+    for kind in vars(builtins).values():
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            news.setdefault(kind.__new__)
+            inits.setdefault(static_lookup(kind, "__init__"))
+    ROWS.call(*news)(_builtin_new)
+    ROWS.call(*inits)(_builtin_init)
+
+
+_register_builtin_classes()

@@ -1,0 +1,72 @@
+"""The iterator of CPython's sequence protocol, over objects of classes with `__getitem__` only."""
+
+from collections.abc import Hashable
+from typing import final
+
+from framesmith.variables.core.base import (
+    TraceContext,
+    Tracker,
+    Writer,
+)
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException, observed_is
+
+
+@final
+class ItemIterator(Tracker):
+    """An iterator over an object with `__getitem__` but without `__iter__`, as of CPython's sequence protocol."""
+
+    def __init__(self, target: Tracker) -> None:
+        self.target = target
+        self.index = 0
+        self.finished = False
+
+    @property
+    def python_type(self) -> type:
+        """`iterator`, CPython's type for the sequence protocol."""
+        return _SEQUENCE_ITERATOR
+
+    def iterate(self, tx: TraceContext) -> Tracker:
+        """An iterator is its own iterator."""
+        return self
+
+    def begin_advance(self, tx: TraceContext) -> Tracker | None:
+        """The item at the next index; None once IndexError or StopIteration was raised."""
+        if self.finished:
+            return None
+        tx.changes.note(self)
+        try:
+            item = self.target.subscript(tx, Constant(self.index))
+        except ObservedException as error:
+            if not observed_is(error, IndexError, StopIteration):
+                raise
+            self.finished = True
+            return None
+        self.index += 1
+        return item
+
+    def truth(self, tx: TraceContext) -> bool:
+        """An iterator is true."""
+        return True
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """It hashes by identity."""
+        tx.changes.note_key(self)
+        return ("object", self)
+
+    def reconstruct(self, writer: Writer) -> str:
+        """A new iterator at the same index."""
+        make = writer.constant(iter, "iter")
+        if self.finished:
+            return writer.define(self, f"{make}(())", "iterator")
+        name = writer.define(self, f"{make}({writer.value(self.target)})", "iterator")
+        writer.statement(f"{name}.__setstate__({self.index})")
+        return name
+
+
+class _Indexable:
+    def __getitem__(self, index: int) -> int:
+        raise IndexError(index)
+
+
+_SEQUENCE_ITERATOR: type = type(iter(_Indexable()))

@@ -1,0 +1,38 @@
+"""The tracker classes that the battery of `test_every_tracker` has no case for, with the reason.
+
+Data only: `tests/end_to_end/test_every_tracker_is_seen.py` reads this file, and has a program for each name of `IN_PROGRAMS`.
+"""
+
+NO_VALUE = {
+    "Tracker": "abstract",
+    "IteratorTracker": "abstract",
+    "KnownValue": "abstract",
+    "SpecialMethods": "abstract",
+    "GraphValue": "abstract",
+    "UnspecializedTracker": "abstract",
+    "_Exhausted": "a marker, no value of the program",
+    "Null": "the NULL that CPython pushes, no value of the program",
+    "Lazy": "gives another tracker when it is read: each case with an input goes through it",
+}
+"""Classes that stand for no value of a program of their own."""
+
+_FRAMES = "exists only while frames are run"
+_GRAPH = "its value comes out of the graph"
+_CONTEXT = "entered and left by the graph"
+IN_PROGRAMS = {
+    "TensorTracker": _GRAPH, "TensorMethod": _GRAPH, "SymbolicNumber": _GRAPH, "ComputedNumber": _GRAPH, "ArrayTracker": _GRAPH,
+    "Conversion": _GRAPH, "ComputedConversion": _GRAPH, "UnknownRange": _GRAPH, "DeferredText": _GRAPH,
+    "UnspecializedValue": "made where a value changed too often",
+    "TorchGeneratorTracker": "an input of the graph",
+    "CellTracker": _FRAMES, "NestedFunction": _FRAMES, "GeneratorTracker": _FRAMES, "GeneratorMethod": _FRAMES,
+    "NamespaceTracker": _FRAMES, "TracebackTracker": _FRAMES, "SavedException": _FRAMES,
+    "GroupIterator": "shares the position of its groupby, which has a case",
+    "TeeSource": "shared by the iterators of tee, which have a case",
+    "IdentityNumber": "differs in each run, so nothing can be equal",
+    "ThreadNumber": "differs in each run",
+    "SubscriptReversed": "asks `__len__` and `__getitem__` in Python",
+    "InplaceMethod": "a method of `super()` that is called at once",
+    "NativeContext": _CONTEXT, "NativeContextMethod": _CONTEXT, "ProfilerMark": _CONTEXT, "EndOfMark": _CONTEXT, "Switch": _CONTEXT,
+    "SwitchedOff": _CONTEXT,
+}  # fmt: skip
+"""Classes that need frames or a graph: seen while the programs run."""

@@ -1,0 +1,180 @@
+"""The trackers that the battery of `variables` leaves out, each in a program during whose trace one is made."""
+
+import itertools
+import runpy
+import threading
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+from tests.end_to_end.support import check
+
+from framesmith.variables import Tracker
+
+X = torch.ones(3)
+HERE = Path(__file__).parents[2]
+LISTED = runpy.run_path(str(HERE / "packages/variables/tests/elsewhere.py"))["IN_PROGRAMS"]
+MODE = torch._C._InferenceMode(False)
+COUNT = 3
+
+
+class Items:
+    def __getitem__(self, index):
+        return [4, 5][index]
+
+    def __len__(self):
+        return 2
+
+
+class Grows(list):
+    def __iadd__(self, other):
+        return super().__iadd__(other)
+
+
+def counted():
+    yield 1
+    yield 2
+
+
+def deferred(x, n):
+    for i in range(n):
+        text = f"{i}"
+        torch._dynamo.graph_break()
+    return x, text
+
+
+def unspecialized(x, names):
+    found = []
+    for name in names:
+        torch._dynamo.graph_break()
+        found.append(name)
+    return x + 1, found
+
+
+def unknown_range(x, n):
+    total = x
+    for i in range(n):
+        torch._dynamo.graph_break()
+        total = total + len(range(i))
+    return total
+
+
+def closure(x):
+    y = x + 1
+
+    def inner():
+        return y
+
+    return inner()
+
+
+def handled(x):
+    try:
+        raise ValueError("a")
+    except ValueError as error:
+        return x + len(error.args), error.__traceback__ is not None
+
+
+def generated(x):
+    made = counted()
+    return x + made.send(None)
+
+
+def marked(x):
+    with torch.profiler.record_function("mark"):
+        return x + 1
+
+
+def marked_with_break(x):
+    with torch.profiler.record_function("mark"):
+        torch._dynamo.graph_break()
+        return x + 1
+
+
+def grown(x):
+    items = Grows([1])
+    items += [2]
+    return x + len(items)
+
+
+def switched(x):
+    with torch._C.DisableTorchFunctionSubclass():
+        return x + 1
+
+
+def in_mode(x):
+    with torch.inference_mode():
+        return x + 1
+
+
+def read_global(x):
+    global COUNT
+    COUNT = 4
+    return x + COUNT
+
+
+def increase(x, *rest):
+    if rest and isinstance(rest[0], list) and isinstance(rest[0][0], float):
+        rest[0][0] += 1
+
+
+PROGRAMS = {
+    "TensorTracker": (lambda x: x + 1, X),
+    "TensorMethod": (lambda x: x.sum(), X),
+    "SymbolicNumber": (lambda x: x * x.shape[0], X),
+    "ComputedNumber": (lambda x, n: x * (n[0] * 2.0), X, [1.5]),
+    "ArrayTracker": (lambda x, a: x + a.shape[0], X, numpy.ones(2)),
+    "Conversion": (lambda x: x * x.shape[0].__int__(), X),
+    "ComputedConversion": (lambda x, n: x * n[0].__float__(), X, [1.5]),
+    "UnknownRange": (unknown_range, X, 9),
+    "DeferredText": (deferred, X, 9),
+    "UnspecializedValue": (unspecialized, X, list("abcdefghij")),
+    "TorchGeneratorTracker": (lambda x, g: x + torch.rand(3, generator=g), X, torch.Generator()),
+    "CellTracker": (closure, X),
+    "NestedFunction": (closure, X),
+    "GeneratorTracker": (generated, X),
+    "GeneratorMethod": (generated, X),
+    "NamespaceTracker": (read_global, X),
+    "TracebackTracker": (handled, X),
+    "SavedException": (handled, X),
+    "GroupIterator": (lambda x: [x + sum(group) for _, group in itertools.groupby([1, 1, 2])], X),
+    "TeeSource": (lambda x: [x + n for n in itertools.tee([1, 2])[0]], X),
+    "IdentityNumber": (lambda x: (x + 1, id(x) == id(x)), X),
+    "ThreadNumber": (lambda x: (x + 1, threading.get_ident()), X),
+    "SubscriptReversed": (lambda x, items: [x + n for n in reversed(items)], X, Items()),
+    "InplaceMethod": (grown, X),
+    "NativeContext": (in_mode, X),
+    "NativeContextMethod": (in_mode, X),
+    "ProfilerMark": (marked, X),
+    "EndOfMark": (marked_with_break, X),
+    "Switch": (switched, X),
+    "SwitchedOff": (switched, X),
+}
+
+
+def test_every_class_without_a_case_has_a_program() -> None:
+    assert set(PROGRAMS) == set(LISTED)
+
+
+def tracker_class(name, root=Tracker):
+    for kind in root.__subclasses__():
+        if (found := kind if kind.__name__ == name else tracker_class(name, kind)) is not None:
+            return found
+    return None
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_is_made_while_the_program_is_traced(name, monkeypatch) -> None:
+    made = []
+    kind = tracker_class(name)
+    begin = kind.__init__
+
+    def noted(self, *args, **kwargs):
+        made.append(self)
+        begin(self, *args, **kwargs)
+
+    monkeypatch.setattr(kind, "__init__", noted)
+    function, *args = PROGRAMS[name]
+    check(function, *args, calls=4, change=increase, options={"dynamic": True})
+    assert made
