@@ -5,6 +5,8 @@ No fixture lives here, and no torch: the tests of `bytecode` run without it.
 
 import os
 import shutil
+import subprocess
+import sysconfig
 
 import hypothesis
 import pytest
@@ -23,15 +25,24 @@ def compiler() -> str | None:
     return next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
 
 
+def why_no_inductor() -> str | None:
+    """Why inductor cannot run here: no C++ compiler, or none of the headers of this Python. None where it can."""
+    command = compiler()
+    if command is None:
+        return "no C++ compiler for inductor on this machine"
+    check = [command, "-fsyntax-only", "-x", "c++", f"-I{sysconfig.get_path('include')}", "-"]
+    done = subprocess.run(check, input="#include <Python.h>", capture_output=True, text=True, check=False)
+    return "the headers of this Python are not complete" if done.returncode else None
+
+
 def pytest_report_header() -> str:
     """Say at the start of a run whether inductor can be tested."""
     return f"C++ compiler: {compiler() or 'NONE: the tests marked inductor do not run'}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without a C++ compiler inductor cannot run: those tests are skipped, with the reason in the summary."""
-    if compiler():
-        return
-    for item in items:
-        if item.get_closest_marker("inductor"):
-            item.add_marker(pytest.mark.skip(reason="no C++ compiler for inductor on this machine"))
+    """Where inductor cannot run, its tests are skipped, with the reason in the summary."""
+    marked = [item for item in items if item.get_closest_marker("inductor")]
+    reason = why_no_inductor() if marked else None
+    for item in marked if reason else ():
+        item.add_marker(pytest.mark.skip(reason=str(reason)))

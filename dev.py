@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     """Run one command; the exit status is nox's."""
     if sys.version_info < (3, 11):  # noqa: UP036  (started by hand, on whatever Python is there)
         found = ".".join(map(str, sys.version_info[:3]))
-        print(f"dev.py: this is Python {found}; start it with Python 3.11, 3.12 or 3.13", file=sys.stderr)
+        print(f"dev.py: this is Python {found}; start it with Python 3.11 to 3.15", file=sys.stderr)
         return 2
     if not arguments or arguments[0] in {"-h", "--help"}:
         print(USAGE, end="")

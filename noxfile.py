@@ -1,7 +1,6 @@
 """Every check and every job of the repository. Plain `nox` runs what a change has to pass.
 
-Interpreters come from `tools/interpreters.py`: all supported Pythons must be there, except on a machine that has
-one Python only, where what is not run is said aloud.
+Interpreters come from `tools/interpreters.py`: what is not run because its Python is not on the machine is said aloud.
 """
 
 import os
@@ -68,7 +67,7 @@ def warn_of_missing(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def pythons(session: nox.Session) -> None:
-    """Show the interpreters found; fail when one is missing that ought to be there."""
+    """Show the interpreters found; fail when there is none."""
     for version, path in PLAN.rows.items():
         session.log(f"Python {version} with torch {interpreters.SUPPORTED[version]}: {path}")
     warn_of_missing(session)
@@ -151,21 +150,40 @@ def tests(session: nox.Session, layer: str) -> None:
     pytest(session, f"packages/{layer}/tests")
 
 
+EACH = [
+    nox.param(path, version, id=f"py{version}-torch{interpreters.SUPPORTED[version]}")
+    for version, path in PLAN.rows.items()
+]
+BESIDES = ("tests/quality", "tests/perturbation", "tests/signposts")
+
+
 @nox.session
-@nox.parametrize(
-    "python,version",
-    [
-        nox.param(path, version, id=f"py{version}-torch{interpreters.SUPPORTED[version]}")
-        for version, path in PLAN.rows.items()
-    ],
-)
+@nox.parametrize("python,version", EACH)
 def e2e(session: nox.Session, version: str) -> None:
-    """All five packages together: programs against eager, quality figures, signposts."""
+    """All five packages together: programs against eager, quality figures, signposts.
+
+    Everything on the oldest Python; all programs and quality figures on the newest; on each between, the third of the
+    files that `interpreters.part_of` chooses. Golden files everywhere.
+    """
+    oldest, newest = PLAN.ends
+    besides = BESIDES if version == oldest else BESIDES[:1] if version == newest else ()
+    files = (ROOT / "tests" / "end_to_end").rglob("test_*.py")
+    chosen = interpreters.part_of([path.relative_to(ROOT) for path in files], PLAN.part(version))
+    _together(session, version, *map(str, chosen), *besides, "tests/golden")
+
+
+@nox.session(name="all")
+@nox.parametrize("python,version", EACH)
+def everything(session: nox.Session, version: str) -> None:
+    """All end-to-end tests and what `e2e` has besides, on each Python, with the tests of each package."""
+    layers = (f"packages/{layer}/tests" for layer in LAYERS)
+    _together(session, version, "tests/end_to_end", *BESIDES, "tests/golden", *layers)
+
+
+def _together(session: nox.Session, version: str, *paths: str) -> None:
     warn_of_missing(session)
     install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
-    pytest(
-        session, "tests/end_to_end", "tests/perturbation", "tests/quality", "tests/signposts", "tests/golden"
-    )
+    pytest(session, *paths)
 
 
 @nox.session(python=FIRST)

@@ -8,11 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SUPPORTED = {"3.11": "2.13", "3.12": "2.14", "3.13": "2.15"}
+SUPPORTED = {"3.11": "2.13", "3.12": "2.14", "3.13": "2.15", "3.14": "2.15", "3.15": "2.15"}
 """Each supported Python with the torch it is tested with end to end."""
 
 ASK = (
@@ -76,8 +76,8 @@ def find() -> dict[str, str]:
 class Plan:
     """Which rows of the support table run: `rows` maps each version to its interpreter.
 
-    A version that ought to be there and is not keeps its bare number as its interpreter, so that nox
-    fails on it by name. `warning` is empty unless this machine has one Python only.
+    A version that is not there is left out, and `warning` names it. Where none is there, every version keeps its bare
+    number as its interpreter, so that nox fails on it by name.
     """
 
     rows: dict[str, str]
@@ -85,17 +85,36 @@ class Plan:
 
     @property
     def first(self) -> str:
-        """The version on which everything that needs one Python only runs."""
+        """The oldest: everything that needs one Python only runs on it."""
         return next(iter(self.rows))
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The oldest and the newest: on these all end-to-end tests run."""
+        return self.first, [*self.rows][-1]
+
+    def part(self, version: str) -> int | None:
+        """Which third of the end-to-end tests runs on a version between the ends; None for the ends, which run all.
+
+        By the version's place in the table, so that 3.12, 3.13 and 3.14 run all of them together.
+        """
+        return None if version in self.ends else [*SUPPORTED].index(version) % PARTS
+
+
+PARTS = 3
+
+
+def part_of(files: Sequence[Path], part: int | None) -> list[Path]:
+    """Every third file in the order of their names, beginning with the part's number; all of them for None."""
+    return sorted(files) if part is None else sorted(files)[part::PARTS]
 
 
 def plan(found: dict[str, str]) -> Plan:
-    """Every row of the table, or, on a machine with a single Python, the row of that one, said aloud."""
+    """The rows of the table whose Python is there; the others are said aloud."""
     present = {version: found[version] for version in SUPPORTED if version in found}
-    if len(found) == 1 and len(present) == 1:
-        (only,) = present
-        missing = ", ".join(
-            f"Python {version} with torch {torch}" for version, torch in SUPPORTED.items() if version != only
-        )
-        return Plan(present, f"ONLY PYTHON {only} IS ON THIS MACHINE. NOT TESTED: {missing}.")
-    return Plan({version: found.get(version, version) for version in SUPPORTED})
+    if not present:
+        return Plan({version: version for version in SUPPORTED})
+    missing = [
+        f"Python {version} with torch {SUPPORTED[version]}" for version in SUPPORTED if version not in present
+    ]
+    return Plan(present, f"NOT ON THIS MACHINE, NOT TESTED: {', '.join(missing)}." if missing else "")

@@ -108,3 +108,36 @@ def test_a_break_in_a_handler_loses_nothing(place, outer):
             except BaseException as error:
                 error.add_note(f"{case}\n{source_of(*case)}")
                 raise
+
+
+COMPREHENSIONS = (
+    "{k: k for k in [odd]}",
+    "{k for k in [odd]}",
+    "[len(k) for k in [odd]]",
+    "{len(k): 1 for k in [odd]}",
+)
+
+
+@pytest.mark.parametrize("comprehension", COMPREHENSIONS)
+@pytest.mark.parametrize("odd", ["collections.deque()", "Odd()"])
+def test_an_item_of_a_comprehension_raises_natively(comprehension, odd):
+    check_source(f"""
+import collections, torch
+
+class Odd:
+    def __hash__(self):
+        raise TypeError("odd")
+    def __len__(self):
+        raise TypeError("no length")
+
+def f(x):
+    odd = {odd}
+    try:
+        before = [1, {comprehension}]
+    except TypeError as error:
+        return x + 1, str(error)
+    return x - 1, before
+
+def args():
+    return (torch.ones(2),)
+""")

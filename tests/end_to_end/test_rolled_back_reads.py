@@ -1,5 +1,7 @@
 """What a trace read before it went back stays guarded: it is changed afterwards, and the next call has to see that."""
 
+import types
+
 import pytest
 from tests.end_to_end.children import in_child
 from tests.end_to_end.support import check_source
@@ -155,7 +157,19 @@ def f(x, calls):
     ],
 )
 def test_the_class_of_a_module_is_guarded(body) -> None:
+    if "property" in body and forgets_properties_of_modules():
+        pytest.skip(
+            "this Python itself reads past a property of a module's class once it has specialised the instruction"
+        )
     check_source(MODULE.format(body=body), calls=4)
+
+
+def forgets_properties_of_modules() -> bool:
+    """From CPython 3.14 on `LOAD_ATTR_MODULE` checks only that the class reads attributes as modules do."""
+    kind = type("Kind", (types.ModuleType,), {"v": property(lambda self: 7)})
+    module = kind("m")
+    module.__dict__["v"] = 2
+    return any(module.v != 7 for _ in range(100))
 
 
 ENUM = """

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 _OWN = ("tests", "program")
 
@@ -85,11 +86,9 @@ def _copy_globals(namespace: dict[str, Any], memo: dict[int, Any]) -> dict[str, 
 
 @contextmanager
 def _functions_are_copied() -> Iterator[None]:
-    dispatch = copy._deepcopy_dispatch
-    before = dispatch[types.FunctionType]
-    dispatch[types.FunctionType] = _copy_function
+    """Where `copy` keeps a set of types that it hands back as they are, functions leave it for the time."""
+    atomic = getattr(copy, "_atomic_types", frozenset())
+    dispatch = patch.dict(copy._deepcopy_dispatch, {types.FunctionType: _copy_function})
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 5000))
-    try:
+    with dispatch, patch.object(copy, "_atomic_types", atomic - {types.FunctionType}, create=True):
         yield
-    finally:
-        dispatch[types.FunctionType] = before

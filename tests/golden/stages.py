@@ -1,8 +1,8 @@
 """What becomes of a program: source, operations, breaks, and of each entry the graph, the guards and the code.
 
 A `.case` file holds them as sections (`=== title`). Operations differ between Python versions, so their section names
-the version, and so do the guards of programs that run Python code of torch (`FOLLOWS_TORCH`); all others are the same for
-all versions. `python -m tests.golden.update` writes the files.
+the version, and so do the guards of programs that run Python code of torch (`FOLLOWS_TORCH`), with its release; all others
+are the same for all versions. `python -m tests.golden.update` writes the files.
 """
 
 import re
@@ -19,10 +19,11 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 TORCH = ".".join(torch.__version__.split(".")[:2])
 FOLLOWS_TORCH = "# guards follow the release of torch"
-OTHER_VERSION = re.compile(r"(?:operations \d+\.\d+|.*: guards, torch \d+\.\d+)")
+OTHER_VERSION = re.compile(r"(?:operations \d+\.\d+|.*: guards, Python \d+\.\d+ with torch \d+\.\d+)")
 _TORCH = str(Path(torch.__file__).parent)
 _NEUTRAL = [  # what differs between machines and releases of torch
     (re.compile(r"0x[0-9a-f]+"), "0x..."),
+    (re.compile(r"(<slot wrapper '\w+') of '\w+' objects>"), r"\1>"),  # the repr before Python 3.15
     (re.compile(r" from '.*?(?:\.\.\.|'>)"), " from ...>"),
     (re.compile(re.escape(_TORCH) + r"(\S*?\.py):\d+"), r"torch\1"),
     (re.compile(r"/\S*/(framesmith/\w+/\S*?\.py):\d+"), r"\1"),
@@ -57,7 +58,7 @@ def stages(name: str, source: str) -> dict[str, str]:
         found[f"entry {number}, {entry.title()}: graph"] = (
             "none" if entry.graph is None else graph_text(entry.graph.graph)
         )
-        release = f", torch {TORCH}" if source.startswith(FOLLOWS_TORCH) else ""
+        release = f", Python {VERSION} with torch {TORCH}" if source.startswith(FOLLOWS_TORCH) else ""
         found[f"entry {number}: guards{release}"] = "\n".join(entry.guard_lines())
         found[f"entry {number}: code"] = entry.source
     return {neutral(title): neutral(body) for title, body in found.items()}

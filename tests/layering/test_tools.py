@@ -1,12 +1,13 @@
 """The tools of the workspace: which Pythons run what, the sessions of nox, and the check of the README's examples."""
 
 import sys
+from pathlib import Path
 
 import dev
 import pytest
 from tools import interpreters, readme
 
-ALL = {"3.11": "/a", "3.12": "/b", "3.13": "/c"}
+ALL = {"3.11": "/a", "3.12": "/b", "3.13": "/c", "3.14": "/d", "3.15": "/e"}
 
 
 def test_this_python_is_found() -> None:
@@ -15,25 +16,31 @@ def test_this_python_is_found() -> None:
 
 
 def test_all_rows_run_where_all_pythons_are() -> None:
-    assert interpreters.plan({**ALL, "3.14": "/d"}) == interpreters.Plan(ALL)
+    assert interpreters.plan({**ALL, "3.16": "/f"}) == interpreters.Plan(ALL)
 
 
-def test_a_missing_python_keeps_its_row_under_its_bare_number() -> None:
-    assert interpreters.plan({"3.11": "/a", "3.12": "/b"}).rows == {
-        "3.11": "/a",
-        "3.12": "/b",
-        "3.13": "3.13",
-    }
+def test_a_missing_python_is_said_aloud() -> None:
+    partial = interpreters.plan({"3.11": "/a", "3.13": "/c", "3.15": "/e"})
+    assert partial.rows == {"3.11": "/a", "3.13": "/c", "3.15": "/e"}
+    assert partial.warning.endswith("NOT TESTED: Python 3.12 with torch 2.14, Python 3.14 with torch 2.15.")
 
 
-def test_a_python_too_new_does_not_count_as_the_only_one() -> None:
-    assert interpreters.plan({"3.14": "/d"}).rows == {"3.11": "3.11", "3.12": "3.12", "3.13": "3.13"}
+def test_a_python_too_new_does_not_count() -> None:
+    assert interpreters.plan({"3.16": "/f"}).rows == {version: version for version in ALL}
 
 
-def test_a_single_python_runs_alone_and_says_so() -> None:
+def test_a_single_python_runs_all_and_says_so() -> None:
     alone = interpreters.plan({"3.12": "/b"})
-    assert alone.rows == {"3.12": "/b"} and alone.first == "3.12"
+    assert alone.rows == {"3.12": "/b"} and alone.ends == ("3.12", "3.12") and alone.part("3.12") is None
     assert "NOT TESTED: Python 3.11 with torch 2.13, Python 3.13 with torch 2.15" in alone.warning
+
+
+def test_the_versions_between_run_a_third_each_and_all_together() -> None:
+    between = interpreters.plan(ALL)
+    files = [Path(f"test_{letter}.py") for letter in "hgfedcba"]
+    parts = {version: interpreters.part_of(files, between.part(version)) for version in ALL}
+    assert parts["3.11"] == parts["3.15"] == sorted(files)
+    assert sorted(parts["3.12"] + parts["3.13"] + parts["3.14"]) == sorted(files)
 
 
 def test_what_is_no_python_is_left_out() -> None:

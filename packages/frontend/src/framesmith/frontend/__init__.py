@@ -20,6 +20,7 @@ from framesmith.frontend.errors import (
     RecompileLimitWarning,
     UnknownBackend,
     UnsoundCode,
+    UnsupportedInterpreter,
 )
 from framesmith.frontend.events import configure_logs, counters
 from framesmith.frontend.explain import Explanation, explain
@@ -41,6 +42,7 @@ __all__ = [
     "RecompileLimitWarning",
     "UnknownBackend",
     "UnsoundCode",
+    "UnsupportedInterpreter",
     "allow_in_graph",
     "assume_constant_result",
     "compile",

@@ -3,11 +3,12 @@
 Each names the value, the expectation and the remedy.
 """
 
+import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
 from framesmith.frontend.argument_checks import checked_flag, wrong_argument
-from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.torch_settings import default_backend
@@ -24,10 +25,21 @@ MODES: Final = (
 )
 
 
+def check_interpreter() -> None:
+    """Raise UnsupportedInterpreter where this process runs without the GIL (a free-threaded build, from Python 3.13 on)."""
+    has_gil = getattr(sys, "_is_gil_enabled", None)
+    if has_gil is not None and not has_gil():
+        raise UnsupportedInterpreter(
+            "this Python runs without the GIL, where another thread may change what a guard has just checked; "
+            "set PYTHON_GIL=1 or use a build with the GIL"
+        )
+
+
 def checked_options(
     fullgraph: object, dynamic: object, backend: object, mode: object, options: object, disable: object
 ) -> CompileOptions:
     """The options of one compilation. Raises InvalidArgument, or UnknownBackend with the nearest known name."""
+    check_interpreter()
     fullgraph = checked_flag("compile()", "fullgraph", fullgraph)
     if dynamic is not None and type(dynamic) is not bool:
         raise wrong("dynamic", dynamic, "True, False or None (sizes that were seen to change)")

@@ -19,6 +19,7 @@ __all__ = [
     "TracingBugWarning",
     "UnknownBackend",
     "UnsoundCode",
+    "UnsupportedInterpreter",
 ]
 
 
@@ -28,6 +29,11 @@ class FramesmithError(Exception):
 
 class InvalidArgument(FramesmithError, TypeError):
     """`compile` was given something that cannot be compiled. Cure: pass a function, method, class or module."""
+
+
+class UnsupportedInterpreter(FramesmithError, RuntimeError):
+    """`compile` was called where threads run without the GIL: guards and entries read objects that another thread may be
+    changing. Cure: set `PYTHON_GIL=1`, or use a build with the GIL."""
 
 
 class FullGraphError(FramesmithError, RuntimeError):

@@ -1,6 +1,7 @@
 """The operation at a break, as source lines: it runs natively, and the frames resume behind it or in a handler."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Final, final
 
@@ -73,7 +74,7 @@ class NativeOperation:
         lines = self._inside_handler(self._statements(form))
         # without handlers, inner frames and values on the stack, an exception may leave the entry as it is
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
-            lines = wrap_in_try(lines, self._raised_lines())
+            lines = wrap_in_try(lines, self._raised_lines(operands))
         return [*lines, *self._outcome_lines(form)]
 
     def _rest_natively(self) -> list[str]:
@@ -174,7 +175,7 @@ class NativeOperation:
             return True
         return frame.generator is not None or self._resumption.drops_cleanup(frame)
 
-    def _raised_lines(self) -> list[str]:
+    def _raised_lines(self, operands: Sequence[Tracker]) -> list[str]:
         """Pass on what the operation raised: resume in the innermost frame that does more than pass it on.
 
         If there is none, the exception is raised to the caller. The traceback names each frame on the way but polyfills.
@@ -190,10 +191,22 @@ class NativeOperation:
         note = f"{self._writer.constant(Passage(places, native=True), 'passage')}({_RAISED})"
         if not depth:
             return [note, f"return {calls.to_function(raise_again, 'raise', [_RAISED, self._kept()])}"]
-        onward = self._resumption.raising(depth, _RAISED)
+        with self._kept_by_handler(operands):
+            onward = self._resumption.raising(depth, _RAISED)
         # our ended frames, to which the traceback leads, are cleared before the continuation begins
         settled = calls.to_function(after_raising, "after_raising", [_RAISED, onward])
         return [note, f"return {settled}"]
+
+    @contextmanager
+    def _kept_by_handler(self, operands: Sequence[Tracker]) -> Iterator[None]:
+        """Put those operands back that the handler of the operation finds on the stack: what an inlined comprehension
+        has built so far."""
+        frame = self._machine.frame
+        handler, bottom = frame.reading.handlers[frame.current], len(frame.stack)
+        if handler is not None:
+            frame.stack += operands[: max(handler.depth - bottom, 0)]
+        yield
+        del frame.stack[bottom:]
 
     def _kept(self) -> str:
         """A tuple of the frames' variables that were built as objects: a traceback keeps them alive."""

@@ -146,12 +146,15 @@ class SymbolicGenerator:
             return self._fresh(generator, writer)
         if self._started and frame.operation.kind is not Kind.YIELD:
             raise GraphBreak(GENERATOR, "a generator that delegates to another one")
-        frame.push(Constant(None))
-        at = frame.current if self._started else frame.index
+        if self._started:
+            frame.push(Constant(None))
+        # one that has not begun goes on behind its start, where nothing sent is left on its stack
+        at = frame.current if self._started else _behind_start(frame)
         layout = layout_of(frame, at)
         code = resume_function(frame.code, at, layout.native)
         values = [*carrying(frame.stack), *(frame.locals[name] for name in layout.locals)]
-        frame.pop()
+        if self._started:
+            frame.pop()
         return self._build(
             generator, writer, code, [writer.value(value) for value in values], prime=self._started
         )
@@ -192,6 +195,12 @@ class SymbolicGenerator:
         if prime:
             writer.statement(f"{writer.constant(next, 'next')}({name})")
         return name
+
+
+def _behind_start(frame: Frame) -> int:
+    """The operation that follows the `POP` of what is sent first."""
+    operations = frame.reading.operations
+    return next(at for at in range(frame.index, len(operations)) if operations[at].kind is Kind.POP) + 1
 
 
 def cleans_up(frame: Frame) -> bool:

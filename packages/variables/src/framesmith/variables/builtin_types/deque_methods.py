@@ -11,6 +11,7 @@ from framesmith.variables.builtin_types.sequences import (
     find,
     user_errors,
 )
+from framesmith.variables.core.asked_texts import absence, asked_absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -18,6 +19,8 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.index import index_of, known_equal
 
 ROWS: Final = Rows()
+_INDEX_FAILS: Final = asked_absence(deque[object]().index)
+_REMOVE_FAILS: Final = asked_absence(deque[object]().remove)
 
 NONE: Final = Constant(None)
 ONE: Final = Constant(1)
@@ -133,7 +136,7 @@ def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tra
         if known_equal(tx, item, value):
             del self.change(tx)[place]
             return NONE
-    return raise_observed(tx, ValueError, not_in_deque(value))
+    return raise_observed(tx, ValueError, absence(value, _REMOVE_FAILS))
 
 
 @ROWS.call(deque.index)
@@ -148,15 +151,8 @@ def deque_index(
     """`self.index(value, start, stop)`."""
     place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
     if place is None:
-        raise_observed(tx, ValueError, not_in_deque(value))
+        raise_observed(tx, ValueError, absence(value, _INDEX_FAILS))
     return Constant(place)
-
-
-def not_in_deque(value: Tracker) -> str:
-    """CPython's message: the repr of the value."""
-    if not value.is_python_constant():
-        value.unsupported("showing it in a message")
-    return f"{value.as_python_constant()!r} is not in deque"
 
 
 @ROWS.call(deque.__reversed__)

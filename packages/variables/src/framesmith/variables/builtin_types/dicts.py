@@ -17,6 +17,7 @@ from framesmith.guards.sources import Attribute, DictKeyAt, Item
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
+from framesmith.variables.builtin_types.hashed_items import as_dict_key, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
@@ -119,7 +120,7 @@ class DictTracker(Tracker):
         for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
                 return DictEntry(key, given)
-        name = key.hash_key(tx)
+        name = hash_key_of(tx, key, as_dict_key, self.kind)
         entry = self.entries.get(name)
         if entry is not None or self.is_complete or name in self.dropped:
             return entry
@@ -207,7 +208,7 @@ class DictTracker(Tracker):
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
         """Move a key to the end or to the front; False when it is missing."""
         entries = self.complete(tx)
-        name = key.realize().hash_key(tx)
+        name = hash_key_of(tx, key.realize(), as_dict_key, self.kind)
         if name not in entries:
             return False
         tx.changes.note(self)

@@ -5,6 +5,7 @@ from typing import Final
 from framesmith.variables.builtin_types.iterators import LIST_REVERSED, ReversedIterator
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import bounds, count, find, sort_items, user_errors
+from framesmith.variables.core.asked_texts import absence, asked_absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -13,6 +14,7 @@ from framesmith.variables.operations.index import index_of
 from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
+_NOT_IN_LIST: Final = asked_absence(list[object]().index)
 
 NONE = Constant(None)
 
@@ -92,18 +94,11 @@ def list_index(
     stop: Tracker | None = None,
     /,
 ) -> Tracker:
-    """`self.index(value)`; when it is missing, the message shows the value, which has to be known."""
+    """`self.index(value)`."""
     place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
     if place is None:
-        raise_observed(tx, ValueError, not_in(value, "list"))
+        raise_observed(tx, ValueError, absence(value, _NOT_IN_LIST))
     return Constant(place)
-
-
-def not_in(value: Tracker, kind: str) -> str:
-    """CPython's message of `index`, with the repr of the value; an unknown value breaks the graph."""
-    if not value.is_python_constant():
-        value.unsupported("showing it in a message")
-    return f"{value.as_python_constant()!r} is not in {kind}"
 
 
 @ROWS.call(list.sort)

@@ -1,14 +1,16 @@
 """What lists, tuples and deques share: comparison, search, positions, sorting, and loops in reconstruction."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import final
+from typing import Never, final
 
 from framesmith.guards.class_lookup import class_name, defines
+from framesmith.variables.builtin_types.hashed_items import UnhashableValue
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.compare import FUNCTIONS, compare
 from framesmith.variables.operations.index import index_of, known_compare, known_equal
 
@@ -67,7 +69,7 @@ def bounds(
     return first, max(last + length, 0) if last is not None and last < 0 else last
 
 
-def position(tx: TraceContext, key: Tracker, type_name: str) -> Key:
+def position(tx: TraceContext, key: Tracker, name: str) -> Key:
     """The subscript of a list or tuple: an int or a slice of known ints; TypeError for other types of key."""
     key = key.realize()
     if issubclass(key.python_type, slice):
@@ -75,9 +77,7 @@ def position(tx: TraceContext, key: Tracker, type_name: str) -> Key:
         if step == 0:
             raise_observed(tx, ValueError, "slice step cannot be zero")
         return slice(start, stop, step)
-    return index_of(
-        tx, key, f"{type_name} indices must be integers or slices, not {class_name(key.python_type)}"
-    )
+    return index_of(tx, key, f"{name} indices must be integers or slices, not {class_name(key.python_type)}")
 
 
 def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
@@ -139,6 +139,6 @@ def reaches_itself(tracker: Tracker) -> bool:
     return False
 
 
-def unhashable(tx: TraceContext, tracker: Tracker) -> Hashable:
+def unhashable(tx: TraceContext, tracker: Tracker) -> Never:
     """Raise the TypeError of `hash()` for a mutable container."""
-    return raise_observed(tx, TypeError, f"unhashable type: '{class_name(tracker.python_type)}'")
+    raise UnhashableValue(tx, f"unhashable type: '{type_name(tracker)}'")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
+from framesmith.variables.builtin_types.hashed_items import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.set_items import stand_in
 from framesmith.variables.builtin_types.set_recipes import Content, Items, listed
@@ -17,13 +18,13 @@ ROWS: Final = Rows()
 NONE = Constant(None)
 
 
-def operand(tx: TraceContext, iterable: Tracker) -> Operand:
-    """An argument of a set method, which may be any iterable."""
+def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Operand:
+    """An argument of a set method, which may be any iterable; `use`: what the method does with an item."""
     found = as_set(tx, iterable)
     if found is not None:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
-    names = [stand_in(item.hash_key(tx)) for item in items]
+    names = [stand_in(hash_key_of(tx, item, use)) for item in items]
     trackers = {id(name): item for name, item in zip(names, items, strict=True)}
     given = dict.fromkeys(names) if iterable.python_type is dict else names
     return Operand(given, trackers, listed(given, trackers))
@@ -136,8 +137,9 @@ def _combines(name: str) -> None:
         result = own_set(tx, self)
         if not others:
             return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
+        use = as_common_item if name == "intersection" else as_set_item
         for other in others:
-            result = result.combined(tx, _method(name), operand(tx, other))
+            result = result.combined(tx, _method(name), operand(tx, other, use))
         return result
 
 
@@ -171,7 +173,7 @@ def set_symmetric_update(tx: TraceContext, self: SetTracker, other: Tracker, /) 
 def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Tracker) -> Tracker:
     """`self.intersection_update(*others)`."""
     for other in others:
-        self.update(tx, "&", operand(tx, other))
+        self.update(tx, "&", operand(tx, other, as_common_item))
     return NONE
 
 

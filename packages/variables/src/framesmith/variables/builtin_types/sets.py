@@ -17,6 +17,7 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
+from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
 from framesmith.variables.builtin_types.set_items import is_born_here, is_exact, stand_in
 from framesmith.variables.builtin_types.set_iterators import SetIterator
@@ -177,7 +178,7 @@ class SetTracker(Tracker):
         if self.is_blind or is_unspecialized_key(item.realize()):
             self._add_blindly(tx, item.realize())
             return
-        name = stand_in(item.realize().hash_key(tx))
+        name = stand_in(hash_key_of(tx, item.realize(), as_set_item))
         if name not in self.complete(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
@@ -402,7 +403,7 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     storage = item.storage(tx)
     if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
         return frozenset(storage.complete(tx))
-    return stand_in(item.hash_key(tx))
+    return stand_in(hash_key_of(tx, item, as_set_item))
 
 
 def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:

@@ -6,14 +6,13 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-from framesmith.variables.builtin_types.sequences import compare_items, user_errors
+from framesmith.variables.builtin_types.sequences import compare_items, unhashable, user_errors
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
-from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import index_of
@@ -73,7 +72,7 @@ class SliceTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Before Python 3.12 TypeError; from then on the hash of the members."""
         if not isinstance(slice(None), Hashable):
-            return raise_observed(tx, TypeError, "unhashable type: 'slice'")
+            unhashable(tx, self)
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
 
     def children(self) -> Iterator[Tracker]:

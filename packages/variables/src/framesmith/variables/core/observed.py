@@ -1,11 +1,8 @@
 """A user-level exception that is raised while tracing."""
 
-from typing import final
-
 from framesmith.variables.core.base import Tracker
 
 
-@final
 class ObservedException(Exception):
     """Carries the tracker of the exception that the user's program raises at this point.
 

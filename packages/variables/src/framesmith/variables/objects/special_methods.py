@@ -7,8 +7,11 @@ them; all else of an object is in `instances` and `classes`.
 
 from collections.abc import Hashable
 from types import FunctionType
+from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.variables.builtin_types.hashed_items import UnhashableValue
+from framesmith.variables.core.asked_texts import Refusing, asked
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -34,6 +37,16 @@ from framesmith.variables.operations.binary import UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.compare import equal
 from framesmith.variables.operations.truth import known_truth, truth_of
+
+NOT_CALLABLE: Final = asked("value()")
+NOT_ITERABLE: Final = asked("iter(value)")
+NOT_AN_ITERATOR: Final = asked("next(value)")
+NOT_A_CONTAINER: Final = asked("0 in value", Refusing)
+NOT_SEARCHED: Final = asked("0 in value")
+NOT_SUBSCRIPTABLE: Final = asked("value[0]")
+NO_ITEM_ASSIGNMENT: Final = asked("value[0] = 0")
+NO_ITEM_DELETION: Final = asked("del value[0]")
+NO_LENGTH: Final = asked("len(value)")
 
 
 def is_native(found: Found) -> bool:
@@ -127,7 +140,7 @@ class SpecialMethods(Tracker):
         """A call of `__call__`; TypeError when the class has none."""
         found = self.special(tx, "__call__")
         if found is None:
-            return self.mistake(tx, "'{}' object is not callable")
+            return self.mistake(tx, NOT_CALLABLE)
         return self.begin_ask(tx, found, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
@@ -148,7 +161,7 @@ class SpecialMethods(Tracker):
             if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
                 return self.unsupported("iterating over it")
             return ItemIterator(self)
-        return self.mistake(tx, "'{}' object is not iterable")
+        return self.mistake(tx, NOT_ITERABLE)
 
     def _blocked(self, tx: TraceContext, name: str) -> bool:
         """Whether the class sets a special method to None, which disables its fallback."""
@@ -159,7 +172,7 @@ class SpecialMethods(Tracker):
         """`__next__`, left to the symbolic interpreter if it is a Python function."""
         found = self.special(tx, "__next__")
         if found is None:
-            return self.mistake(tx, "'{}' object is not an iterator")
+            return self.mistake(tx, NOT_AN_ITERATOR)
         if is_native(found):
             return self.builtin_part("calling next() on it").begin_advance(tx)
         try:
@@ -174,7 +187,7 @@ class SpecialMethods(Tracker):
         """`__len__`, with CPython's checks of its result."""
         found = self.special(tx, "__len__")
         if found is None:
-            return self.mistake(tx, "object of type '{}' has no len()")
+            return self.mistake(tx, NO_LENGTH)
         if is_native(found):
             return self.builtin_part("taking its length").length(tx)
         result = self.ask(tx, found)
@@ -211,9 +224,9 @@ class SpecialMethods(Tracker):
             verdict = truth_of(tx, self.ask(tx, found, item))
             return Constant(verdict) if isinstance(verdict, bool) else verdict
         if self._blocked(tx, "__contains__"):
-            return self.mistake(tx, "'{}' object is not a container")
+            return self.mistake(tx, NOT_A_CONTAINER)
         if not any(self.special(tx, name) for name in ("__iter__", "__getitem__")):
-            return self.mistake(tx, "argument of type '{}' is not iterable")
+            return self.mistake(tx, NOT_SEARCHED)
         iterator = self.iterate(tx)
         while (candidate := iterator.advance(tx)) is not None:
             same = equal(tx, candidate, item)
@@ -227,7 +240,7 @@ class SpecialMethods(Tracker):
         """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
         found = self.special(tx, "__getitem__")
         if found is None:
-            return self.mistake(tx, "'{}' object is not subscriptable")
+            return self.mistake(tx, NOT_SUBSCRIPTABLE)
         if is_native(found):
             return self.builtin_part("subscripting it").subscript(tx, key)
         return self.ask(tx, found, key)
@@ -236,7 +249,7 @@ class SpecialMethods(Tracker):
         """`__setitem__`."""
         found = self.special(tx, "__setitem__")
         if found is None:
-            self.mistake(tx, "'{}' object does not support item assignment")
+            self.mistake(tx, NO_ITEM_ASSIGNMENT)
         elif is_native(found):
             self.builtin_part("storing an item").set_subscript(tx, key, value)
         else:
@@ -246,7 +259,7 @@ class SpecialMethods(Tracker):
         """`__delitem__`."""
         found = self.special(tx, "__delitem__")
         if found is None:
-            self.mistake(tx, "'{}' object doesn't support item deletion")
+            self.mistake(tx, NO_ITEM_DELETION)
         elif is_native(found):
             self.builtin_part("deleting an item").delete_subscript(tx, key)
         else:
@@ -361,9 +374,8 @@ class SpecialMethods(Tracker):
         own `__hash__` or `__eq__` goes to `structural_key`."""
         hashing = self.special(tx, "__hash__")
         if hashing is None:
-            self.mistake(tx, "unhashable type: '{}'")
+            raise UnhashableValue(tx, f"unhashable type: '{type_name(self)}'")
         comparing = self.special(tx, "__eq__")
-        assert hashing is not None
         if is_native(hashing) and comparing is not None and is_native(comparing):
             if self.payload is not None:
                 return self.payload.hash_key(tx)

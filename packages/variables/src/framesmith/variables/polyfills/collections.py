@@ -6,4 +6,13 @@ from collections.abc import Iterable, MutableMapping
 def count_elements(mapping: MutableMapping[object, int], iterable: Iterable[object], /) -> None:
     """`collections._count_elements`, which `Counter` calls."""
     for item in iterable:
-        mapping[item] = mapping.get(item, 0) + 1
+        try:
+            number = mapping.get(item, 0)
+        except TypeError as error:
+            raised = error
+            break
+        mapping[item] = number + 1
+    else:
+        return
+    hash(item)  # without the sentence that a dict makes of its error from Python 3.14 on
+    raise raised

@@ -1,8 +1,8 @@
 """Building and filling containers, strings and formatted values; unpacking."""
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NoReturn, TypeVar
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
@@ -10,7 +10,7 @@ from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
-from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.class_lookup import class_name, defines, is_one_of
 from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items
 from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
-from framesmith.variables.core.base import complete
+from framesmith.variables.core.base import TraceContext, complete
 from framesmith.variables.core.table import row_of
 
 ROWS: Final = OpcodeRows()
@@ -148,6 +148,8 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
         source = source.storage(machine.tx)
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
+    if not defines(source.python_type, "keys"):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"unpacking {source.describe()} as a mapping")
     tx = machine.tx
     keys = unpack(tx, source.attribute(tx, "keys").call(tx, (), {}))
     return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]
@@ -231,22 +233,29 @@ def converted(machine: Machine, value: Tracker, conversion: str) -> Tracker:
 def unpack_sequence(machine: Machine, operation: Operation) -> None:
     """`a, b = x`."""
     wanted = count(operation)
-    values = taken(machine, wanted + 1)
-    if len(values) > wanted:
-        raise_observed(machine.tx, ValueError, f"too many values to unpack (expected {wanted})")
-    if len(values) < wanted:
-        raise_observed(
-            machine.tx, ValueError, f"not enough values to unpack (expected {wanted}, got {len(values)})"
-        )
+    iterable = machine.frame.pop().realize()
+    if isinstance(iterable, ListTracker | TupleTracker):
+        values = unpack(machine.tx, iterable)
+    else:
+        values = first_of(machine, unpacked(machine, iterable), wanted + 1)
+    if len(values) != wanted:
+        raise_miscount(machine.tx, ["_"] * wanted, len(values), iterable)
     machine.frame.stack.extend(reversed(values))
 
 
-def taken(machine: Machine, most: int) -> list[Tracker]:
-    """The items of the popped iterable: all of a list or tuple, else at most `most` (an iterator goes no further)."""
-    iterable = machine.frame.pop().realize()
-    if isinstance(iterable, ListTracker | TupleTracker):
-        return unpack(machine.tx, iterable)
-    return first_of(machine, unpacked(machine, iterable), most)
+def raise_miscount(tx: TraceContext, targets: Sequence[str], got: int, unpacked: Tracker) -> NoReturn:
+    """Raise CPython's ValueError for unpacking so many items into these targets. From 3.14 on its text has the
+    number of items that a list, a tuple or a dict has too many."""
+    items: object = [None] * got
+    if isinstance(unpacked, DictTracker) and unpacked.python_type is dict:
+        items = dict.fromkeys(range(unpacked.size(tx)))
+    elif not is_one_of(unpacked.python_type, (list, tuple)):
+        items = iter([None] * got)
+    try:
+        exec(f"[{', '.join(targets)}] = items", {"items": items})
+    except ValueError as error:
+        raise_observed(tx, ValueError, str(error))
+    raise AssertionError(f"{got} items fit")
 
 
 def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
@@ -273,16 +282,12 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
     """`a, *b, c = x`. After the first names, CPython makes a list of the iterator, which asks it for `iter()` again."""
     assert isinstance(operation.argument, tuple)
     before, after = operation.argument
-    iterator = unpacked(machine, machine.frame.pop().realize())
+    iterable = machine.frame.pop().realize()
+    iterator = unpacked(machine, iterable)
     head = first_of(machine, iterator, before)
     rest = unpack(machine.tx, iterator) if len(head) == before else []
     if len(head) < before or len(rest) < after:
-        got = len(head) + len(rest)
-        raise_observed(
-            machine.tx,
-            ValueError,
-            f"not enough values to unpack (expected at least {before + after}, got {got})",
-        )
+        raise_miscount(machine.tx, [*["_"] * before, "*_", *["_"] * after], len(head) + len(rest), iterable)
     middle = ListTracker(rest[: len(rest) - after])
     tail = rest[len(rest) - after :] if after else []
     machine.frame.stack.extend(reversed([*head, middle, *tail]))

@@ -12,6 +12,7 @@ from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import NULL, Constant, Null, TraceContext, Tracker
@@ -99,6 +100,8 @@ def call_extended(machine: Machine, operation: Operation) -> None:
                 raise GraphBreak(CALL_SIGNATURE, "keywords must be strings")
             kwargs[name] = value
     packed = frame.pop().realize()
+    if not any(defines(packed.python_type, name) for name in ("__iter__", "__getitem__")):
+        raise GraphBreak(CALL_SIGNATURE, f"unpacking {packed.describe()} as arguments")
     args = list(packed.items) if isinstance(packed, TupleTracker) else unpack(machine.tx, packed)
     callee, receiver = frame.pop_callable()
     machine.deliver(callee.realize().begin_call(machine.tx, (*receiver, *args), kwargs))
