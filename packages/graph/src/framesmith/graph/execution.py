@@ -14,6 +14,7 @@ from framesmith.graph.break_kinds import FAKE_FAILED
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.fake_tensors import Snapshot, restore, snapshots
 from framesmith.graph.infer import CallKind, operation_name, run
+from framesmith.graph.options import is_fixed
 
 _GIVES_OTHER_MEMORY: tuple[object, ...] = (setattr, "set_", torch.Tensor.set_)
 
@@ -66,7 +67,7 @@ def execute(
 def _overlaps_itself(tensor: torch.Tensor) -> bool:
     """Whether elements share memory, as in an expanded tensor: eager refuses most writes to it, and fakes do not notice."""
     return tensor.layout is torch.strided and any(
-        isinstance(stride, int) and stride == 0 and not (isinstance(size, int) and size <= 1)
+        is_fixed(stride) and stride == 0 and not (is_fixed(size) and size <= 1)
         for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
     )
 

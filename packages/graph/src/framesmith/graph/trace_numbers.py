@@ -1,6 +1,6 @@
 """The numbers of a trace in torch's logs: `[3/1]` is the second compilation (1) of the compiled function with number 3.
 
-torch puts them before each line of `TORCH_LOGS` and into the records that `tlparse` reads. To a record without them it adds the
+torch puts them before each line of `TORCH_LOGS` and into the records that tlparse reads. To a record without them it adds the
 Python stack of the moment, with symbols, which takes longer than the trace.
 """
 
