@@ -4,6 +4,7 @@ import asyncio
 import sys
 import traceback
 import types
+from typing import TypeVar
 
 import pytest
 from bytecode_programs import GENERATORS, PROGRAMS, cells, current
@@ -488,3 +489,19 @@ def test_a_debugger_may_look_at_the_locals_at_every_step():
         finally:
             sys.settrace(before)
         assert seen
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="PEP 695")
+def test_the_scope_of_type_parameters_goes_on():
+    """Its cell is named `.type_params`, as no variable of a program is."""
+    namespace = {}
+    exec("def outer():\n    class Box[T]:\n        size = 1\n    return Box", namespace)
+    scope = next(one for one in namespace["outer"].__code__.co_consts if hasattr(one, "co_code"))
+    reading = read(scope)
+    index = next(i for i, one in enumerate(reading.operations) if one.kind == Kind.BUILD_TUPLE)
+    before = [one.kind for one in reading.operations[:index]]
+    assert before.count(Kind.STORE_LOCAL) == 1
+    code = resume_function(scope, index, ResumeLayout((Slot.VALUE,), ("T",)))
+    closure = tuple(types.CellType() for _ in code.co_freevars)
+    made = types.FunctionType(code, namespace, closure=closure)(TypeVar("T"), TypeVar("T"))
+    assert made.size == 1 and made.__type_params__

@@ -99,7 +99,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     operation = reading.operations[operation_index]
     emitter = Emitter(parts)
     emitter.position = operation.position
-    _enter(emitter, [name for name in parts.cellvars if not name.startswith(".")])
+    _enter(emitter, [name for name in parts.cellvars if name in code.co_cellvars])
     _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
     # The body has such a variable in the slot `.x`, see `_become_function`: that is where its cell has to be.
     for name in doubled:
