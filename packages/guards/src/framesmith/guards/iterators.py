@@ -73,6 +73,11 @@ def parts(iterator: object) -> tuple[object, ...]:
     return _described(iterator)[1]
 
 
+def is_strict(iterator: object) -> bool:
+    """Whether a `zip` or `map` was made with `strict=True`, so that it raises ValueError where its parts differ in length."""
+    return bool(_described(iterator)[2])
+
+
 def _described(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple[object, ...], object]:
     """The pieces of `__reduce__`: constructor, arguments, state (None without)."""
     constructor, arguments, *state = cast(tuple[object, ...], iterator.__reduce__())
@@ -109,7 +114,9 @@ def _clone_enumerate(iterator: object) -> Iterator[object]:
 
 def _clone_zip(iterator: object) -> Iterator[object]:
     _, inner, strict = _described(iterator)
-    return zip(*map(clone, inner), strict=bool(strict))
+    if strict:  # looking ahead would raise the ValueError that belongs to the program
+        raise UnknownIterator(iterator)
+    return zip(*map(clone, inner), strict=False)
 
 
 def _types_of(*iterators: object) -> tuple[type, ...]:

@@ -12,7 +12,14 @@ from typing import Final, final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.iterators import can_clone, has_at_least, is_long_to_look_into, parts, peek
+from framesmith.guards.iterators import (
+    can_clone,
+    has_at_least,
+    is_long_to_look_into,
+    is_strict,
+    parts,
+    peek,
+)
 from framesmith.guards.kinds import (
     DistinctObjects,
     EqualTo,
@@ -149,6 +156,10 @@ def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
 def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing `map` or `filter`: its only state is that of its parts, which are wrapped."""
     tx.guard(source, TypeIs(type(value)))
+    if type(value) is map:
+        if is_strict(value):  # 3.14 and newer
+            raise GraphBreak(UNKNOWN_ITERATOR, f"{source.text()} is a map with strict=True")
+        tx.guard(CallResult(source, is_strict), EqualTo(False))
     members = [tx.wrap(part, IteratorPart(source, index)) for index, part in enumerate(parts(value))]
     function, inner = members[0].realize(), [member.realize() for member in members[1:]]
     tx.guard(CallResult(source, part_count), EqualTo(len(members)))

@@ -1,14 +1,18 @@
 """Module namespaces: the globals of the traced functions, and builtins behind them."""
 
 import builtins
+import types
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Final, final
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_VALUE
 from framesmith.guards import Source
-from framesmith.guards.kinds import HasKey
+from framesmith.guards.kinds import HasKey, Identical
 from framesmith.guards.sources import Item, Pinned
+from framesmith.guards.words import a_type
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
@@ -16,6 +20,9 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import looked_up
 
 ROWS: Final = Rows()
+
+_LAZY: Final = getattr(types, "LazyImportType", None)
+"""The type of a global variable whose module is not imported yet; None before Python 3.15."""
 
 
 @final
@@ -44,9 +51,18 @@ class NamespaceTracker(Tracker):
             tx.note("is not there", self.source, name)
             tx.guard(self, HasKey(name, False))
             return None
+        self._check_imported(tx, name)
         found = looked_up(tx, self.value[name], Item(self.source, name))
         self._loaded[name] = found
         return found
+
+    def _check_imported(self, tx: TraceContext, name: str) -> None:
+        """Break at a `lazy import` (PEP 810): reading the variable imports the module and stores it."""
+        value = self.value[name]
+        if _LAZY is not None and type(value) is _LAZY:
+            assert self.source is not None
+            tx.guard(Item(self.source, name), Identical(value), "the import has not been made")
+            raise GraphBreak(IMPORT, f"the lazy import of {name}")
 
     def load(self, tx: TraceContext, name: str) -> Tracker:
         """`name` as LOAD_GLOBAL reads it: globals, then builtins, then NameError."""
@@ -103,7 +119,12 @@ def wrap_namespace(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 def namespace_of(tx: TraceContext, value: dict[str, object]) -> NamespaceTracker:
-    """The tracker of a globals dictionary: one per dictionary and trace."""
+    """The tracker of a globals dictionary: one per dictionary and trace.
+
+    Breaks the graph for a subclass of dict: CPython asks its `__getitem__` for each name.
+    """
+    if type(value) is not dict:
+        raise GraphBreak(UNSUPPORTED_VALUE, f"a function whose globals are {a_type(type(value))}")
     tracker = tx.wrap(Globals(value), Pinned(value, str(value.get("__name__", "globals"))))
     assert isinstance(tracker, NamespaceTracker)
     return tracker
