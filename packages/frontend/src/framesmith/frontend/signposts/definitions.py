@@ -60,6 +60,15 @@ def _in_file(path: Path) -> Iterator[tuple[str, int]]:
             yield match["name"], number
 
 
+def in_checkout(file: str) -> str:
+    """The path from the root of the repository, where the packages lie in one; any other path as it is."""
+    name, _, rest = file.replace(os.sep, "/").partition("/")
+    layer = rest.partition("/")[0]
+    source = Path("packages", layer, "src", name, rest)
+    is_ours = any(Path(str(module.__file__)).parts[-6:-3] == ("packages", layer, "src") for module in _LAYERS)
+    return source.as_posix() if is_ours else file
+
+
 def short(file: str) -> str:
     """The path from `framesmith/` on."""
     return file[file.rfind(f"framesmith{os.sep}") :] if f"framesmith{os.sep}" in file else file

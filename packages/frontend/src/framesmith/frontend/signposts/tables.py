@@ -16,7 +16,7 @@ import framesmith.guards.sources as guard_sources
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.signposts.definitions import short
+from framesmith.frontend.signposts.definitions import in_checkout, short
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.graph import break_kinds
 from framesmith.graph.breaks import BreakKind
@@ -45,7 +45,7 @@ class Signpost:
 
     def text(self) -> str:
         """`name: what, file:line`."""
-        return f"{self.name}: {self.what}, {self.file}:{self.line}"
+        return f"{self.name}: {self.what}, {in_checkout(self.file)}:{self.line}"
 
 
 def signposts() -> Iterator[Signpost]:

@@ -56,14 +56,14 @@ TOPICS: Final = (
         "the recompile limit",
         ("recompile limit", "cache size limit", "too many entries", "recompile_limit"),
         (
-            ("the option", "Config"),
+            ("the option, `recompile_limit`", "Config"),
             ("asked when no entry fits", "CompiledUnit._entry_for"),
             ("the warning, with what varies and its line", "limit_text"),
         ),
     ),
     Topic(
         "why a call is compiled again",
-        ("recompile", "recompilation", "cache miss", "guard failure", "why recompiled"),
+        ("recompile", "recompiles", "recompilation", "cache miss", "guard failure", "why recompiled"),
         (
             ("the slow path", "CompiledUnit.missed"),
             ("which guard fails, in the user's words", "first_failure"),
@@ -76,7 +76,10 @@ TOPICS: Final = (
         "nn.Module and its hooks",
         ("nn.module hooks", "module hooks", "hooks", "nn.module", "module", "forward hook"),
         (
-            ("what an instance of a module does otherwise: attributes, call, hooks", "ModuleShortcuts"),
+            (
+                "a module without hooks: `forward` is called directly; with hooks `_call_impl` is inlined",
+                "ModuleShortcuts",
+            ),
             ("the guard that there are no hooks", "NoModuleHooks"),
             ("compiled in place of its call", "compile_module"),
         ),
@@ -87,7 +90,8 @@ TOPICS: Final = (
         (
             ("the call `super(...)`", "super_row"),
             ("attributes of the object that it gives", "SuperTracker"),
-            ("without arguments: the bytecode gets them written in", "name_arguments"),
+            ("without arguments: taken from the frame", "super_arguments"),
+            ("the same in the bytecode of a continuation", "name_arguments"),
             ("one instruction from Python 3.12 on", "attributes.load_super_attribute"),
         ),
     ),
@@ -102,7 +106,8 @@ TOPICS: Final = (
             "dynamic",
         ),
         (
-            ("which sizes and numbers are symbolic in a trace", "Policy.dynamic_dims"),
+            ("which sizes are symbolic in a trace", "Policy.dynamic_dims"),
+            ("which numbers are", "Policy.is_dynamic_number"),
             ("what is learnt when no entry fits", "Policy.learn"),
             ("the change that a failed guard reports", "TensorChange"),
             ("`mark_dynamic` and its promise", "dynamic_marks.mark_dynamic"),

@@ -1,4 +1,4 @@
-"""`collections.deque` and the rows of its methods."""
+"""`collections.deque`: the tracker. Its methods are in `deque_methods`."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
