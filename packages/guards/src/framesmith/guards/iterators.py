@@ -114,9 +114,7 @@ def _clone_enumerate(iterator: object) -> Iterator[object]:
 
 def _clone_zip(iterator: object) -> Iterator[object]:
     _, inner, strict = _described(iterator)
-    if strict:  # looking ahead would raise the ValueError that belongs to the program
-        raise UnknownIterator(iterator)
-    return zip(*map(clone, inner), strict=False)
+    return zip(*map(clone, inner), strict=bool(strict))
 
 
 def _types_of(*iterators: object) -> tuple[type, ...]:
