@@ -1,7 +1,13 @@
-"""What eager refuses and fake tensors take: writes to memory that several elements share, a bool for a factor."""
+"""What eager refuses and fake tensors take: writes to memory that several elements share,
+a bool for a factor, dtypes without a kernel."""
+
+import re
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith.graph.refusals import FOR_EVERY_DTYPE
 
 HEAD = """
 import torch
@@ -23,6 +29,11 @@ PROGRAMS = {
     "only read": "attempt(lambda: y.add_(x.expand(4)))",
     "an unused sum with a bool": "attempt(lambda: (torch.add(y, y, alpha=True), log.append(1)))",
     "a method with a bool": "attempt(lambda: (y.sub_(y, alpha=True), log.append(1)))",
+    "an unused relu of a bool": "attempt(lambda: ((y > 1).relu(), log.append(1)))",
+    "two, of which the first is overwritten": "h = (y > 1).relu\n    attempt(lambda: [log.append(h()) for _ in range(2)])",
+    "an unused softmax of integers": "attempt(lambda: (torch.arange(3).softmax(0), log.append(1)))",
+    "in a generator, behind a read": "log.append(y.sum())\n    attempt(lambda: [y.long().softmax(0) for _ in range(2)][0].sum() and log.append(1))",
+    "an unused mean of integers": "attempt(lambda: (torch.arange(3).mean(), log.append(1)))",
     "a product with a bool": "attempt(lambda: torch.addmm(y[:2], y.view(2, 2), y.view(2, 2), beta=True))",
 }
 
@@ -32,3 +43,21 @@ PROGRAMS = {
 def test_it_raises_as_eagerly(program: str, dynamic: bool | None) -> None:
     source = f"{HEAD}def f(x, y):\n    {PROGRAMS[program]}\n    return x, y, log\n"
     check_source(source, options={"dynamic": dynamic})
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+)
+def test_what_may_be_dropped_has_a_kernel_for_every_integer(dtype: torch.dtype) -> None:
+    values, tried = torch.ones(2, 2, dtype=dtype), []
+    for name in sorted(FOR_EVERY_DTYPE & set(dir(torch.Tensor))):
+        for operands in ((), (values,), (0,), ([values],)):
+            method = getattr(values.clone(), name)
+            try:
+                method(*operands)
+                tried.append(name)
+            except NotImplementedError as error:
+                pytest.fail(f"{name}: {error}")
+            except (TypeError, RuntimeError, IndexError, ValueError) as error:
+                assert not re.search("not (implemented|supported)", str(error)), name
+    assert len(set(tried)) > 90

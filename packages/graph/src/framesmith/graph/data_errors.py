@@ -72,7 +72,7 @@ def why_data_fails(op: str, target: object) -> str | None:
     """Why the operation may raise on data; None if it does not. A function that is not torch's always may."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return "it runs a graph of its own"
-    return _FOREIGN if runs_user_code(op, target) else _NAMES.get(_name(op, target))
+    return _FOREIGN if runs_user_code(op, target) else _NAMES.get(operator_name(op, target))
 
 
 def runs_user_code(op: str, target: object) -> bool:
@@ -84,7 +84,7 @@ def runs_user_code(op: str, target: object) -> bool:
     return is_foreign(target) and op == "call_function"
 
 
-def _name(op: str, target: object) -> str:
+def operator_name(op: str, target: object) -> str:
     """The plain name of an operation, the same for all of torch's namespaces and overloads that offer it."""
     if isinstance(target, torch._ops.OpOverload):
         target = target.overloadpacket
@@ -113,7 +113,7 @@ def may_raise(node: fx.Node) -> bool:
     """Whether a recorded operation may raise, so that it has to run although its result is unused."""
     reason = why_data_fails(node.op, node.target)
     if reason is None:
-        return _name(node.op, node.target) in _ONE_DTYPE and _has_two_dtypes(node)
+        return operator_name(node.op, node.target) in _ONE_DTYPE and _has_two_dtypes(node)
     if reason == _INDEX:
         return len(node.all_input_nodes) > 1  # the index is a tensor; numbers were checked while tracing
     if reason in (_DIVISION, _POWER):

@@ -36,9 +36,6 @@ _BREAKS: tuple[tuple[type[BaseException], BreakKind], ...] = (
     (UnsupportedMutationAliasingException, FAKE_FAILED),
 )
 
-_FACTORS = ("alpha", "beta")
-"""Arguments of `add`, `addmm` ...: eager refuses True where the result is no bool, fakes take it."""
-
 # A fake of these is said to be a float tensor, and gives itself when it is dequantised.
 _QUANTISED = frozenset({torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4})
 
@@ -69,8 +66,6 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {reads}")
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
-        if any(type(kwargs.get(name)) is bool for name in _FACTORS):
-            raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes take a bool for a factor")
         with SILENCE:
             if op == "call_function":
                 return target(*args, **kwargs)

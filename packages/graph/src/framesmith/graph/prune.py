@@ -1,7 +1,7 @@
 """Drops what a recorded graph does not need. Works on a closed graph (one with its output), in place.
 
 Before: `a = x + 1; b = a * 2; no_grad on; no_grad off; return x * 3`. After: `return x * 3`.
-Operations that change something stay, see `purity`, and those that may raise, see `data_errors`.
+Operations that change something stay, see `purity`, and those that may raise, see `data_errors` and `refusals`.
 """
 
 import torch
@@ -9,6 +9,7 @@ from torch import fx
 
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.purity import is_pure
+from framesmith.graph.refusals import may_be_refused
 
 _SET_GRAD = torch._C._set_grad_enabled
 
@@ -17,7 +18,7 @@ def drop_dead_nodes(graph: fx.Graph) -> int:
     """Dead code elimination: erase unused pure operations that cannot raise, last first. Returns how many."""
     count = 0
     for node in reversed(list(graph.nodes)):
-        if not node.users and is_pure(node) and not may_raise(node):
+        if not node.users and is_pure(node) and not (may_raise(node) or may_be_refused(node)):
             graph.erase_node(node)
             count += 1
     return count

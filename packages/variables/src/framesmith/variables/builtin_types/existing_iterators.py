@@ -66,7 +66,11 @@ class ExistingIterator(IteratorTracker):
         if is_long_to_look_into(self.value):
             cannot_specialize(self.describe())
         self._check_untouched(tx)
-        if not has_at_least(self.value, self.taken + 1):
+        try:
+            has_next = has_at_least(self.value, self.taken + 1)
+        except ValueError as error:  # a strict zip: it raises in the program, when the iterator gets there
+            raise GraphBreak(UNKNOWN_ITERATOR, str(error)) from error
+        if not has_next:
             tx.guard(self, IteratorExhaustedAfter(self.taken))
             tx.changes.note(self)
             self.exhausted = True
