@@ -1,6 +1,7 @@
 """Loops with a graph break in each round, over values that are other ones each time."""
 
 import enum
+import sys
 
 import pytest
 from tests.end_to_end.support import check_source
@@ -284,7 +285,10 @@ def test_statements(name: str) -> None:
 def test_a_count_that_changes_does_not_need_an_entry_each() -> None:
     source = "import torch\ncount = 0\ndef f(x):\n    global count\n    count += 1\n    for i in range(count):\n        x = x + i\n    return x\n"
     report = check_source(source + "def args():\n    return (torch.ones(3),)\n", calls=30)
-    assert report.graphs <= 13 and not report.notes, report
+    most = (
+        11 if sys.version_info < (3, 15) else 13
+    )  # 3.15 keeps an iterator in two slots, and learns two calls later
+    assert report.graphs <= most and not report.notes, report
 
 
 def test_a_whole_graph_goes_on_being_made_for_each_value() -> None:

@@ -6,9 +6,8 @@ from typing import Final
 from framesmith.variables.builtin_types.deques import DequeIterator, DequeTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import (
-    bounds,
     count,
-    find,
+    index_in,
     user_errors,
 )
 from framesmith.variables.core.asked_texts import absence, asked_absence
@@ -149,10 +148,7 @@ def deque_index(
     /,
 ) -> Tracker:
     """`self.index(value, start, stop)`."""
-    place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
-    if place is None:
-        raise_observed(tx, ValueError, absence(value, _INDEX_FAILS))
-    return Constant(place)
+    return index_in(tx, self.items, value, start, stop, _INDEX_FAILS)
 
 
 @ROWS.call(deque.__reversed__)

@@ -4,8 +4,8 @@ from typing import Final
 
 from framesmith.variables.builtin_types.iterators import LIST_REVERSED, ReversedIterator
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sequences import bounds, count, find, sort_items, user_errors
-from framesmith.variables.core.asked_texts import absence, asked_absence
+from framesmith.variables.builtin_types.sequences import count, find, index_in, sort_items, user_errors
+from framesmith.variables.core.asked_texts import asked_absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -95,10 +95,7 @@ def list_index(
     /,
 ) -> Tracker:
     """`self.index(value)`."""
-    place = find(tx, self.items, value, *bounds(tx, len(self.items), start, stop))
-    if place is None:
-        raise_observed(tx, ValueError, absence(value, _NOT_IN_LIST))
-    return Constant(place)
+    return index_in(tx, self.items, value, start, stop, _NOT_IN_LIST)
 
 
 @ROWS.call(list.sort)

@@ -6,6 +6,7 @@ from typing import Never, final
 
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
+from framesmith.variables.core.asked_texts import absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
@@ -142,3 +143,18 @@ def reaches_itself(tracker: Tracker) -> bool:
 def unhashable(tx: TraceContext, tracker: Tracker) -> Never:
     """Raise the TypeError of `hash()` for a mutable container."""
     raise UnhashableValue(tx, f"unhashable type: '{type_name(tracker)}'")
+
+
+def index_in(
+    tx: TraceContext,
+    items: Sequence[Tracker],
+    value: Tracker,
+    start: Tracker | None,
+    stop: Tracker | None,
+    missing: str,
+) -> Tracker:
+    """`items.index(value, start, stop)`; ValueError with the text `missing`, in which `{}` stands for the value."""
+    place = find(tx, items, value, *bounds(tx, len(items), start, stop))
+    if place is None:
+        raise_observed(tx, ValueError, absence(value, missing))
+    return Constant(place)

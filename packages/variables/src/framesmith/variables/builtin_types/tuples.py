@@ -23,10 +23,10 @@ from framesmith.variables.builtin_types.iterators import (
     SequenceIterator,
 )
 from framesmith.variables.builtin_types.sequences import (
-    bounds,
     compare_items,
     count,
     find,
+    index_in,
     position,
     reaches_itself,
     repeat_count,
@@ -369,11 +369,7 @@ def tuple_index(
     /,
 ) -> Tracker:
     """`self.index(value)`."""
-    items = items_of(tx, self)
-    place = find(tx, items, value, *bounds(tx, len(items), start, stop))
-    if place is None:
-        raise_observed(tx, ValueError, "tuple.index(x): x not in tuple")
-    return Constant(place)
+    return index_in(tx, items_of(tx, self), value, start, stop, "tuple.index(x): x not in tuple")
 
 
 def items_of(tx: TraceContext, tracker: Tracker) -> tuple[Tracker, ...]:
