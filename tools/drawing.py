@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from tools.layering.sources import MAY_IMPORT, Source, everything
@@ -41,8 +42,9 @@ def path_of(one: Source) -> Path:
 
 
 def imports_of(one: Source, known: Collection[Path]) -> Iterator[Path]:
-    """Which of the known modules a module imports."""
-    for node in one.tree.body:
+    """Which of the known modules a module imports, at its top or in a `with` there."""
+    inside = (node.body if isinstance(node, ast.With) else [node] for node in one.tree.body)
+    for node in chain.from_iterable(inside):
         if isinstance(node, ast.Import):
             paths = [
                 tuple(alias.name.split(".")[1:])

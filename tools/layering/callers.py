@@ -69,13 +69,19 @@ def names_used(tree: ast.AST) -> Iterator[str]:
             yield from re.findall(r"[A-Za-z_]\w*", node.value)
 
 
+def _names_called(tree: ast.AST) -> Iterator[str]:
+    """The variables that a module calls as functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
 def without_callers(sources: Sequence[Source], public: Collection[str]) -> list[Problem]:
     """Functions and classes that no module uses, their own recursion aside; `public` names those that others may use."""
     counted: dict[str, int] = {}
     for source in sources:
-        if source.path.endswith("__init__.py"):
-            continue  # to hand a name on is no use of it
-        for name in names_used(source.tree):
+        package = source.path.endswith("__init__.py")  # its `__all__` hands names on, which is no use of them
+        for name in _names_called(source.tree) if package else names_used(source.tree):
             counted[name] = counted.get(name, 0) + 1
     problems = []
     for source in sources:

@@ -1,33 +1,36 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
-from framesmith.frontend.api import compile, reset, uncompile
-from framesmith.frontend.directives import (
-    allow_in_graph,
-    assume_constant_result,
-    disable,
-    substitute_in_graph,
-)
-from framesmith.frontend.dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
-from framesmith.frontend.errors import (
-    BackendFailed,
-    DynamicSizeFixed,
-    ForbiddenInGraph,
-    FramesmithError,
-    FullGraphError,
-    IgnoredSettingWarning,
-    InvalidArgument,
-    RecompileError,
-    RecompileLimitWarning,
-    UnknownBackend,
-    UnsoundCode,
-    UnsupportedInterpreter,
-)
-from framesmith.frontend.events import configure_logs, counters
-from framesmith.frontend.explain import Explanation, explain
-from framesmith.frontend.known_functions import graph_break, is_compiling
-from framesmith.frontend.options import config
-from framesmith.frontend.tracing.strict_breaks import error_on_graph_break
-from framesmith.graph.backend import list_backends, register_backend
+from framesmith.frontend.collector import paused_collector
+
+with paused_collector():
+    from framesmith.frontend.api import compile, reset, uncompile
+    from framesmith.frontend.directives import (
+        allow_in_graph,
+        assume_constant_result,
+        disable,
+        substitute_in_graph,
+    )
+    from framesmith.frontend.dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
+    from framesmith.frontend.errors import (
+        BackendFailed,
+        DynamicSizeFixed,
+        ForbiddenInGraph,
+        FramesmithError,
+        FullGraphError,
+        IgnoredSettingWarning,
+        InvalidArgument,
+        RecompileError,
+        RecompileLimitWarning,
+        UnknownBackend,
+        UnsoundCode,
+        UnsupportedInterpreter,
+    )
+    from framesmith.frontend.events import configure_logs, counters
+    from framesmith.frontend.explain import Explanation, explain
+    from framesmith.frontend.known_functions import graph_break, is_compiling
+    from framesmith.frontend.options import config
+    from framesmith.frontend.tracing.strict_breaks import error_on_graph_break
+    from framesmith.graph.backend import list_backends, register_backend
 
 __all__ = [
     "BackendFailed",
