@@ -5,9 +5,12 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from rich.table import Table
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Result:
         return self.ours / self.theirs
 
 
-def attempt(measure: Callable[[], tuple[float, str]]) -> tuple[float | None, str]:
+def attempt(measure: Callable[[], tuple[T, str]]) -> tuple[T | None, str]:
     """The figure and its note, or no figure and the exception's last line: one failure must not stop the rest."""
     try:
         return measure()

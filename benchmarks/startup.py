@@ -4,7 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks.results import Result, attempt
 
@@ -67,26 +67,29 @@ def once(program: str) -> list[float]:
     return figures
 
 
-def median(program: str, index: int, rounds: int = 3) -> tuple[float, str]:
-    """The median of several processes, after one that warms the disk."""
-    once(program)
-    return statistics.median(once(program)[index] for _ in range(rounds)), ""
+def medians(programs: Sequence[str], rounds: int = 3) -> list[tuple[list[float] | None, str]]:
+    """The medians of each program's figures, or why there are none; programs take turns after a round that warms the disk."""
+    taken = [
+        [attempt(lambda program=program: (once(program), "")) for program in programs]
+        for _ in range(rounds + 1)
+    ]
+    found = []
+    for runs in zip(*taken[1:], strict=True):
+        notes = [note for figures, note in runs if figures is None]
+        figures = [figures for figures, _ in runs if figures is not None]
+        found.append(
+            (None, notes[0])
+            if notes
+            else ([statistics.median(one) for one in zip(*figures, strict=True)], "")
+        )
+    return found
 
 
 def results() -> Iterator[Result]:
     """Time, then memory."""
+    (floor, floor_note), (theirs, theirs_note), (ours, ours_note) = medians((FLOOR, THEIRS, OURS))
     for index, (case, unit) in enumerate(CASES):
-        theirs, theirs_note = attempt(lambda index=index: median(THEIRS, index))
-        ours, ours_note = attempt(lambda index=index: median(OURS, index))
-        floor, floor_note = attempt(lambda index=index: median(FLOOR, index))
-        yield Result(
-            "from import torch",
-            f"{case}: torch's fake tensors alone",
-            unit,
-            floor,
-            theirs,
-            None,
-            "",
-            floor_note,
-        )
-        yield Result("from import torch", case, unit, ours, theirs, None, "", ours_note, theirs_note)
+        least, other, own = (figures and figures[index] for figures in (floor, theirs, ours))
+        fakes = f"{case}: torch's fake tensors alone"
+        yield Result("from import torch", fakes, unit, least, other, None, "", floor_note, theirs_note)
+        yield Result("from import torch", case, unit, own, other, None, "", ours_note, theirs_note)

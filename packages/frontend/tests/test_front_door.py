@@ -1,6 +1,5 @@
 """What is beside the rooms: texts for users, settings of the process, marks, and the readers of frames."""
 
-import gc
 import sys
 import warnings
 from types import ModuleType
@@ -16,7 +15,6 @@ from framesmith.frontend import (
     api,
     argument_checks,
     checking,
-    collector,
     directives,
     dynamic_marks,
     events,
@@ -290,17 +288,3 @@ def test_a_dotted_name_leads_to_the_real_object() -> None:
 
 def test_an_unknown_case_of_the_demo_is_refused(capsys) -> None:
     assert command.run_demo(["nothing"], None, False) == 2 and "no case is called" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("before", [True, False])
-def test_the_collector_is_still_inside_and_then_as_it_was(before) -> None:
-    switch = {True: gc.enable, False: gc.disable}
-    was = gc.isenabled()
-    switch[before]()
-    try:
-        with pytest.raises(KeyError), collector.paused_collector():
-            assert not gc.isenabled()
-            raise KeyError
-        assert gc.isenabled() is before
-    finally:
-        switch[was]()

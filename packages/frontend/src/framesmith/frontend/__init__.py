@@ -1,6 +1,6 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
-from framesmith.frontend.collector import paused_collector
+from framesmith.graph.collector import paused_collector
 
 with paused_collector():
     from framesmith.frontend.api import compile, reset, uncompile

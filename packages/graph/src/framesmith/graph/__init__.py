@@ -3,20 +3,29 @@
 No bytecode and no trackers here. The page to read first is `recorder`.
 """
 
-from framesmith.graph import break_kinds
-from framesmith.graph.arguments import Argument, example
-from framesmith.graph.backend import list_backends, register_backend
-from framesmith.graph.breaks import BreakKind, GraphBreak, all_kinds, kind_of, register
-from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.graph.errors import BackendFailed, FakeFailure, FloatNeeded, RecorderMisuse, UnknownBackend
-from framesmith.graph.finish import CompiledSubgraph
-from framesmith.graph.marker import Marker
-from framesmith.graph.nesting import NestedGraph, NestedRecording, unify
-from framesmith.graph.options import GraphOptions
-from framesmith.graph.recorder import Recorder, UserStack
-from framesmith.graph.text import text
-from framesmith.graph.trace_numbers import TraceNumbers
-from framesmith.graph.verify import verify
+from framesmith.graph.collector import paused_collector
+
+with paused_collector():
+    from framesmith.graph import break_kinds
+    from framesmith.graph.arguments import Argument, example
+    from framesmith.graph.backend import list_backends, register_backend
+    from framesmith.graph.breaks import BreakKind, GraphBreak, all_kinds, kind_of, register
+    from framesmith.graph.dynamic_dims import Dim, DynamicDims
+    from framesmith.graph.errors import (
+        BackendFailed,
+        FakeFailure,
+        FloatNeeded,
+        RecorderMisuse,
+        UnknownBackend,
+    )
+    from framesmith.graph.finish import CompiledSubgraph
+    from framesmith.graph.marker import Marker
+    from framesmith.graph.nesting import NestedGraph, NestedRecording, unify
+    from framesmith.graph.options import GraphOptions
+    from framesmith.graph.recorder import Recorder, UserStack
+    from framesmith.graph.text import text
+    from framesmith.graph.trace_numbers import TraceNumbers
+    from framesmith.graph.verify import verify
 
 __all__ = [
     "Argument",

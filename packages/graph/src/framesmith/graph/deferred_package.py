@@ -20,6 +20,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final, cast, final
 
+from framesmith.graph.collector import paused_collector
+
 # Reads the globals even if a subclass of the module type overrides attribute access.
 _globals: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
 
@@ -133,7 +135,8 @@ class Deferral(MetaPathFinder, Loader):
             self._starting = threading.get_ident()
             sys.meta_path.insert(0, self)
             try:
-                importlib.import_module(self._name)
+                with paused_collector():
+                    importlib.import_module(self._name)
             except _EndedEarly:
                 pass
             finally:
