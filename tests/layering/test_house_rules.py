@@ -18,8 +18,7 @@ CROWDED = {
     f"{VARIABLES}/builtin_types/lists.py::ListTracker": SLOTS,
     f"{VARIABLES}/builtin_types/deques.py::DequeTracker": SLOTS,
     f"{VARIABLES}/builtin_types/sets.py::SetTracker": SLOTS,
-    f"{VARIABLES}/objects/classes.py::ClassTracker": SLOTS,
-    f"{VARIABLES}/objects/special_methods.py::SpecialMethods": SLOTS,
+    f"{VARIABLES}/objects/instances.py::InstanceTracker": SLOTS,
     f"{VARIABLES}/tensors/tensors.py::TensorTracker": SLOTS,
 }
 """`<path>::<class>` -> why it has more than twenty public methods."""
@@ -30,11 +29,6 @@ UNCALLED = {
     "forget_warnings": "for tests, so that a warning that is given once can be asked for again",
 }
 """Functions that the product does not call -> why they are here; the public names of the packages need no row."""
-
-DEEP = {
-    "ExceptionTracker": "an instance with C-level fields, arguments and a context that CPython itself changes",
-}
-"""Classes of more than three levels of our own -> why."""
 
 RULES: tuple[Rule, ...] = (
     imports.inside_functions,
@@ -68,7 +62,7 @@ def test_a_class_name_is_used_once_in_all_packages() -> None:
 
 
 def test_classes_derive_from_a_family_and_a_root_at_most() -> None:
-    none_of(classes.deep_classes(everything(), DEEP))
+    none_of(classes.deep_classes(everything()))
 
 
 def test_every_function_and_class_has_a_caller_or_is_public() -> None:

@@ -7,7 +7,6 @@ NO_VALUE = {
     "Tracker": "abstract",
     "IteratorTracker": "abstract",
     "KnownValue": "abstract",
-    "SpecialMethods": "abstract",
     "GraphValue": "abstract",
     "UnspecializedTracker": "abstract",
     "_Exhausted": "a marker, no value of the program",

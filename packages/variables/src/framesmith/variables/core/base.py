@@ -40,9 +40,14 @@ class Tracker:
     Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
     overridden breaks the graph; it never guesses. Slots receive *realized* operands unless they only
     pass them on.
+
+    `payload`, if any, tracks the builtin part of the value, whose class then derives from a builtin type.
+    `has_special_methods`: the class of the value fills the slots (`objects.special_methods`).
     """
 
     source: Source | None = None
+    payload: "Tracker | None" = None
+    has_special_methods: bool = False
 
     @property
     @abstractmethod

@@ -33,9 +33,11 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
+from framesmith.variables.objects import object_slots, operator_slots
 from framesmith.variables.objects.construction import begin_construct
 from framesmith.variables.objects.descriptors import (
     NATIVE_METHODS,
@@ -45,7 +47,7 @@ from framesmith.variables.objects.descriptors import (
     part,
 )
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import SpecialMethods
+from framesmith.variables.objects.special_methods import ask, begin_ask, find_special
 
 ROWS: Final = Rows()
 
@@ -56,41 +58,42 @@ _READABLE: Final = frozenset(
 
 
 @final
-class ClassTracker(SpecialMethods):
+class ClassTracker(KnownValue[type]):
     """An existing class. Invariants: guarded by identity; `changes`
     holds the attributes that the trace stored (None: deleted)."""
 
     def __init__(self, value: type, source: Source | None = None) -> None:
-        self.value = value
-        self.source = source or class_source(value)
+        super().__init__(value, source or class_source(value))
         self.changes: dict[str, Tracker | None] = {}
 
+    # -- slots that the metaclass fills with special methods; `truth` and others are below ---------
+    has_special_methods = True
+    special_attribute = object_slots.special_attribute
+    begin_special = object_slots.begin_special
+    iterate = object_slots.iterate
+    begin_advance = object_slots.begin_advance
+    length = object_slots.length
+    contains = object_slots.contains
+    set_subscript = object_slots.set_subscript
+    delete_subscript = object_slots.delete_subscript
+    operator_method = operator_slots.operator_method
+    reflected = operator_slots.reflected
+    reflects_first = operator_slots.reflects_first
+    inplace = operator_slots.inplace
+    unary = operator_slots.unary
+    compare = operator_slots.compare
+
     @property
-    def python_type(self) -> type:
-        """The metaclass, which is the type of the class object."""
-        return type(self.value)
-
-    def is_python_constant(self) -> bool:
-        """True: the class object is known."""
-        return True
-
-    def as_python_constant(self) -> object:
-        """The class itself."""
-        return self.value
-
-    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
-        """`self is other`: whether they are the same class."""
-        return isinstance(other, ClassTracker) and other.value is self.value
-
-    def structural_key(self, tx: TraceContext) -> Hashable:
-        """Break the graph: a metaclass with its own `__hash__` is not modelled."""
-        return self.unsupported("hashing it with a metaclass's own __hash__")
+    def iterates_in_python(self) -> bool:
+        """Whether the metaclass defines `__iter__` or `__next__`."""
+        return object_slots.iterates_in_python(self)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A class hashes by identity, unless its metaclass defines `__hash__`."""
         if static_lookup(type(self.value), "__hash__") in (type.__hash__, object.__hash__):
             return ("object", self.value)
-        return super().hash_key(tx)
+        key = object_slots.builtin_hash_key(tx, self)
+        return self.unsupported("hashing it with a metaclass's own __hash__") if key is None else key
 
     # -- attributes --------------------------------------------------------------------------------
 
@@ -102,7 +105,7 @@ class ClassTracker(SpecialMethods):
             hook = find(tx, meta, "__getattribute__")
             if hook is None or hook.kind is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")
-            return self.begin_ask(tx, hook, (Constant(name),))
+            return begin_ask(tx, self, hook, (Constant(name),))
         return self.begin_generic(tx, name)
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
@@ -119,7 +122,7 @@ class ClassTracker(SpecialMethods):
             return begin_get(tx, on_meta, self)
         fallback = find(tx, type(self.value), "__getattr__")
         if fallback is not None:
-            return self.begin_ask(tx, fallback, (Constant(name),))
+            return begin_ask(tx, self, fallback, (Constant(name),))
         return self.no_attribute(tx, name)
 
     def no_attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -181,7 +184,7 @@ class ClassTracker(SpecialMethods):
         elif hook is None or hook.kind is not FunctionType:
             self.unsupported(f"storing attribute {name!r}")
         else:
-            self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
+            ask(tx, self, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`type.__setattr__(cls, name, value)`, or `type.__delattr__`
@@ -228,16 +231,16 @@ class ClassTracker(SpecialMethods):
         hook = row_of(tx.registry, calling.value)
         if hook is not None:
             return hook.begin(tx, (self, *args), kwargs)
-        return self.begin_ask(tx, calling, args, kwargs)
+        return begin_ask(tx, self, calling, args, kwargs)
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """True, unless the metaclass defines the truth."""
-        return True if type(self.value) is type else super().truth(tx)
+        return True if type(self.value) is type else object_slots.truth(self, tx)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`cls[key]`: by `__getitem__` of the metaclass, else by `__class_getitem__`."""
-        if self.special(tx, "__getitem__") is not None:
-            return super().subscript(tx, key)
+        if find_special(tx, self, "__getitem__") is not None:
+            return object_slots.subscript(self, tx, key)
         found = find(tx, self.value, "__class_getitem__")
         if found is None:
             return raise_observed(tx, TypeError, f"type '{self.value.__name__}' is not subscriptable")
@@ -255,7 +258,7 @@ class ClassTracker(SpecialMethods):
             and other.is_python_constant()
         ):
             return fold(tx, lambda left, right: left | right, (self, other))
-        return super().binary(tx, symbol, other)
+        return operator_slots.binary(self, tx, symbol, other)
 
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:

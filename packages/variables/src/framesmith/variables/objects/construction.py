@@ -29,6 +29,7 @@ from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instance_writing import can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import Found, class_source, find
+from framesmith.variables.objects.special_methods import begin_ask
 
 ROWS: Final = Rows()
 
@@ -89,7 +90,7 @@ def begin_init(
         if not is_heap_type(initializer.owner):
             return instance
         return instance.unsupported("a user-written __init__")
-    result = instance.begin_ask(tx, initializer, args, kwargs)
+    result = begin_ask(tx, instance, initializer, args, kwargs)
     if isinstance(result, PendingFrame) and result.replacement is None:
         return replace(result, replacement=instance)
     outcome = complete(tx, result).realize()

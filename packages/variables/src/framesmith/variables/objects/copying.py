@@ -30,7 +30,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
 from framesmith.variables.objects.lookup import class_source, find
-from framesmith.variables.objects.special_methods import is_native
+from framesmith.variables.objects.special_methods import ask, is_native
 
 ROWS: Final = Rows()
 
@@ -64,7 +64,7 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
         return self.unsupported("__reduce_ex__")
     own = find(tx, self.kind, "__reduce__")
     if own is not None and not is_native(own):
-        return self.ask(tx, own)
+        return ask(tx, self, own)
     if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_more(self.kind):
         return self.unsupported("__reduce_ex__")
     make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
@@ -91,7 +91,7 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
     """The result of `__getstate__`: by default the instance dictionary, None when it is empty."""
     own = find(tx, instance.kind, "__getstate__")
     if own is not None and not is_native(own):
-        return instance.ask(tx, own)
+        return ask(tx, instance, own)
     if any(type_dict(base).get("__slots__") for base in resolution_order(instance.kind)):
         return instance.unsupported("copying its slots")
     if not has_dict(instance.kind):

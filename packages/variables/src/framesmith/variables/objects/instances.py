@@ -34,19 +34,20 @@ from framesmith.variables.core.base import (
     Writer,
     complete,
 )
-from framesmith.variables.core.builtin_type import is_generic_access
+from framesmith.variables.core.builtin_type import builtin_type, is_generic_access
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import looked_up
+from framesmith.variables.objects import object_slots, operator_slots
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
-from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get, set_through
+from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMethod, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import SpecialMethods, overrides_iteration
+from framesmith.variables.objects.special_methods import ask, begin_ask, overrides_iteration
 
 ROWS: Final = Rows()
 
@@ -89,7 +90,7 @@ class Shortcuts(Protocol):
         """`instance.name = value`; whether it was stored."""
 
 
-class InstanceTracker(SpecialMethods):
+class InstanceTracker(Tracker):
     """An object of class `kind`.
 
     Invariants: `value` and `source` are given together, for an existing object; `pending`, `deleted` and `slots` hold
@@ -124,10 +125,50 @@ class InstanceTracker(SpecialMethods):
         """The class of the object."""
         return self.kind
 
+    def storage(self, tx: TraceContext) -> Tracker:
+        """The builtin part, or `self` without one. Breaks the graph
+        for a builtin base whose content is not modelled."""
+        if self.payload is not None:
+            return self.payload
+        return self if builtin_type(tx, self.kind) is None else self.unsupported("use of its content")
+
+    # -- slots that the class fills with special methods -------------------------------------------
+    has_special_methods = True
+    special_attribute = object_slots.special_attribute
+    begin_special = object_slots.begin_special
+    iterate = object_slots.iterate
+    begin_advance = object_slots.begin_advance
+    length = object_slots.length
+    truth = object_slots.truth
+    contains = object_slots.contains
+    subscript = object_slots.subscript
+    set_subscript = object_slots.set_subscript
+    delete_subscript = object_slots.delete_subscript
+    binary = operator_slots.binary
+    operator_method = operator_slots.operator_method
+    reflected = operator_slots.reflected
+    reflects_first = operator_slots.reflects_first
+    inplace = operator_slots.inplace
+    unary = operator_slots.unary
+    compare = operator_slots.compare
+
+    @property
+    def iterates_in_python(self) -> bool:
+        """Whether the class defines `__iter__` or `__next__`."""
+        return object_slots.iterates_in_python(self)
+
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """`self(*args, **kwargs)`."""
         begun = None if self.shortcuts is None else self.shortcuts.begin_call(tx, self, args, kwargs)
-        return super().begin_call(tx, args, kwargs) if begun is None else begun
+        return object_slots.begin_call(self, tx, args, kwargs) if begun is None else begun
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """As C code hashes it, or for a data class with generated methods by its fields; other classes that define
+        hash or equality break the graph."""
+        key = object_slots.builtin_hash_key(tx, self)
+        if key is None:
+            key = dataclass_key(tx, self)
+        return self.unsupported("hashing it with a __hash__ or __eq__ of its own") if key is None else key
 
     def known_attribute(self, name: str) -> Tracker | None:
         """The attribute of its own that the trace has read or stored; nothing is read for it."""
@@ -148,7 +189,7 @@ class InstanceTracker(SpecialMethods):
                 fallback = find(tx, self.kind, "__getattr__")
                 if fallback is None or not observed_is(error, AttributeError):
                     raise
-                return self.begin_ask(tx, fallback, (Constant(name),))
+                return begin_ask(tx, self, fallback, (Constant(name),))
         try:
             result = self._begin_lookup(tx, name)
         except ObservedException:
@@ -166,7 +207,7 @@ class InstanceTracker(SpecialMethods):
             return self.begin_generic(tx, name)
         if hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
             return self.unsupported(f"reading attribute {name!r}")
-        return self.begin_ask(tx, hook, (Constant(name),))
+        return begin_ask(tx, self, hook, (Constant(name),))
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`object.__getattribute__(self, name)`: a data descriptor, then the instance dictionary, then the class."""
@@ -279,7 +320,7 @@ class InstanceTracker(SpecialMethods):
         elif hook is None:
             self.unsupported(f"storing attribute {name!r}")
         else:
-            self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
+            ask(tx, self, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`object.__setattr__(self, name, value)`, or `object.__delattr__` for None."""
@@ -350,11 +391,13 @@ class InstanceTracker(SpecialMethods):
         return self._read_slots[descriptor]
 
     def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
-        """The bound C method. `copy()` of a dict subclass with its own
-        `__iter__` breaks the graph, since C code then calls it."""
-        if descriptor.__name__ == "copy" and overrides_iteration(self):
+        """An in-place method in C works on the builtin part, and gives the object itself. `copy()` of a dict subclass
+        with its own `__iter__` breaks the graph, since C code then calls it."""
+        name = descriptor.__name__
+        if name == "copy" and overrides_iteration(self):
             return self.unsupported("copy() with an __iter__ of its own")
-        return super().bind_native(tx, descriptor)
+        in_place = name.startswith("__i") and self.storage(tx) is not self
+        return InplaceMethod(descriptor, self) if in_place else None
 
     def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """`__class__` and `__dict__`; other computed C attributes break the graph."""
@@ -375,11 +418,6 @@ class InstanceTracker(SpecialMethods):
                 raise_observed(tx, AttributeError, descriptor.__name__)
         tx.changes.note(self)
         self.slots[descriptor] = value
-
-    def structural_key(self, tx: TraceContext) -> Hashable:
-        """The key of a dataclass with generated methods, made of its fields; other classes break the graph."""
-        key = dataclass_key(tx, self)
-        return super().structural_key(tx) if key is None else key
 
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:

@@ -1,0 +1,215 @@
+"""Slots that a class fills with special methods: calls, iteration, length, truth, membership, items, hash.
+
+Each function here is the slot of the same name of a tracker whose class answers it; operators and comparisons are in
+`operator_slots`. A special method that is inherited from a builtin base works on the builtin part, `payload`.
+"""
+
+from collections.abc import Hashable
+from types import FunctionType
+from typing import Final
+
+from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.variables.builtin_types.hashed_items import UnhashableValue
+from framesmith.variables.core.asked_texts import Refusing, asked
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException, observed_is
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.type_names import type_name
+from framesmith.variables.objects.attribute_errors import missing_attribute
+from framesmith.variables.objects.descriptors import begin_get
+from framesmith.variables.objects.item_iterators import ItemIterator
+from framesmith.variables.objects.special_methods import (
+    ask,
+    begin_ask,
+    builtin_part,
+    find_special,
+    is_blocked,
+    is_native,
+    mistake,
+    python_method,
+)
+from framesmith.variables.operations.compare import equal
+from framesmith.variables.operations.truth import truth_of
+
+NOT_CALLABLE: Final = asked("value()")
+NOT_ITERABLE: Final = asked("iter(value)")
+NOT_AN_ITERATOR: Final = asked("next(value)")
+NOT_A_CONTAINER: Final = asked("0 in value", Refusing)
+NOT_SEARCHED: Final = asked("0 in value")
+NOT_SUBSCRIPTABLE: Final = asked("value[0]")
+NO_ITEM_ASSIGNMENT: Final = asked("value[0] = 0")
+NO_ITEM_DELETION: Final = asked("del value[0]")
+NO_LENGTH: Final = asked("len(value)")
+
+
+def iterates_in_python(receiver: Tracker) -> bool:
+    """Whether `__iter__` or `__next__` is a Python function."""
+    methods = (static_lookup(receiver.python_type, name) for name in ("__next__", "__iter__"))
+    return any(type(method) is FunctionType for method in methods)
+
+
+def special_attribute(self: Tracker, tx: TraceContext, name: str) -> Tracker:
+    """A special method, looked up on the type and bound; AttributeError when there is none."""
+    found = find_special(tx, self, name)
+    if found is None:
+        return missing_attribute(tx, self, name)
+    return complete(tx, begin_get(tx, found, self)).realize()
+
+
+def begin_special(
+    self: Tracker, tx: TraceContext, name: str, args: Arguments
+) -> Tracker | PendingCall | None:
+    """Call a special method that is a Python function of the class, else None."""
+    found = python_method(tx, self, name)
+    return None if found is None else begin_ask(tx, self, found, args)
+
+
+def begin_call(self: Tracker, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+    """A call of `__call__`; TypeError when the class has none."""
+    found = find_special(tx, self, "__call__")
+    if found is None:
+        return mistake(tx, self, NOT_CALLABLE)
+    return begin_ask(tx, self, found, args, kwargs)
+
+
+def iterate(self: Tracker, tx: TraceContext) -> Tracker:
+    """`__iter__`, else an iterator over `self[0]`, `self[1]` ... for a class with `__getitem__` only."""
+    found = find_special(tx, self, "__iter__")
+    if found is not None:
+        if is_native(found):
+            return builtin_part(self, "iterating over it").iterate(tx)
+        iterator = ask(tx, self, found)
+        if static_lookup(iterator.python_type, "__next__") is None or not hasattr(
+            iterator.python_type, "__next__"
+        ):
+            name = class_name(iterator.python_type)
+            raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
+        return iterator
+    getting = None if is_blocked(tx, self, "__iter__") else find_special(tx, self, "__getitem__")
+    if getting is not None:
+        if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
+            return self.unsupported("iterating over it")
+        return ItemIterator(self)
+    return mistake(tx, self, NOT_ITERABLE)
+
+
+def begin_advance(self: Tracker, tx: TraceContext) -> Tracker | PendingCall | None:
+    """`__next__`, left to the symbolic interpreter if it is a Python function."""
+    found = find_special(tx, self, "__next__")
+    if found is None:
+        return mistake(tx, self, NOT_AN_ITERATOR)
+    if is_native(found):
+        return builtin_part(self, "calling next() on it").begin_advance(tx)
+    try:
+        return begin_ask(tx, self, found, ())
+    except ObservedException as error:
+        if observed_is(error, StopIteration):
+            return None
+        raise
+
+
+def length(self: Tracker, tx: TraceContext) -> Tracker:
+    """`__len__`, with CPython's checks of its result."""
+    found = find_special(tx, self, "__len__")
+    if found is None:
+        return mistake(tx, self, NO_LENGTH)
+    if is_native(found):
+        return builtin_part(self, "taking its length").length(tx)
+    result = ask(tx, self, found)
+    if not isinstance(result, Constant):
+        return result
+    if not isinstance(result.value, int):
+        name = class_name(result.python_type)
+        raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
+    if result.value < 0:
+        raise_observed(tx, ValueError, "__len__() should return >= 0")
+    return Constant(int(result.value))
+
+
+def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
+    """`__bool__`, else `__len__`, else true."""
+    found = find_special(tx, self, "__bool__")
+    if found is not None:
+        if is_native(found):
+            return builtin_part(self, "taking its truth value").truth(tx)
+        result = ask(tx, self, found)
+        if result.python_type is not bool:
+            name = class_name(result.python_type)
+            raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")
+        return truth_of(tx, result)
+    if find_special(tx, self, "__len__") is None:
+        return True
+    return truth_of(tx, self.length(tx))
+
+
+def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
+    """`__contains__`, else a search by iteration."""
+    found = find_special(tx, self, "__contains__")
+    if found is not None:
+        if is_native(found):
+            return builtin_part(self, "a membership test").contains(tx, item)
+        verdict = truth_of(tx, ask(tx, self, found, item))
+        return Constant(verdict) if isinstance(verdict, bool) else verdict
+    if is_blocked(tx, self, "__contains__"):
+        return mistake(tx, self, NOT_A_CONTAINER)
+    if not any(find_special(tx, self, name) for name in ("__iter__", "__getitem__")):
+        return mistake(tx, self, NOT_SEARCHED)
+    iterator = self.iterate(tx)
+    while (candidate := iterator.advance(tx)) is not None:
+        same = equal(tx, candidate, item)
+        if not isinstance(same, bool):
+            return self.unsupported("a membership test with a comparison of unknown result")
+        if same:
+            return Constant(True)
+    return Constant(False)
+
+
+def subscript(self: Tracker, tx: TraceContext, key: Tracker) -> Tracker:
+    """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
+    found = find_special(tx, self, "__getitem__")
+    if found is None:
+        return mistake(tx, self, NOT_SUBSCRIPTABLE)
+    if is_native(found):
+        return builtin_part(self, "subscripting it").subscript(tx, key)
+    return ask(tx, self, found, key)
+
+
+def set_subscript(self: Tracker, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+    """`__setitem__`."""
+    found = find_special(tx, self, "__setitem__")
+    if found is None:
+        mistake(tx, self, NO_ITEM_ASSIGNMENT)
+    elif is_native(found):
+        builtin_part(self, "storing an item").set_subscript(tx, key, value)
+    else:
+        ask(tx, self, found, key, value)
+
+
+def delete_subscript(self: Tracker, tx: TraceContext, key: Tracker) -> None:
+    """`__delitem__`."""
+    found = find_special(tx, self, "__delitem__")
+    if found is None:
+        mistake(tx, self, NO_ITEM_DELETION)
+    elif is_native(found):
+        builtin_part(self, "deleting an item").delete_subscript(tx, key)
+    else:
+        ask(tx, self, found, key)
+
+
+def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
+    """The key under which C code hashes the object: by its builtin part, else by identity.
+
+    None for a class that defines `__hash__` or `__eq__` itself; TypeError for one without a hash.
+    """
+    hashing = find_special(tx, receiver, "__hash__")
+    if hashing is None:
+        raise UnhashableValue(tx, f"unhashable type: '{type_name(receiver)}'")
+    comparing = find_special(tx, receiver, "__eq__")
+    if is_native(hashing) and comparing is not None and is_native(comparing):
+        if receiver.payload is not None:
+            return receiver.payload.hash_key(tx)
+        if hashing.owner is object and comparing.owner is object:
+            tx.changes.note_key(receiver)
+            return ("object", receiver)
+    return None

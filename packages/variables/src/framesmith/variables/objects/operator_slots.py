@@ -1,0 +1,146 @@
+"""Slots that a class fills with special methods: operators and comparisons.
+
+Each public function here is the slot of the same name of a tracker whose class answers it; the other slots are in
+`object_slots`. The order in which the operands are asked is in `operations`.
+"""
+
+from framesmith.guards.class_lookup import static_lookup
+from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold
+from framesmith.variables.core.table import row_of
+from framesmith.variables.objects.descriptors import begin_get
+from framesmith.variables.objects.lookup import Found, find
+from framesmith.variables.objects.special_methods import (
+    ask,
+    builtin_part,
+    find_special,
+    is_native,
+    mistake,
+    overrides_iteration,
+    python_method,
+)
+from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
+from framesmith.variables.operations.binary import UNARY_METHODS
+from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
+from framesmith.variables.operations.truth import known_truth
+
+
+def _native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
+    """An operator on two builtin values; None means NotImplemented."""
+    if isinstance(left, Constant) and isinstance(right, Constant):
+        return _fold_method(tx, f"__{BINARY_METHODS[symbol]}__", left, right)
+    return left.binary(tx, symbol, right)
+
+
+def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -> Tracker | None:
+    method = static_lookup(left.python_type, name)
+    if not callable(method):
+        return None
+    result = fold(tx, method, (left, right))
+    return None if isinstance(result, Constant) and result.value is NotImplemented else result
+
+
+def _operate(tx: TraceContext, receiver: Tracker, found: Found, other: Tracker) -> Tracker | None:
+    """Call the method of an operator; None for NotImplemented."""
+    result = ask(tx, receiver, found, other)
+    return None if isinstance(result, Constant) and result.value is NotImplemented else result
+
+
+def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+    """`__add__` and the like; None (NotImplemented) when the class has none."""
+    found = find_special(tx, self, f"__{BINARY_METHODS[symbol]}__")
+    if found is None:
+        if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
+            return _native_binary(tx, symbol, self.payload, other.storage(tx))
+        return None
+    if is_native(found):
+        part = builtin_part(self, f"operator {symbol}")
+        if overrides_iteration(self):
+            return self.unsupported(f"operator {symbol} with an __iter__ of its own")
+        return _native_binary(tx, symbol, part, other.storage(tx))
+    return _operate(tx, self, found, other)
+
+
+def operator_method(self: Tracker, tx: TraceContext, symbol: str, in_place: bool) -> Tracker | None:
+    """The bound `__add__`, `__iadd__` or the like if it is a Python function of the class, else None."""
+    found = python_method(tx, self, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
+    return None if found is None else complete(tx, begin_get(tx, found, self))
+
+
+def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+    """`__radd__` and the like; None (NotImplemented) between
+    operands of one type, where CPython does not call it."""
+    if other.python_type is self.python_type:
+        return None
+    found = find_special(tx, self, f"__r{BINARY_METHODS[symbol]}__")
+    if found is not None and not is_native(found):
+        return _operate(tx, self, found, other)
+    if self.payload is None:
+        return None if found is None else self.unsupported(f"operator {symbol}")
+    if other.has_special_methods:
+        return None
+    result = _native_binary(tx, symbol, other, self.payload)
+    return self.payload.reflected(tx, symbol, other) if result is None else result
+
+
+def reflects_first(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> bool:
+    """Whether the right operand's class overrides the reflected
+    method; only then it goes first (CPython: `SLOT1BINFULL`)."""
+    name = f"__r{BINARY_METHODS[symbol]}__"
+    if not other.has_special_methods:
+        return True
+    mine, theirs = find(tx, self.python_type, name), find(tx, other.python_type, name)
+    return (mine and (mine.value, mine.stored)) != (theirs and (theirs.value, theirs.stored))
+
+
+def inplace(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+    """`__iadd__` and the like; None (NotImplemented) when the class has none."""
+    found = find_special(tx, self, f"__i{BINARY_METHODS[symbol]}__")
+    if found is None:
+        return None
+    if is_native(found):
+        result = builtin_part(self, f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
+        return self if result is self.payload else result
+    return _operate(tx, self, found, other)
+
+
+def unary(self: Tracker, tx: TraceContext, symbol: str) -> Tracker:
+    """`__neg__`, `__pos__`, `__invert__`."""
+    found = find_special(tx, self, UNARY_METHODS[symbol])
+    if found is None:
+        return mistake(tx, self, f"bad operand type for unary {symbol}: '{{}}'")
+    if is_native(found):
+        return builtin_part(self, f"unary {symbol}").unary(tx, symbol)
+    return ask(tx, self, found)
+
+
+def compare(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+    """`__eq__` and the like; `object.__ne__` inverts `__eq__`. None means NotImplemented."""
+    found = find_special(tx, self, COMPARE_METHODS[symbol])
+    if found is None:
+        return None
+    if not is_native(found):
+        return _operate(tx, self, found, other)
+    if found.owner is not object:
+        return _native_compare(tx, self, found, symbol, other)
+    if symbol != "!=":
+        return None
+    result = self.compare(tx, "==", other)
+    if result is None:
+        return None
+    return Constant(not known_truth(tx, result))
+
+
+def _native_compare(
+    tx: TraceContext, receiver: Tracker, found: Found, symbol: str, other: Tracker
+) -> Tracker | None:
+    """A comparison by an inherited C method: that of the builtin part, or the row of the method."""
+    if receiver.payload is not None:
+        right = other.storage(tx)
+        if isinstance(receiver.payload, Constant) and isinstance(right, Constant):
+            return _fold_method(tx, COMPARE_METHODS[symbol], receiver.payload, right)
+        return receiver.payload.compare(tx, symbol, right)
+    if row_of(tx.registry, found.value) is None:
+        return receiver.unsupported(f"comparison {symbol}")
+    return _operate(tx, receiver, found, other)
