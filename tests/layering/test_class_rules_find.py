@@ -39,10 +39,16 @@ def test_the_public_names_of_the_packages_are_known() -> None:
 
 def test_a_fourth_level_is_found() -> None:
     tree = source("class A: ...\nclass B(A): ...\nclass C(B): ...\nclass D(C): ...\n", path="tree.py")
-    assert [str(problem) for problem in classes.deep_classes([tree], ())] == [
+    assert [str(problem) for problem in classes.deep_classes([tree])] == [
         "tree.py:4: D < C < B < A: more than 3 classes deep"
     ]
-    assert not classes.deep_classes([tree], {"D"})
+
+
+def test_a_base_with_type_arguments_is_a_level() -> None:
+    tree = source("class A: ...\nclass B(A, Generic[T]): ...\nclass C(B[int]): ...\nclass D(C): ...\n")
+    assert [problem.text for problem in classes.deep_classes([tree])] == [
+        "D < C < B < A: more than 3 classes deep"
+    ]
 
 
 def test_a_private_member_of_a_base_is_found() -> None:

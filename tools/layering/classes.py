@@ -1,7 +1,7 @@
 """Rules on classes: who reads them, what they are called."""
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from tools.layering.sources import Problem, Source
 
@@ -43,15 +43,15 @@ DEPTH = 3
 """A root, a family, a class that is instantiated (rule 6)."""
 
 
-def deep_classes(sources: Sequence[Source], reasons: Collection[str], depth: int = DEPTH) -> list[Problem]:
-    """Chains of our own classes are short; `reasons` names those that may be longer. Class names are unique."""
+def deep_classes(sources: Sequence[Source], depth: int = DEPTH) -> list[Problem]:
+    """Chains of our own classes are short, without exception. Class names are unique."""
     bases: dict[str, list[str]] = {}
     found: dict[str, tuple[Source, ast.ClassDef]] = {}
     for source in sources:
         for node in source.tree.body:
             if isinstance(node, ast.ClassDef):
                 found[node.name] = (source, node)
-                bases[node.name] = [one.id for one in node.bases if isinstance(one, ast.Name)]
+                bases[node.name] = [base for one in node.bases for base in _named(one)]
 
     def chain(name: str) -> list[str]:
         longest = max((chain(base) for base in bases[name] if base in bases), key=len, default=[])
@@ -60,8 +60,14 @@ def deep_classes(sources: Sequence[Source], reasons: Collection[str], depth: int
     return [
         source.problem(node, f"{' < '.join(chain(name))}: more than {depth} classes deep")
         for name, (source, node) in found.items()
-        if len(chain(name)) > depth and name not in reasons
+        if len(chain(name)) > depth
     ]
+
+
+def _named(base: ast.expr) -> list[str]:
+    """The name of a base, without its type arguments; nothing for one that is no class of ours."""
+    named = base.value if isinstance(base, ast.Subscript) else base
+    return [named.id] if isinstance(named, ast.Name) else []
 
 
 def foreign_privates(source: Source) -> list[Problem]:
