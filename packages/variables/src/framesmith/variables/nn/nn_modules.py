@@ -74,14 +74,14 @@ class ModuleShortcuts:
         the class, then parameters, buffers and children."""
         if (
             not _reads_plainly(module)
-            or module.namespace is not None
+            or module.own.namespace is not None
             or static_lookup(module.kind, "__getattr__") is not _CODE["__getattr__"]
         ):
             return None
         found = find(tx, module.kind, name)
         if found is not None and is_data_descriptor(found.kind):
             return None
-        own = module.load_own(tx, name)
+        own = module.own.load(tx, module, name)
         if own is not None:
             return own
         if found is not None:
@@ -110,7 +110,11 @@ class ModuleShortcuts:
     def set_attribute(self, tx: TraceContext, module: InstanceTracker, name: str, value: Tracker) -> bool:
         """Store plain values, and new values of buffers; all other stores inline the code of `nn.Module`."""
         value = value.realize()
-        if module.namespace is not None or not _has_own_code(tx, module, "__setattr__") or _is_special(value):
+        if (
+            module.own.namespace is not None
+            or not _has_own_code(tx, module, "__setattr__")
+            or _is_special(value)
+        ):
             return False
         held = [table for table in _TABLES if _registered(tx, module, table, name) is not None]
         if not held:
@@ -162,17 +166,17 @@ def _registered(tx: TraceContext, module: InstanceTracker, table: str, name: str
 
 def table_of(tx: TraceContext, module: InstanceTracker, table: str) -> DictTracker | None:
     """One of the tables of parameters, buffers and children; None if the module has none."""
-    entries = module.load_own(tx, table)
+    entries = module.own.load(tx, module, table)
     entries = None if entries is None else entries.realize()
     return entries if isinstance(entries, DictTracker) else None
 
 
 def _is_compiled_in_place(tx: TraceContext, module: InstanceTracker) -> bool:
     """Whether `compile(module)` replaced the module's call, and nothing else did; guarded if so."""
-    if module.source is None or module.namespace is not None or module.value is None:
+    if module.source is None or module.own.namespace is not None or module.value is None:
         return False
     own = _own_attributes(module).get(_COMPILED)
-    if not is_compiled_in_place(own) or _COMPILED in module.pending:
+    if not is_compiled_in_place(own) or _COMPILED in module.own.pending:
         return False
     if not _has_own_code(tx, module, "__call__", "_wrapped_call_impl"):
         return False
@@ -182,8 +186,8 @@ def _is_compiled_in_place(tx: TraceContext, module: InstanceTracker) -> bool:
 
 def _is_direct(tx: TraceContext, module: InstanceTracker, in_place: bool) -> bool:
     """Whether `module(...)` only calls `module.forward(...)`; guarded if so."""
-    held = [module.known_attribute(name) for name in _HOOKS]
-    if module.source is None or module.namespace is not None or any(held) or module.value is None:
+    held = [module.own.known(name) for name in _HOOKS]
+    if module.source is None or module.own.namespace is not None or any(held) or module.value is None:
         return False
     real = _own_attributes(module)
     if (
@@ -192,11 +196,11 @@ def _is_direct(tx: TraceContext, module: InstanceTracker, in_place: bool) -> boo
         or _registers_globally(tx)
     ):
         return False
-    if not in_place and (real.get(_COMPILED) is not None or _COMPILED in module.pending):
+    if not in_place and (real.get(_COMPILED) is not None or _COMPILED in module.own.pending):
         return False
     if not _has_own_code(tx, module, "__call__", "_wrapped_call_impl", "_call_impl"):
         return False
-    own = None if in_place else module.load_own(tx, _COMPILED)
+    own = None if in_place else module.own.load(tx, module, _COMPILED)
     if own is not None and not (isinstance(own.realize(), Constant) and own.as_python_constant() is None):
         return False
     tx.guard(module, NoModuleHooks(), "the module is called")

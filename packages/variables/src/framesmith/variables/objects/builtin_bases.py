@@ -20,7 +20,8 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import Handler, row_of
 from framesmith.variables.objects.construction import check_class, new_instance
 from framesmith.variables.objects.instance_writing import native_new
-from framesmith.variables.objects.instances import InstanceTracker, has_dict
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.own_attributes import has_dict
 
 ROWS: Final = Rows()
 

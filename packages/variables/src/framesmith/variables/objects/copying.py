@@ -28,8 +28,9 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instance_writing import native_new
-from framesmith.variables.objects.instances import InstanceTracker, has_dict
+from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import class_source, find
+from framesmith.variables.objects.own_attributes import has_dict
 from framesmith.variables.objects.special_methods import ask, is_native
 
 ROWS: Final = Rows()
@@ -96,7 +97,7 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
         return instance.unsupported("copying its slots")
     if not has_dict(instance.kind):
         return NONE
-    state = instance.own_dict(tx)
+    state = instance.own.dictionary(tx, instance)
     assert isinstance(state, DictTracker)
     return state if state.size(tx) else NONE
 

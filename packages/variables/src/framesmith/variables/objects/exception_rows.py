@@ -115,7 +115,7 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
         return self.unsupported("add_note()")
     if not issubclass(note.python_type, str):
         raise_observed(tx, TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
-    notes = self.load_own(tx, "__notes__")
+    notes = self.own.load(tx, self, "__notes__")
     if notes is None:
         self.store_own(tx, "__notes__", ListTracker([note]))
     else:

@@ -166,7 +166,7 @@ class ExceptionTracker(InstanceTracker):
             start = writer.constant(static_lookup(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
         self._write_fields(name, writer, [key for key in self.fields if key != "args"])
-        write_attributes(self, name, writer)
+        write_attributes(self.own, name, writer)
         self._write_raised(name, writer)
         return name
 
@@ -174,7 +174,7 @@ class ExceptionTracker(InstanceTracker):
         """Make the changes of fields, attributes and traceback on the existing exception."""
         assert self.source is not None
         self._write_fields(writer.load(self.source), writer, list(self.changed))
-        replay_instance(self, writer)
+        replay_instance(self.own, writer)
         self._write_raised(writer.load(self.source), writer)
 
     def _write_raised(self, place: str, writer: Writer) -> None:

@@ -6,9 +6,8 @@ import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, GetSetDescriptorType, SimpleNamespace
-from typing import Final, Protocol
+from typing import Final
 
-from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     MISSING,
     class_name,
@@ -19,18 +18,7 @@ from framesmith.guards.class_lookup import (
     type_dict,
 )
 from framesmith.variables.core.base import FieldDescriptor, Tracker, Writer
-
-
-class Built(Protocol):
-    """The parts of an instance tracker that are written."""
-
-    kind: type
-    source: Source | None
-    payload: Tracker | None
-    pending: dict[str, Tracker]
-    deleted: dict[str, None]
-    slots: dict[FieldDescriptor, Tracker | None]
-    namespace: Tracker | None
+from framesmith.variables.objects.own_attributes import OwnAttributes
 
 
 def native_new(kind: type) -> tuple[type, Callable[..., object]]:
@@ -69,44 +57,38 @@ def can_build(kind: type) -> bool:
     return base in _FILL or base in _IMMUTABLE or base in _EMPTY
 
 
-def build_instance(instance: Tracker, writer: Writer) -> str:
+def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str:
     """Emit the creation of a new instance; it is defined before its members, which may refer to it."""
-    state = _state(instance)
-    base, new = native_new(state.kind)
+    kind, payload = own.kind, instance.payload
+    base, new = native_new(kind)
     maker = writer.constant(new, f"new_{base.__name__}")
-    cls = writer.constant(state.kind, class_name(state.kind))
+    cls = writer.constant(kind, class_name(kind))
     if base in _IMMUTABLE:
-        content = writer.constant(base, base.__name__) + f"({plain_content(state, writer, base)})"
-        name = writer.define(instance, f"{maker}({cls}, {content})", class_name(state.kind).lower())
+        assert payload is not None
+        content = f"{writer.constant(base, base.__name__)}({payload.reconstruct(writer)})"
+        name = writer.define(instance, f"{maker}({cls}, {content})", class_name(kind).lower())
     elif base in _FILL or base in _EMPTY:
-        name = writer.define(instance, f"{maker}({cls})", class_name(state.kind).lower())
+        name = writer.define(instance, f"{maker}({cls})", class_name(kind).lower())
     else:
         instance.unsupported("building it again after the graph")
-    if base in _FILL and state.payload is not None:
+    if base in _FILL and payload is not None:
         fill = writer.constant(_FILL[base], f"fill_{base.__name__}")
-        writer.statement(f"{fill}({name}, {plain_content(state, writer, base)})")
-    write_attributes(instance, name, writer)
+        writer.statement(f"{fill}({name}, {payload.reconstruct(writer)})")
+    write_attributes(own, name, writer)
     return name
 
 
-def plain_content(state: Built, writer: Writer, base: type) -> str:
-    """The source text of the builtin part as a plain value."""
-    assert state.payload is not None
-    return state.payload.reconstruct(writer)
-
-
-def replay_instance(instance: Tracker, writer: Writer) -> None:
+def replay_instance(own: OwnAttributes, writer: Writer) -> None:
     """Emit the changes of an existing instance: deletions, slots and attributes."""
-    state = _state(instance)
-    assert instance.source is not None
-    place = writer.load(instance.source)
+    assert own.source is not None
+    place = writer.load(own.source)
     remove = functools.partial(writer.constant, object.__delattr__, "delete_attribute")
-    for name in state.deleted:
-        if _is_shadowed(state.kind, name):
-            writer.statement(f"del {_dictionary(state.kind, place, writer)}[{name!r}]")
+    for name in own.deleted:
+        if _is_shadowed(own.kind, name):
+            writer.statement(f"del {_dictionary(own.kind, place, writer)}[{name!r}]")
         else:
             writer.statement(f"{remove()}({place}, {name!r})")
-    write_attributes(instance, place, writer)
+    write_attributes(own, place, writer)
 
 
 def clear_slot(slot: FieldDescriptor, instance: object) -> None:
@@ -115,11 +97,10 @@ def clear_slot(slot: FieldDescriptor, instance: object) -> None:
         slot.__delete__(instance)
 
 
-def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
+def write_attributes(own: OwnAttributes, place: str, writer: Writer) -> None:
     """Emit the stores of slots and instance attributes, which call no `__setattr__` of the class."""
-    state = _state(instance)
     store = functools.partial(writer.constant, object.__setattr__, "set_attribute")
-    for descriptor, value in state.slots.items():
+    for descriptor, value in own.slots.items():
         if value is None:
             remove = writer.constant(clear_slot, "clear_slot")
             slot = writer.constant(descriptor, descriptor.__name__)
@@ -127,13 +108,13 @@ def write_attributes(instance: Tracker, place: str, writer: Writer) -> None:
         else:
             write = writer.constant(descriptor.__set__, f"set_{descriptor.__name__}")
             writer.statement(f"{write}({place}, {writer.value(value)})")
-    if state.namespace is not None and state.source is None:
-        writer.statement(f"{store()}({place}, '__dict__', {writer.value(state.namespace)})")
+    if own.namespace is not None and own.source is None:
+        writer.statement(f"{store()}({place}, '__dict__', {writer.value(own.namespace)})")
         return
-    for name, value in state.pending.items():
+    for name, value in own.pending.items():
         expression = writer.value(value)
-        if _is_shadowed(state.kind, name):
-            writer.statement(f"{_dictionary(state.kind, place, writer)}[{name!r}] = {expression}")
+        if _is_shadowed(own.kind, name):
+            writer.statement(f"{_dictionary(own.kind, place, writer)}[{name!r}] = {expression}")
         else:
             writer.statement(f"{store()}({place}, {name!r}, {expression})")
 
@@ -148,7 +129,3 @@ def _dictionary(kind: type, place: str, writer: Writer) -> str:
     descriptor = static_lookup(kind, "__dict__")
     assert isinstance(descriptor, GetSetDescriptorType)
     return f"{writer.constant(descriptor.__get__, 'instance_dict')}({place})"
-
-
-def _state(instance: Tracker) -> Built:
-    return instance  # type: ignore[return-value]  # `InstanceTracker` has these fields; it imports this module

@@ -45,5 +45,5 @@ def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> T
 
 def _content(tx: TraceContext, namespace: InstanceTracker) -> Tracker:
     if namespace.source is not None:
-        return namespace.own_dict(tx)
-    return new_dict([(Constant(name), value) for name, value in namespace.pending.items()])
+        return namespace.own.dictionary(tx, namespace)
+    return new_dict([(Constant(name), value) for name, value in namespace.own.pending.items()])

@@ -13,7 +13,8 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.instances import InstanceTracker, has_dict
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.own_attributes import has_dict
 
 ROWS: Final = Rows()
 
