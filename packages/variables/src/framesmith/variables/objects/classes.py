@@ -47,7 +47,7 @@ from framesmith.variables.objects.descriptors import (
     part,
 )
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import ask, begin_ask, find_special
+from framesmith.variables.objects.special_methods import ask, begin_ask, find_special_method
 
 ROWS: Final = Rows()
 
@@ -239,7 +239,7 @@ class ClassTracker(KnownValue[type]):
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`cls[key]`: by `__getitem__` of the metaclass, else by `__class_getitem__`."""
-        if find_special(tx, self, "__getitem__") is not None:
+        if find_special_method(tx, self, "__getitem__") is not None:
             return object_slots.subscript(self, tx, key)
         found = find(tx, self.value, "__class_getitem__")
         if found is None:

@@ -23,7 +23,7 @@ from framesmith.variables.objects.special_methods import (
     ask,
     begin_ask,
     builtin_part,
-    find_special,
+    find_special_method,
     is_blocked,
     is_native,
     mistake,
@@ -51,7 +51,7 @@ def iterates_in_python(receiver: Tracker) -> bool:
 
 def special_attribute(self: Tracker, tx: TraceContext, name: str) -> Tracker:
     """A special method, looked up on the type and bound; AttributeError when there is none."""
-    found = find_special(tx, self, name)
+    found = find_special_method(tx, self, name)
     if found is None:
         return missing_attribute(tx, self, name)
     return complete(tx, begin_get(tx, found, self)).realize()
@@ -67,7 +67,7 @@ def begin_special(
 
 def begin_call(self: Tracker, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
     """A call of `__call__`; TypeError when the class has none."""
-    found = find_special(tx, self, "__call__")
+    found = find_special_method(tx, self, "__call__")
     if found is None:
         return mistake(tx, self, NOT_CALLABLE)
     return begin_ask(tx, self, found, args, kwargs)
@@ -75,7 +75,7 @@ def begin_call(self: Tracker, tx: TraceContext, args: Arguments, kwargs: Keyword
 
 def iterate(self: Tracker, tx: TraceContext) -> Tracker:
     """`__iter__`, else an iterator over `self[0]`, `self[1]` ... for a class with `__getitem__` only."""
-    found = find_special(tx, self, "__iter__")
+    found = find_special_method(tx, self, "__iter__")
     if found is not None:
         if is_native(found):
             return builtin_part(self, "iterating over it").iterate(tx)
@@ -86,7 +86,7 @@ def iterate(self: Tracker, tx: TraceContext) -> Tracker:
             name = class_name(iterator.python_type)
             raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
         return iterator
-    getting = None if is_blocked(tx, self, "__iter__") else find_special(tx, self, "__getitem__")
+    getting = None if is_blocked(tx, self, "__iter__") else find_special_method(tx, self, "__getitem__")
     if getting is not None:
         if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
             return self.unsupported("iterating over it")
@@ -96,7 +96,7 @@ def iterate(self: Tracker, tx: TraceContext) -> Tracker:
 
 def begin_advance(self: Tracker, tx: TraceContext) -> Tracker | PendingCall | None:
     """`__next__`, left to the symbolic interpreter if it is a Python function."""
-    found = find_special(tx, self, "__next__")
+    found = find_special_method(tx, self, "__next__")
     if found is None:
         return mistake(tx, self, NOT_AN_ITERATOR)
     if is_native(found):
@@ -111,7 +111,7 @@ def begin_advance(self: Tracker, tx: TraceContext) -> Tracker | PendingCall | No
 
 def length(self: Tracker, tx: TraceContext) -> Tracker:
     """`__len__`, with CPython's checks of its result."""
-    found = find_special(tx, self, "__len__")
+    found = find_special_method(tx, self, "__len__")
     if found is None:
         return mistake(tx, self, NO_LENGTH)
     if is_native(found):
@@ -129,7 +129,7 @@ def length(self: Tracker, tx: TraceContext) -> Tracker:
 
 def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
     """`__bool__`, else `__len__`, else true."""
-    found = find_special(tx, self, "__bool__")
+    found = find_special_method(tx, self, "__bool__")
     if found is not None:
         if is_native(found):
             return builtin_part(self, "taking its truth value").truth(tx)
@@ -138,14 +138,14 @@ def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
             name = class_name(result.python_type)
             raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")
         return truth_of(tx, result)
-    if find_special(tx, self, "__len__") is None:
+    if find_special_method(tx, self, "__len__") is None:
         return True
     return truth_of(tx, self.length(tx))
 
 
 def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
     """`__contains__`, else a search by iteration."""
-    found = find_special(tx, self, "__contains__")
+    found = find_special_method(tx, self, "__contains__")
     if found is not None:
         if is_native(found):
             return builtin_part(self, "a membership test").contains(tx, item)
@@ -153,7 +153,7 @@ def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
         return Constant(verdict) if isinstance(verdict, bool) else verdict
     if is_blocked(tx, self, "__contains__"):
         return mistake(tx, self, NOT_A_CONTAINER)
-    if not any(find_special(tx, self, name) for name in ("__iter__", "__getitem__")):
+    if not any(find_special_method(tx, self, name) for name in ("__iter__", "__getitem__")):
         return mistake(tx, self, NOT_SEARCHED)
     iterator = self.iterate(tx)
     while (candidate := iterator.advance(tx)) is not None:
@@ -167,7 +167,7 @@ def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
 
 def subscript(self: Tracker, tx: TraceContext, key: Tracker) -> Tracker:
     """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
-    found = find_special(tx, self, "__getitem__")
+    found = find_special_method(tx, self, "__getitem__")
     if found is None:
         return mistake(tx, self, NOT_SUBSCRIPTABLE)
     if is_native(found):
@@ -177,7 +177,7 @@ def subscript(self: Tracker, tx: TraceContext, key: Tracker) -> Tracker:
 
 def set_subscript(self: Tracker, tx: TraceContext, key: Tracker, value: Tracker) -> None:
     """`__setitem__`."""
-    found = find_special(tx, self, "__setitem__")
+    found = find_special_method(tx, self, "__setitem__")
     if found is None:
         mistake(tx, self, NO_ITEM_ASSIGNMENT)
     elif is_native(found):
@@ -188,7 +188,7 @@ def set_subscript(self: Tracker, tx: TraceContext, key: Tracker, value: Tracker)
 
 def delete_subscript(self: Tracker, tx: TraceContext, key: Tracker) -> None:
     """`__delitem__`."""
-    found = find_special(tx, self, "__delitem__")
+    found = find_special_method(tx, self, "__delitem__")
     if found is None:
         mistake(tx, self, NO_ITEM_DELETION)
     elif is_native(found):
@@ -202,10 +202,10 @@ def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
 
     None for a class that defines `__hash__` or `__eq__` itself; TypeError for one without a hash.
     """
-    hashing = find_special(tx, receiver, "__hash__")
+    hashing = find_special_method(tx, receiver, "__hash__")
     if hashing is None:
         raise UnhashableValue(tx, f"unhashable type: '{type_name(receiver)}'")
-    comparing = find_special(tx, receiver, "__eq__")
+    comparing = find_special_method(tx, receiver, "__eq__")
     if is_native(hashing) and comparing is not None and is_native(comparing):
         if receiver.payload is not None:
             return receiver.payload.hash_key(tx)

@@ -14,7 +14,7 @@ from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.objects.special_methods import (
     ask,
     builtin_part,
-    find_special,
+    find_special_method,
     is_native,
     mistake,
     overrides_iteration,
@@ -49,7 +49,7 @@ def _operate(tx: TraceContext, receiver: Tracker, found: Found, other: Tracker) 
 
 def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
     """`__add__` and the like; None (NotImplemented) when the class has none."""
-    found = find_special(tx, self, f"__{BINARY_METHODS[symbol]}__")
+    found = find_special_method(tx, self, f"__{BINARY_METHODS[symbol]}__")
     if found is None:
         if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
             return _native_binary(tx, symbol, self.payload, other.storage(tx))
@@ -73,7 +73,7 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
     operands of one type, where CPython does not call it."""
     if other.python_type is self.python_type:
         return None
-    found = find_special(tx, self, f"__r{BINARY_METHODS[symbol]}__")
+    found = find_special_method(tx, self, f"__r{BINARY_METHODS[symbol]}__")
     if found is not None and not is_native(found):
         return _operate(tx, self, found, other)
     if self.payload is None:
@@ -96,7 +96,7 @@ def reflects_first(self: Tracker, tx: TraceContext, symbol: str, other: Tracker)
 
 def inplace(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
     """`__iadd__` and the like; None (NotImplemented) when the class has none."""
-    found = find_special(tx, self, f"__i{BINARY_METHODS[symbol]}__")
+    found = find_special_method(tx, self, f"__i{BINARY_METHODS[symbol]}__")
     if found is None:
         return None
     if is_native(found):
@@ -107,7 +107,7 @@ def inplace(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tra
 
 def unary(self: Tracker, tx: TraceContext, symbol: str) -> Tracker:
     """`__neg__`, `__pos__`, `__invert__`."""
-    found = find_special(tx, self, UNARY_METHODS[symbol])
+    found = find_special_method(tx, self, UNARY_METHODS[symbol])
     if found is None:
         return mistake(tx, self, f"bad operand type for unary {symbol}: '{{}}'")
     if is_native(found):
@@ -117,7 +117,7 @@ def unary(self: Tracker, tx: TraceContext, symbol: str) -> Tracker:
 
 def compare(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
     """`__eq__` and the like; `object.__ne__` inverts `__eq__`. None means NotImplemented."""
-    found = find_special(tx, self, COMPARE_METHODS[symbol])
+    found = find_special_method(tx, self, COMPARE_METHODS[symbol])
     if found is None:
         return None
     if not is_native(found):

@@ -3,7 +3,7 @@
 The rules are those of "Special method names" in the Python data model: they are looked up on the type, never on the
 instance. The slots that ask them are in `object_slots` and `operator_slots`; the tracker of an object whose class may
 define special methods (an instance, an exception, a class through its metaclass) names those functions as its slots, as
-CPython fills the slots of a type with `slot_tp_iter` and the like (`slotdefs`).
+CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 """
 
 from types import FunctionType
@@ -27,7 +27,7 @@ def overrides_iteration(instance: Tracker) -> bool:
     return issubclass(kind, dict) and type(static_lookup(kind, "__iter__")) is FunctionType
 
 
-def find_special(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:
+def find_special_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:
     """The class entry of a special method; None when the class has none or sets it to None."""
     found = find(tx, receiver.python_type, name)
     return None if found is None or (found.value is None and found.stored is None) else found
@@ -41,7 +41,7 @@ def is_blocked(tx: TraceContext, receiver: Tracker, name: str) -> bool:
 
 def python_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:
     """The class entry of a special method that is a Python function, else None."""
-    found = find_special(tx, receiver, name)
+    found = find_special_method(tx, receiver, name)
     plain = found is not None and found.stored is None and isinstance(found.value, FunctionType)
     return found if plain else None
 
