@@ -32,6 +32,7 @@ IN_C = frozenset(
         "resume_with_error",
         "super_init_without_args",  # Objects/typeobject.c
         "super_getattro",
+        "slotdefs",
         "type_setattro",
         "assign_version_tag",
         "reduce_newobj",

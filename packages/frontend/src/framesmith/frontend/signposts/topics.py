@@ -53,6 +53,18 @@ TOPICS: Final = (
         ),
     ),
     Topic(
+        "a special method of a user's class",
+        ("special method", "dunder method", "operator overloading", "metaclass method"),
+        (
+            ("found on the class, guarded", "find_special_method"),
+            ("the slot that asks it: calls, iteration, containers", "object_slots.contains"),
+            ("the slot that asks it: operators and comparisons", "operator_slots.binary"),
+            ("an instance names them as its slots", "InstanceTracker"),
+            ("a class too, for its metaclass", "ClassTracker"),
+            ("how one is added", "docs/adding/special-method.md"),
+        ),
+    ),
+    Topic(
         "the recompile limit",
         ("recompile limit", "cache size limit", "too many entries", "recompile_limit"),
         (
