@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 from framesmith.variables import Tracker, catalog
-from framesmith.variables.objects import object_slots, operator_slots
+from framesmith.variables.objects import container_slots, object_slots, operator_slots
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.instances import InstanceTracker
 
@@ -36,7 +36,7 @@ def test_the_derived_forms_are_marked_as_final():
 
 def special_slots():
     """The slots that a class may fill with special methods."""
-    for module in (object_slots, operator_slots):
+    for module in (object_slots, container_slots, operator_slots):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and next(iter(inspect.signature(function).parameters)) == "self":
                 yield name, function

@@ -57,7 +57,8 @@ TOPICS: Final = (
         ("special method", "dunder method", "operator overloading", "metaclass method"),
         (
             ("found on the class, guarded", "find_special_method"),
-            ("the slot that asks it: calls, iteration, containers", "object_slots.contains"),
+            ("the slot that asks it: calls, iteration, truth, hash", "object_slots.iterate"),
+            ("the slot that asks it: length, membership, items", "container_slots.contains"),
             ("the slot that asks it: operators and comparisons", "operator_slots.binary"),
             ("an instance names them as its slots", "InstanceTracker"),
             ("a class too, for its metaclass", "ClassTracker"),

@@ -37,7 +37,7 @@ from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
-from framesmith.variables.objects import object_slots, operator_slots
+from framesmith.variables.objects import container_slots, object_slots, operator_slots
 from framesmith.variables.objects.construction import begin_construct
 from framesmith.variables.objects.descriptors import (
     NATIVE_METHODS,
@@ -72,10 +72,10 @@ class ClassTracker(KnownValue[type]):
     begin_special = object_slots.begin_special
     iterate = object_slots.iterate
     begin_advance = object_slots.begin_advance
-    length = object_slots.length
-    contains = object_slots.contains
-    set_subscript = object_slots.set_subscript
-    delete_subscript = object_slots.delete_subscript
+    length = container_slots.length
+    contains = container_slots.contains
+    set_subscript = container_slots.set_subscript
+    delete_subscript = container_slots.delete_subscript
     operator_method = operator_slots.operator_method
     reflected = operator_slots.reflected
     reflects_first = operator_slots.reflects_first
@@ -240,7 +240,7 @@ class ClassTracker(KnownValue[type]):
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`cls[key]`: by `__getitem__` of the metaclass, else by `__class_getitem__`."""
         if find_special_method(tx, self, "__getitem__") is not None:
-            return object_slots.subscript(self, tx, key)
+            return container_slots.subscript(self, tx, key)
         found = find(tx, self.value, "__class_getitem__")
         if found is None:
             return raise_observed(tx, TypeError, f"type '{self.value.__name__}' is not subscriptable")

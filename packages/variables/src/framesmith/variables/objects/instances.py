@@ -1,8 +1,8 @@
 """Instances: existing objects and those created in the trace, and access to their attributes.
 
 Attribute look-up follows `object.__getattribute__` (Python data model, "Invoking descriptors"). An instance has
-`own_attributes`, its dictionary and slots, and answers other slots with special methods, which are in `object_slots` and
-`operator_slots`. The code written after the graph is in `instance_writing`, creation in `construction`.
+`own_attributes`, its dictionary and slots, and answers other slots with special methods, which are in `object_slots`,
+`container_slots` and `operator_slots`. The code written after the graph is in `instance_writing`, creation in `construction`.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
@@ -35,7 +35,7 @@ from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects import object_slots, operator_slots
+from framesmith.variables.objects import container_slots, object_slots, operator_slots
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMethod, begin_get, set_through
@@ -122,12 +122,12 @@ class InstanceTracker(Tracker):
     begin_special = object_slots.begin_special
     iterate = object_slots.iterate
     begin_advance = object_slots.begin_advance
-    length = object_slots.length
+    length = container_slots.length
     truth = object_slots.truth
-    contains = object_slots.contains
-    subscript = object_slots.subscript
-    set_subscript = object_slots.set_subscript
-    delete_subscript = object_slots.delete_subscript
+    contains = container_slots.contains
+    subscript = container_slots.subscript
+    set_subscript = container_slots.set_subscript
+    delete_subscript = container_slots.delete_subscript
     binary = operator_slots.binary
     operator_method = operator_slots.operator_method
     reflected = operator_slots.reflected

@@ -1,7 +1,7 @@
-"""Slots that a class fills with special methods: calls, iteration, length, truth, membership, items, hash.
+"""Slots that a class fills with special methods: calls, iteration, truth, hash.
 
-Each function here is the slot of the same name of a tracker whose class answers it; operators and comparisons are in
-`operator_slots`. A special method that is inherited from a builtin base works on the builtin part, `payload`.
+Each function here is the slot of the same name of a tracker whose class answers it; `container_slots` and `operator_slots`
+have the others. A special method that is inherited from a builtin base works on the builtin part, `payload`.
 """
 
 from collections.abc import Hashable
@@ -10,9 +10,8 @@ from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
-from framesmith.variables.core.asked_texts import Refusing, asked
+from framesmith.variables.core.asked_texts import asked
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, complete
-from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException, observed_is
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
@@ -29,18 +28,11 @@ from framesmith.variables.objects.special_methods import (
     mistake,
     python_method,
 )
-from framesmith.variables.operations.compare import equal
 from framesmith.variables.operations.truth import truth_of
 
 NOT_CALLABLE: Final = asked("value()")
 NOT_ITERABLE: Final = asked("iter(value)")
 NOT_AN_ITERATOR: Final = asked("next(value)")
-NOT_A_CONTAINER: Final = asked("0 in value", Refusing)
-NOT_SEARCHED: Final = asked("0 in value")
-NOT_SUBSCRIPTABLE: Final = asked("value[0]")
-NO_ITEM_ASSIGNMENT: Final = asked("value[0] = 0")
-NO_ITEM_DELETION: Final = asked("del value[0]")
-NO_LENGTH: Final = asked("len(value)")
 
 
 def iterates_in_python(receiver: Tracker) -> bool:
@@ -109,24 +101,6 @@ def begin_advance(self: Tracker, tx: TraceContext) -> Tracker | PendingCall | No
         raise
 
 
-def length(self: Tracker, tx: TraceContext) -> Tracker:
-    """`__len__`, with CPython's checks of its result."""
-    found = find_special_method(tx, self, "__len__")
-    if found is None:
-        return mistake(tx, self, NO_LENGTH)
-    if is_native(found):
-        return builtin_part(self, "taking its length").length(tx)
-    result = ask(tx, self, found)
-    if not isinstance(result, Constant):
-        return result
-    if not isinstance(result.value, int):
-        name = class_name(result.python_type)
-        raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
-    if result.value < 0:
-        raise_observed(tx, ValueError, "__len__() should return >= 0")
-    return Constant(int(result.value))
-
-
 def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
     """`__bool__`, else `__len__`, else true."""
     found = find_special_method(tx, self, "__bool__")
@@ -141,60 +115,6 @@ def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
     if find_special_method(tx, self, "__len__") is None:
         return True
     return truth_of(tx, self.length(tx))
-
-
-def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
-    """`__contains__`, else a search by iteration."""
-    found = find_special_method(tx, self, "__contains__")
-    if found is not None:
-        if is_native(found):
-            return builtin_part(self, "a membership test").contains(tx, item)
-        verdict = truth_of(tx, ask(tx, self, found, item))
-        return Constant(verdict) if isinstance(verdict, bool) else verdict
-    if is_blocked(tx, self, "__contains__"):
-        return mistake(tx, self, NOT_A_CONTAINER)
-    if not any(find_special_method(tx, self, name) for name in ("__iter__", "__getitem__")):
-        return mistake(tx, self, NOT_SEARCHED)
-    iterator = self.iterate(tx)
-    while (candidate := iterator.advance(tx)) is not None:
-        same = equal(tx, candidate, item)
-        if not isinstance(same, bool):
-            return self.unsupported("a membership test with a comparison of unknown result")
-        if same:
-            return Constant(True)
-    return Constant(False)
-
-
-def subscript(self: Tracker, tx: TraceContext, key: Tracker) -> Tracker:
-    """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
-    found = find_special_method(tx, self, "__getitem__")
-    if found is None:
-        return mistake(tx, self, NOT_SUBSCRIPTABLE)
-    if is_native(found):
-        return builtin_part(self, "subscripting it").subscript(tx, key)
-    return ask(tx, self, found, key)
-
-
-def set_subscript(self: Tracker, tx: TraceContext, key: Tracker, value: Tracker) -> None:
-    """`__setitem__`."""
-    found = find_special_method(tx, self, "__setitem__")
-    if found is None:
-        mistake(tx, self, NO_ITEM_ASSIGNMENT)
-    elif is_native(found):
-        builtin_part(self, "storing an item").set_subscript(tx, key, value)
-    else:
-        ask(tx, self, found, key, value)
-
-
-def delete_subscript(self: Tracker, tx: TraceContext, key: Tracker) -> None:
-    """`__delitem__`."""
-    found = find_special_method(tx, self, "__delitem__")
-    if found is None:
-        mistake(tx, self, NO_ITEM_DELETION)
-    elif is_native(found):
-        builtin_part(self, "deleting an item").delete_subscript(tx, key)
-    else:
-        ask(tx, self, found, key)
 
 
 def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:

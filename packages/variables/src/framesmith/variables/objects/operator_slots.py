@@ -1,7 +1,7 @@
 """Slots that a class fills with special methods: operators and comparisons.
 
 Each public function here is the slot of the same name of a tracker whose class answers it; the other slots are in
-`object_slots`. The order in which the operands are asked is in `operations`.
+`object_slots` and `container_slots`. The order in which the operands are asked is in `operations`.
 """
 
 from framesmith.guards.class_lookup import static_lookup

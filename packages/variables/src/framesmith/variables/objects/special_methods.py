@@ -1,9 +1,9 @@
 """Special methods of an object's class: how they are looked up, bound and called.
 
 The rules are those of "Special method names" in the Python data model: they are looked up on the type, never on the
-instance. The slots that ask them are in `object_slots` and `operator_slots`; the tracker of an object whose class may
-define special methods (an instance, an exception, a class through its metaclass) names those functions as its slots, as
-CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
+instance. The slots that ask them are functions in `object_slots`, `container_slots` and `operator_slots`. The tracker of an
+object whose class may define special methods (an instance, an exception, a class through its metaclass) names them as its
+slots, as CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 """
 
 from types import FunctionType

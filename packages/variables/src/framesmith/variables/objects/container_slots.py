@@ -1,0 +1,102 @@
+"""Slots that a class fills with special methods: length, membership, items.
+
+Each function here is the slot of the same name of a tracker whose class answers it; the other slots are in `object_slots`
+and `operator_slots`.
+"""
+
+from typing import Final
+
+from framesmith.guards.class_lookup import class_name
+from framesmith.variables.core.asked_texts import Refusing, asked
+from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.objects.special_methods import (
+    ask,
+    builtin_part,
+    find_special_method,
+    is_blocked,
+    is_native,
+    mistake,
+)
+from framesmith.variables.operations.compare import equal
+from framesmith.variables.operations.truth import truth_of
+
+NOT_A_CONTAINER: Final = asked("0 in value", Refusing)
+NOT_SEARCHED: Final = asked("0 in value")
+NOT_SUBSCRIPTABLE: Final = asked("value[0]")
+NO_ITEM_ASSIGNMENT: Final = asked("value[0] = 0")
+NO_ITEM_DELETION: Final = asked("del value[0]")
+NO_LENGTH: Final = asked("len(value)")
+
+
+def length(self: Tracker, tx: TraceContext) -> Tracker:
+    """`__len__`, with CPython's checks of its result."""
+    found = find_special_method(tx, self, "__len__")
+    if found is None:
+        return mistake(tx, self, NO_LENGTH)
+    if is_native(found):
+        return builtin_part(self, "taking its length").length(tx)
+    result = ask(tx, self, found)
+    if not isinstance(result, Constant):
+        return result
+    if not isinstance(result.value, int):
+        name = class_name(result.python_type)
+        raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
+    if result.value < 0:
+        raise_observed(tx, ValueError, "__len__() should return >= 0")
+    return Constant(int(result.value))
+
+
+def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
+    """`__contains__`, else a search by iteration."""
+    found = find_special_method(tx, self, "__contains__")
+    if found is not None:
+        if is_native(found):
+            return builtin_part(self, "a membership test").contains(tx, item)
+        verdict = truth_of(tx, ask(tx, self, found, item))
+        return Constant(verdict) if isinstance(verdict, bool) else verdict
+    if is_blocked(tx, self, "__contains__"):
+        return mistake(tx, self, NOT_A_CONTAINER)
+    if not any(find_special_method(tx, self, name) for name in ("__iter__", "__getitem__")):
+        return mistake(tx, self, NOT_SEARCHED)
+    iterator = self.iterate(tx)
+    while (candidate := iterator.advance(tx)) is not None:
+        same = equal(tx, candidate, item)
+        if not isinstance(same, bool):
+            return self.unsupported("a membership test with a comparison of unknown result")
+        if same:
+            return Constant(True)
+    return Constant(False)
+
+
+def subscript(self: Tracker, tx: TraceContext, key: Tracker) -> Tracker:
+    """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
+    found = find_special_method(tx, self, "__getitem__")
+    if found is None:
+        return mistake(tx, self, NOT_SUBSCRIPTABLE)
+    if is_native(found):
+        return builtin_part(self, "subscripting it").subscript(tx, key)
+    return ask(tx, self, found, key)
+
+
+def set_subscript(self: Tracker, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+    """`__setitem__`."""
+    found = find_special_method(tx, self, "__setitem__")
+    if found is None:
+        mistake(tx, self, NO_ITEM_ASSIGNMENT)
+    elif is_native(found):
+        builtin_part(self, "storing an item").set_subscript(tx, key, value)
+    else:
+        ask(tx, self, found, key, value)
+
+
+def delete_subscript(self: Tracker, tx: TraceContext, key: Tracker) -> None:
+    """`__delitem__`."""
+    found = find_special_method(tx, self, "__delitem__")
+    if found is None:
+        mistake(tx, self, NO_ITEM_DELETION)
+    elif is_native(found):
+        builtin_part(self, "deleting an item").delete_subscript(tx, key)
+    else:
+        ask(tx, self, found, key)
