@@ -7,8 +7,8 @@ import weakref
 import pytest
 from stepping import frame_at, trace_of
 
-from framesmith.frontend.build_entry import text_of_entry
-from framesmith.frontend.cache.origins import RootOrigin
+from framesmith.frontend.build_entry import write_entry
+from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.exits.emit import escaping_values, write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.exits.native_operation import wrap_in_try
@@ -48,7 +48,7 @@ def ended(function, **values):
 
 def run(ending: EntryEnding, trace, function, values: list[object]) -> object:
     """Run an entry of this ending; each target becomes a function that returns its name and what it is given."""
-    text = text_of_entry(RootOrigin(function), trace.writer, ending, GuardSet(), None)
+    text = write_entry(FunctionStart(function), trace.writer, ending, GuardSet(), None)
     entry = text.bind(lambda target: lambda *given: (target, given))
     assert entry.leaves == ending.leaves
     scope = Scope({"log": values[0], "x": values[1]}, globals())

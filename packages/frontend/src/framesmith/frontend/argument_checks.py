@@ -1,6 +1,6 @@
 """Errors for wrong arguments of the public functions: the value, its type, what is expected, and a near miss.
 
-What `compile` takes is checked in `checking`, with the help of this module.
+What `compile` takes is checked in `compile_arguments`, with the help of this module.
 """
 
 from collections.abc import Callable, Iterable

@@ -151,7 +151,7 @@ class TracePolicy(DynamicPolicy, Protocol):
 
     promised: bool
 
-    def frozen(self) -> "TracePolicy":
+    def snapshot(self) -> "TracePolicy":
         """The decisions as they are now; what is learnt later does not change them."""
         ...
 

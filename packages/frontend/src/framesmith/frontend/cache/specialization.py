@@ -58,7 +58,7 @@ class Policy:
     misses: Counter[Source] = field(default_factory=Counter)
     promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
 
-    def frozen(self) -> "Policy":
+    def snapshot(self) -> "Policy":
         """The decisions as they are now; what is learnt later does not change them."""
         copies = [Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.own)]
         sizes = {source: set(dims) for source, dims in self.sizes.items()}
@@ -85,7 +85,7 @@ class Policy:
 
     def is_dynamic_number(self, source: Source) -> bool:
         """Whether a number was seen to change."""
-        return self.dynamic is not False and any(source in known.numbers for known in self._asked())
+        return self.dynamic is not False and any(source in known.numbers for known in self._consulted())
 
     def symbolic(self) -> list[str]:
         """What was seen to change, as text: sizes of tensors and numbers."""
@@ -98,9 +98,10 @@ class Policy:
 
     def is_unspecialized(self, source: Source) -> bool:
         """Whether a value, or the content of a container, was seen to change too often to be specialized on."""
-        return any(source in known.unspecialized for known in self._asked())
+        return any(source in known.unspecialized for known in self._consulted())
 
-    def _asked(self) -> tuple[Learned, ...]:
+    def _consulted(self) -> tuple[Learned, ...]:
+        """What this unit goes by."""
         return (self.own,) if self.alone else (self.own, self.shared)
 
     def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:

@@ -12,10 +12,10 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import after_raising, raise_again
 from framesmith.frontend.tracing.finalizers import finalizable_with, variables_of
 from framesmith.frontend.tracing.frame_readers import reads_frame
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.opcodes.table import NativeForm, NativeWriter
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION

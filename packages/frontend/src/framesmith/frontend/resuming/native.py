@@ -12,10 +12,10 @@ from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
 from framesmith.frontend.generated.verification import verified
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.frame_state import FrameState, Reference
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
-from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.objects.exception_chains import raise_unchained, restored
 from framesmith.variables.objects.tracebacks import Passage

@@ -9,11 +9,11 @@ from types import CellType
 
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_roles import is_generator
 from framesmith.frontend.tracing.frame_state import FrameState, Reference
 from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Frame, Machine, SavedException, reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
-from framesmith.frontend.tracing.stop_iteration import is_generator
 from framesmith.frontend.tracing.value_ends import own
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import wrap_cell

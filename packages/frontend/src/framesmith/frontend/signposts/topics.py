@@ -57,7 +57,7 @@ TOPICS: Final = (
         ("recompile limit", "cache size limit", "too many entries", "recompile_limit"),
         (
             ("the option, `recompile_limit`", "Config"),
-            ("asked when no entry fits", "CompiledUnit._entry_for"),
+            ("asked when no entry fits", "CompiledUnit._find_or_make_entry"),
             ("the warning, with what varies and its line", "limit_text"),
         ),
     ),
@@ -65,7 +65,7 @@ TOPICS: Final = (
         "why a call is compiled again",
         ("recompile", "recompiles", "recompilation", "cache miss", "guard failure", "why recompiled"),
         (
-            ("the slow path", "CompiledUnit.missed"),
+            ("the slow path", "CompiledUnit.handle_miss"),
             ("which guard fails, in the user's words", "first_failure"),
             ("the reasons are noted and logged", "record_recompiles"),
             ("names of the user in these texts", "UserNames"),

@@ -9,8 +9,8 @@ from typing import TypeAlias, final
 from framesmith.bytecode.resume import ResumeLayout, Slot
 from framesmith.frontend.tracing.finalizers import is_kept
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, SavedException
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Null, Tracker
 
 Keeps: TypeAlias = Callable[[Tracker], bool]

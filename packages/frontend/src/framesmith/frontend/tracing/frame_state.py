@@ -13,9 +13,9 @@ from typing import Generic, TypeVar, final
 
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.tracing.frame_layout import FrameLayout, carrying
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.parameter_names import local_name
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Tracker
 
 V = TypeVar("V")

@@ -10,10 +10,10 @@ from typing import TypeVar, final
 from framesmith.bytecode.meaning import Handler
 from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import check_left, drop, variables_of
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.trace_end import (
     BreakBefore,
     Finished,

@@ -7,7 +7,7 @@ from typing import Protocol, final
 from weakref import WeakKeyDictionary
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
-from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration
+from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration
 from framesmith.frontend.tracing.value_end_state import Ends
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE

@@ -6,11 +6,11 @@ from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop, variables_of
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker

@@ -4,10 +4,10 @@ from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.truth import known_truth
 
