@@ -152,7 +152,7 @@ def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
     for raises in (False, True):
         ran: list[list[object]] = []
         with pytest.raises(FullGraphError):
-            refusal.instead_of(ran.append, raises=raises)(1, 2)
+            refusal.make_function(ran.append, raises=raises)(1, 2)
         assert ran == ([[1, 2]] if raises else [])
 
 

@@ -91,10 +91,10 @@ def test_equal_points_have_one_name_and_the_native_form_another() -> None:
     calls = TailCallWriter(EntryWriter(1))
     state: ResumeState[str] = ResumeState([], ["e"])
     points = [ResumePoint((), True), ResumePoint((), True)]
-    texts = [calls.to(ResumeTarget(point, ()), state) for point in points]
+    texts = [calls.write_call(ResumeTarget(point, ()), state) for point in points]
     assert texts[0] == texts[1]
-    calls.to(ResumeTarget(points[0], (), is_native=True), state)
-    assert list(calls.ending([]).targets) == ["__fs_p0_continuation", "__fs_p1_natively"]
+    calls.write_call(ResumeTarget(points[0], (), is_native=True), state)
+    assert list(calls.make_ending([]).targets) == ["__fs_p0_continuation", "__fs_p1_natively"]
 
 
 def test_what_escapes_is_needed_as_an_object() -> None:
@@ -112,8 +112,8 @@ def test_the_rest_is_handed_over_at_the_current_operation() -> None:
     frame = trace.machine.frame
     frame.current = frame.index
     resumption = Resumption(trace.writer, trace.machine, [])
-    assert resumption.rest_natively().endswith("([5], )))")
-    (target,) = resumption.calls.ending([]).targets.values()
+    assert resumption.run_rest_natively().endswith("([5], )))")
+    (target,) = resumption.calls.make_ending([]).targets.values()
     assert target.point.frames == (layout_of(frame, frame.current),)
 
 
@@ -162,8 +162,8 @@ def test_what_makes_weak_references_is_known(function, expected) -> None:
 def test_a_constant_is_not_kept_for_a_weak_reference() -> None:
     trace = frame_at(shown, 2, log=[], x=5)
     held = WeaklyHeld(trace.machine, trace.writer)
-    held.take([Constant(1)], refers=True)
-    assert trace.machine.ends.watched and not held.keeps(Constant(1))
+    held.note_operands([Constant(1)], refers=True)
+    assert trace.machine.value_ends.watched and not held.keeps(Constant(1))
 
 
 def test_what_reads_the_frames_around_an_inlined_one_breaks_the_whole() -> None:

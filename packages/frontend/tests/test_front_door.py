@@ -196,7 +196,7 @@ def test_a_break_that_is_asked_for_carries_its_message() -> None:
     assert REGISTRY.current() is REGISTRY.current()
     assert known_functions.answer_is_compiling(trace.tx).as_python_constant() is True
     with pytest.raises(GraphBreak, match="here"):
-        known_functions.break_here(trace.tx, Constant("here"))
+        known_functions.call_graph_break(trace.tx, Constant("here"))
 
 
 def test_an_explanation_counts_graphs_and_breaks() -> None:

@@ -75,7 +75,7 @@ def test_the_end_of_an_iteration_leaves_the_loop_around() -> None:
 def test_a_constant_of_the_code_is_one_object_wherever_it_is_loaded() -> None:
     machine = trace_of(assembled(RETURN)).machine
     value = (1, 2.0)
-    assert machine.literal(value) is machine.literal(value)
+    assert machine.load_literal(value) is machine.load_literal(value)
 
 
 def test_generators_are_known_by_their_flag() -> None:

@@ -218,7 +218,7 @@ class EntryBuilder:
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
-                    graph = recorder.finish(outputs, observed.kept(outputs))
+                    graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
             shape_guards = recorder.explained_shape_guards()

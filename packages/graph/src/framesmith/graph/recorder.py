@@ -249,7 +249,7 @@ class Recorder:
             if impure and self._inference:
                 check_writes(operation_name(op, target), tensors + more, self._inference)
             if self.has_changes and self.fallible is not None and fails_on_data(op, target):
-                self.fallible.before()
+                self.fallible.before_recording()
             if result is _COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
@@ -278,7 +278,7 @@ class Recorder:
         elif not self.has_changes:
             self.has_changes = is_random(node)
         if self.has_changes and self.fallible is not None:
-            self.fallible.after(node)
+            self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()
         if stack:

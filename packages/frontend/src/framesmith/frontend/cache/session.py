@@ -58,7 +58,7 @@ class Session:
     def make_function(self, *, is_owned: bool = False) -> FunctionType:
         """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
         signature = Signature.of_function(self.function.__code__)
-        signature = signature.owned() if is_owned else signature
+        signature = signature.with_owner() if is_owned else signature
         start = FunctionStart(self.function, self.definition)
         root = CompiledUnit(self._state, self._continuations, start, signature, self)
         self._root = weakref.ref(root)

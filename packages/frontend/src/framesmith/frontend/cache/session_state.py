@@ -10,7 +10,7 @@ from typing import final
 from framesmith.frontend import events
 from framesmith.frontend.cache.specialization import Learned, Policy
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
-from framesmith.frontend.options import CompileOptions, in_force
+from framesmith.frontend.options import CompileOptions, current_config
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
@@ -38,7 +38,7 @@ class SessionState:
         """The specialization policy of a compiled unit. Continuations of the same frames share what they learn."""
         is_root = isinstance(start, FunctionStart)
         # with fullgraph nothing is unspecialized: a break would be an error (ADR 0010)
-        patience = 2 if start.is_in_loop else max(in_force().recompile_limit // 2, 1)
+        patience = 2 if start.is_in_loop else max(current_config().recompile_limit // 2, 1)
         known = self._known.setdefault(start.codes, Learned())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, final
 import torch
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK, WEAK_DYNAMIC_MARK
-from framesmith.frontend.options import in_force
+from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
@@ -76,7 +76,7 @@ class Policy:
         self.promised |= bool(marked)
         marked |= {int(dim) for dim in attributes.get(WEAK_DYNAMIC_MARK, ())}
         static = {int(dim) for dim in attributes.get(STATIC_MARK, ())}
-        if self.dynamic is True or (self.dynamic is None and not in_force().assume_static_by_default):
+        if self.dynamic is True or (self.dynamic is None and not current_config().assume_static_by_default):
             marked |= set(range(tensor.dim()))
         elif self.dynamic is None:
             marked |= self.sizes.get(source, set())
@@ -128,7 +128,7 @@ class Policy:
                 self.sizes.setdefault(Local(name), set()).update(changed)
 
     def _learn_dynamic(self, failure: Failure) -> None:
-        settings = in_force()
+        settings = current_config()
         if self.dynamic is False or not settings.automatic_dynamic_shapes or failure.source is None:
             return
         if failure.tensor_change is not None and failure.tensor_change.rank is None:

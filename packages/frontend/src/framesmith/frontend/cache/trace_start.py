@@ -190,4 +190,4 @@ class ContinuationStart:
         """Run the frames natively from the resume point."""
         calls = TailCallWriter(writer)
         state = self.point.form.map(lambda name: writer.load(Local(name)))
-        return calls.ending([f"return {calls.to(replace(self._target, is_native=True), state)}"])
+        return calls.make_ending([f"return {calls.write_call(replace(self._target, is_native=True), state)}"])

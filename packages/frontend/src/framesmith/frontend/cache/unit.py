@@ -40,7 +40,7 @@ from framesmith.frontend.generated.entry import Entry, EntryText
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import run_tail_calls
 from framesmith.frontend.hidden_frames import hidden
-from framesmith.frontend.options import Config, TracePolicy, in_force
+from framesmith.frontend.options import Config, TracePolicy, current_config
 from framesmith.frontend.recovery import Prefix, Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.reports import report_bug, report_dynamic
@@ -190,7 +190,7 @@ class CompiledUnit:
     def _find_or_make_entry(self, values: Sequence[object], scope: Scope) -> Entry:
         if not self._follow_original(values):
             return self._make_current_call_entry()
-        settings, stance = in_force(), Stance() if self._state.is_forced else current()
+        settings, stance = current_config(), Stance() if self._state.is_forced else current()
         if settings.disable or stance.is_eager:
             return self._get_native_entry()
         if stance.backend is not None and self._session is not None:
@@ -224,7 +224,7 @@ class CompiledUnit:
         record_recompiles(self._state.history, self.names, failures)
         self._learn(entries, scope)
         if entries and settings.error_on_recompile:
-            recent = "\n  ".join(events.collapsed(self._state.history.recompiles[-len(entries) :]))
+            recent = "\n  ".join(events.collapse_repeats(self._state.history.recompiles[-len(entries) :]))
             count = "the entry does not fit" if len(entries) == 1 else f"none of {len(entries)} entries fits"
             raise RecompileError(f"{count} and config.error_on_recompile is set:\n  {recent}")
         return self._make_entry(values)
@@ -302,7 +302,7 @@ class CompiledUnit:
 
         def refuse(target: ResumeTarget) -> Callable[..., object]:
             native = continuations.function_at(replace(target, is_native=True))
-            return refusal.instead_of(native, raises=target.point.raises)
+            return refusal.make_function(native, raises=target.point.raises)
 
         return text.bind(refuse)
 
@@ -311,7 +311,7 @@ class CompiledUnit:
 
     def _build_entry(self, values: Sequence[object]) -> tuple[BuiltEntry, Entry]:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
-        settings = in_force()
+        settings = current_config()
         try:
             built = self._make_builder(self.policy).build(values)
             return built, self._bind(built.text, built.refusal)

@@ -67,7 +67,7 @@ class EntryWriter:
         if known is not None:
             return known[1]
         if isinstance(tracker, Constant):
-            return self._constant_value(tracker)
+            return self._write_constant(tracker)
         if tracker.source is not None:
             text = self.load(tracker.source)
         else:
@@ -79,7 +79,7 @@ class EntryWriter:
         self._values[id(tracker)] = (tracker, text)
         return text
 
-    def _constant_value(self, tracker: Constant) -> str:
+    def _write_constant(self, tracker: Constant) -> str:
         """One object of the trace is one object of the entry, whichever trackers hold it."""
         if tracker.source is not None and has_copies(tracker.value):
             return self.load(tracker.source)  # the very object, not an equal one
@@ -91,7 +91,7 @@ class EntryWriter:
             known = self._values[id(tracker.value)] = (tracker, name)
         return known[1]
 
-    def made(self, tracker: Tracker) -> str | None:
+    def find_variable(self, tracker: Tracker) -> str | None:
         """The variable of a tracker, if something asked for it already."""
         if isinstance(tracker, Lazy) and tracker.is_realized:
             tracker = tracker.realize()

@@ -68,6 +68,6 @@ def _error_of(tx: TraceContext, value: Tracker) -> bool | None:
 
 
 @ROWS.entry(DIRECTIVES, ("torch._dynamo.decorators", "error_on_graph_break"))
-def _made(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+def _answer_dynamo_switch(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
     """The same of `torch._dynamo`."""
     return tx.wrap(error_on_graph_break, Pinned(error_on_graph_break)).begin_call(tx, args, kwargs)

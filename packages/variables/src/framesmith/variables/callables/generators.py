@@ -53,7 +53,7 @@ class SuspendedFrame(Protocol):
         """Whether user code runs when the suspended generator is closed."""
         ...
 
-    def held(self) -> Iterator[Tracker]:
+    def held_values(self) -> Iterator[Tracker]:
         """The trackers that the frame holds."""
         ...
 
@@ -75,7 +75,7 @@ class SuspendedFrame(Protocol):
         which continues with `value` as the result of the `yield`."""
         ...
 
-    def left(self) -> None:
+    def leave(self) -> None:
         """The symbolic interpreter has popped the frame, which yielded or ended."""
         ...
 
@@ -144,11 +144,11 @@ class GeneratorTracker(Tracker):
         self.running = True
         self.frame.enter(value)
 
-    def left(self, tx: TraceContext, *, ended: bool) -> None:
+    def leave(self, tx: TraceContext, *, ended: bool) -> None:
         """The symbolic interpreter has popped the frame; `ended` tells a return from a `yield`."""
         tx.changes.note(self)
         self.running, self.finished = False, ended
-        self.frame.left()
+        self.frame.leave()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of generators that have a row; other attributes break the graph."""
@@ -168,7 +168,7 @@ class GeneratorTracker(Tracker):
 
     def children(self) -> Iterator[Tracker]:
         """The trackers that its frame holds; none once it has ended."""
-        return iter(()) if self.finished else self.frame.held()
+        return iter(()) if self.finished else self.frame.held_values()
 
     def reconstruct(self, writer: Writer) -> str:
         """A real generator suspended at the same instruction."""
