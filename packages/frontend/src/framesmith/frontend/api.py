@@ -21,7 +21,7 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
-from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
 
@@ -237,10 +237,10 @@ def compile_callable(model: Callable[..., object], options: CompileOptions) -> o
 
 def warn_without_code(model: object) -> object:
     """The object as it is, with a warning: nothing of it can be compiled."""
-    name = f"{type(model).__name__} {shown(model)}"
+    name = f"{type(model).__name__} {show_value(model)}"
     warn_once(
         f"compile({name})",
-        f"compile() got {described(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
+        f"compile() got {describe_value(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
         "compile a function that calls it",
     )
     return model

@@ -9,7 +9,7 @@ from typing import cast
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph.backend import list_backends
-from framesmith.guards.kinds.base import described
+from framesmith.guards.kinds.base import describe_value
 
 A_CALLABLE = "a function, method, class, callable object or torch.nn.Module"
 
@@ -19,7 +19,7 @@ def wrong_argument(
 ) -> InvalidArgument:
     """The error for one argument of `call`; `name` is that of the parameter where it does not go without saying."""
     prefix = "" if name is None else f"{name}="
-    return InvalidArgument(f"{call} got {prefix}{described(value)}{hint}; pass {expected}")
+    return InvalidArgument(f"{call} got {prefix}{describe_value(value)}{hint}; pass {expected}")
 
 
 def check_callable(call: str, value: object, expected: str = A_CALLABLE) -> None:

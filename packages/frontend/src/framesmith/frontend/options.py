@@ -9,7 +9,7 @@ from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.torch_settings import changed_settings, is_disabled_by_environment
 from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.graph.options import Backend, GraphOptions
-from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.kinds.base import describe_value, show_value
 
 
 @final
@@ -74,7 +74,7 @@ class Config:
         """
         if unnamed:
             raise TypeError(
-                f"config.patch() got {shown(unnamed[0])} without a name; pass fields by name: config.patch(recompile_limit=3)"
+                f"config.patch() got {show_value(unnamed[0])} without a name; pass fields by name: config.patch(recompile_limit=3)"
             )
         for name, value in changes.items():
             _check(name, value)
@@ -110,7 +110,7 @@ def _check(name: str, value: object) -> None:
     if type(value) is not kind:
         expected = "True or False" if kind is bool else "an int"
         raise TypeError(
-            f"config.{name} was given {described(value)}; it takes {kind.__name__}: pass {expected}"
+            f"config.{name} was given {describe_value(value)}; it takes {kind.__name__}: pass {expected}"
         )
     if isinstance(value, int) and value < 0:
         raise ValueError(f"config.{name} was given {value}; the least is 0")

@@ -16,7 +16,7 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
-from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, counted
 
 _GROUP = "torch_dynamo_backends"
@@ -38,11 +38,13 @@ def register_backend(backend: Backend, name: str | None = None) -> Backend:
     """
     if not callable(backend):
         raise TypeError(
-            f"register_backend() got {described(backend)}, which cannot be called; pass a callable "
+            f"register_backend() got {describe_value(backend)}, which cannot be called; pass a callable "
             "(graph_module, example_inputs) -> callable, and then its name"
         )
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"register_backend() got {described(name)}, as the name of a backend; pass a str")
+        raise TypeError(
+            f"register_backend() got {describe_value(name)}, as the name of a backend; pass a str"
+        )
     if name == "":
         raise ValueError(
             "register_backend() got an empty name; pass the one that compile(backend=...) will get"
@@ -51,7 +53,7 @@ def register_backend(backend: Backend, name: str | None = None) -> Backend:
     known = _REGISTERED.get(key)
     if known is not None and known is not backend:
         raise ValueError(
-            f"register_backend() got the name {key!r}, which {shown(known)} has already; choose another name"
+            f"register_backend() got the name {key!r}, which {show_value(known)} has already; choose another name"
         )
     _REGISTERED[key] = backend
     return backend
@@ -100,7 +102,7 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     if not callable(compiled):
         raise BackendFailed(
             options.backend_name,
-            f"returned {described(compiled)}, when it was given a graph; a backend returns a callable "
+            f"returned {describe_value(compiled)}, when it was given a graph; a backend returns a callable "
             "that takes the graph's inputs and returns the tuple of its outputs",
         )
     if options.verify_correctness:

@@ -67,7 +67,7 @@ class Inputs:
         """Keep the example of a source for the whole recording, so that an input that was rolled back gets it again."""
         self._fakes[source] = example
 
-    def remembered(self, source: Source) -> object:
+    def recall(self, source: Source) -> object:
         """The example a source had before, or None."""
         return self._fakes.get(source)
 

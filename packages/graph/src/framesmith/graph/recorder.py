@@ -159,7 +159,7 @@ class Recorder:
             return known.node
         if getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
-        fake = self._inputs.remembered(source)
+        fake = self._inputs.recall(source)
         if fake is None:
             with self.paused():
                 try:
@@ -179,7 +179,7 @@ class Recorder:
             return known.node
         if isinstance(value, float) and not self.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"the float {source.text()} as a number that may change")
-        symbol = self._inputs.remembered(source)
+        symbol = self._inputs.recall(source)
         if symbol is None:
             symbol = self._world.symbolic(source, value)
             self._takes_float |= isinstance(value, float)
@@ -383,7 +383,7 @@ class Recorder:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph = self._root.graph
         positions = finishing.close(graph, outputs, self._start, kept)
-        if not finishing.works(graph):
+        if not finishing.has_operations(graph):
             return self._without_graph(outputs)
         with self.paused():
             module = finishing.build_module(graph, self._attributes.root, self._world)

@@ -94,12 +94,12 @@ def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
         return _container(guard.source)
     if isinstance(claim, CodeIs):
         return _function(CODE, guard.source)
-    if isinstance(claim, TypeIs) and not _lasting(claim):
+    if isinstance(claim, TypeIs) and not _is_permanent(claim):
         return _of_class(TYPE, guard.source)
-    return _holder(guard.source) if _lasting(claim) else None
+    return _holder(guard.source) if _is_permanent(claim) else None
 
 
-def _lasting(claim: Claim) -> bool:
+def _is_permanent(claim: Claim) -> bool:
     """Whether a claim that once held of an object always holds of it: it is about identity, or about what cannot change."""
     if isinstance(claim, EqualTo):
         return claim.is_about_identity or type(claim.value) in _SCALARS

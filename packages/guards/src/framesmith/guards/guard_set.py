@@ -52,7 +52,7 @@ class Guard:
     def sources(self) -> tuple[Source, ...]:
         """Every source it reads."""
         if isinstance(self.claim, Relation):
-            return self.claim.over
+            return self.claim.all_sources
         return () if self.source is None else (self.source,)
 
     def text(self) -> str:
@@ -116,10 +116,10 @@ class GuardSet:
         return True
 
     def mark(self) -> int:
-        """The number of guards now, to be given to `since` later."""
+        """The number of guards now, to be given to `added_since` later."""
         return len(self._guards)
 
-    def since(self, mark: int) -> Iterator[Guard]:
+    def added_since(self, mark: int) -> Iterator[Guard]:
         """The guards added after the mark."""
         return itertools.islice(self._guards, mark, None)
 

@@ -137,7 +137,7 @@ def _is_text(key: object) -> bool:
 
 
 def _ambient(guard_set: GuardSet) -> list[Guard]:
-    return [guard for guard in guard_set if isinstance(guard.claim, Relation) and not guard.claim.over]
+    return [guard for guard in guard_set if isinstance(guard.claim, Relation) and not guard.claim.all_sources]
 
 
 def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
@@ -150,7 +150,7 @@ def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
         if isinstance(guard.claim, TensorIs):
             continue
         if isinstance(guard.claim, Relation):
-            if guard.claim.over:
+            if guard.claim.all_sources:
                 late.append(guard)
         else:
             assert guard.source is not None
@@ -181,10 +181,10 @@ def _add_ambient(guard: Guard, guard_set: GuardSet, writer: ConditionWriter) -> 
 def _add(guard: Guard, writer: ConditionWriter) -> None:
     claim = guard.claim
     if isinstance(claim, Relation):
-        expressions = [writer.source(source) for source in claim.over]
+        expressions = [writer.source(source) for source in claim.all_sources]
         # A relation may evaluate a source only sometimes (the right of an `or`), where no temporary may be bound.
         if not claim.reads_all:
-            for source in claim.over:
+            for source in claim.all_sources:
                 writer.read_now(source)
         writer.add(claim.render(expressions, writer))
         return
@@ -193,7 +193,7 @@ def _add(guard: Guard, writer: ConditionWriter) -> None:
 
 
 def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
-    lowered = claim.lowered(source)
+    lowered = claim.lower(source)
     if lowered is None:
         if writer.is_new(source, claim):
             writer.add(claim.render(writer.source(source), writer))

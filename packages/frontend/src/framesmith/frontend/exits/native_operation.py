@@ -126,7 +126,7 @@ class NativeOperation:
             return lines
         writer = self._writer
         name = writer.value(handled)
-        restore = writer.constant(restore_exception, "restored")
+        restore = writer.constant(restore_exception, "restore_exception")
         kept = writer.name("kept")
         return [
             f"{kept} = ({name}.__traceback__, {name}.__context__)",
@@ -197,7 +197,9 @@ class NativeOperation:
         with self._handler_operands_on_stack(operands):
             onward = self._resumption.resume_raising(depth, _RAISED)
         # our ended frames, to which the traceback leads, are cleared before the continuation begins
-        settled = calls.write_function_call(continue_after_raising, "after_raising", [_RAISED, onward])
+        settled = calls.write_function_call(
+            continue_after_raising, "continue_after_raising", [_RAISED, onward]
+        )
         return [note, f"return {settled}"]
 
     @contextmanager

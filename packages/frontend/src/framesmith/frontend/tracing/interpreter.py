@@ -342,7 +342,7 @@ class Interpreter:
     def _has_read_values(self, known: int, decisions: int) -> bool:
         """Whether guards on values were added since `known`: an operation that runs natively takes any value."""
         return self.machine.tx.graph.decisions != decisions or any(
-            isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known)
+            isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.added_since(known)
         )
 
     def _find_unbound_error(self, error: ObservedException, frame: Frame) -> ObservedException | None:

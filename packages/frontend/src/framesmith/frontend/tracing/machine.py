@@ -14,7 +14,13 @@ from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.literals import literal
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
-from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, born_here, end_of
+from framesmith.variables.callables.generators import (
+    GeneratorTracker,
+    Returned,
+    Yielded,
+    make_stop_iteration,
+    require_new_generator,
+)
 from framesmith.variables.core import (
     NULL,
     Constant,
@@ -227,7 +233,7 @@ class Machine:
             self.frame.push(result)
             return
         if isinstance(result, PendingStep):
-            born_here(result.generator).enter(self.tx, result.value)
+            require_new_generator(result.generator).enter(self.tx, result.value)
         else:
             self.enter(make_frame(result))
         self.frame.role = role if result.otherwise is None else FrameRole.DEFAULT
@@ -273,7 +279,7 @@ class Machine:
         frame = self.frame
         found = end_of_iteration(inner.role, frame.operation)
         if found is None:
-            raise end_of(self.tx, value)
+            raise make_stop_iteration(self.tx, value)
         dropped = frame.pop_many(found.drops)
         if found.pushes:
             frame.push(value if inner.otherwise is None else inner.otherwise)

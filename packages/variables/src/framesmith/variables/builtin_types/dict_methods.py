@@ -154,7 +154,7 @@ def defaultdict_missing(tx: TraceContext, self: DictTracker, key: Tracker, /) ->
 @ROWS.call(dict.__reversed__, OrderedDict.__reversed__)
 def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`reversed(self)`."""
-    self.complete(tx)
+    self.read_all(tx)
     ordered = issubclass(self.kind, OrderedDict)
     kind = ORDERED_ITERATOR if ordered else KEY_REVERSED
     return DictIterator(self, self.state, lambda entry: entry.key, kind, "{reversed}({0})", True)

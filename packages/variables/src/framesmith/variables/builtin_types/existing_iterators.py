@@ -28,7 +28,7 @@ from framesmith.guards.kinds import (
     TypeIs,
 )
 from framesmith.guards.sources import CallResult, IteratorPart, IteratorPeek
-from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -110,7 +110,7 @@ class ExistingIterator(IteratorTracker):
         if self.taken == 1:
             writer.statement(f"{writer.constant(next, 'next')}({place})")
         elif self.taken:
-            writer.statement(f"{writer.constant(step_on, 'step_on')}({place}, {self.taken})")
+            writer.statement(f"{writer.constant(advance_by, 'advance_by')}({place}, {self.taken})")
         if self.exhausted:
             writer.statement(f"{writer.constant(next, 'next')}({place}, None)")
 

@@ -34,9 +34,9 @@ def set_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     """`{1, 2}`, `frozenset({1, 2})` or `set()`."""
     assert isinstance(value, SetTracker)
     name = class_name(value.kind)
-    if not value.complete(tx):
+    if not value.read_all(tx):
         return f"{name}()"
-    display = f"{{{join(tx, value.in_order(tx))}}}"
+    display = f"{{{join(tx, value.members_in_order(tx))}}}"
     return display if value.kind is set else f"{name}({display})"
 
 

@@ -8,7 +8,7 @@ from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.reductions import begin_gathered, runs_python
+from framesmith.variables.callables.reductions import begin_call_with_items, runs_python
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
@@ -24,7 +24,7 @@ ROWS: Final = Rows()
 def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
     if iterable is not None and runs_python(iterable):
-        return begin_gathered(tx, iterable, list)
+        return begin_call_with_items(tx, iterable, list)
     return ListTracker([] if iterable is None else unpack(tx, iterable))
 
 
@@ -32,7 +32,7 @@ def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker |
 def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
-        return begin_gathered(tx, iterable, tuple)
+        return begin_call_with_items(tx, iterable, tuple)
     if iterable is not None and iterable.python_type is tuple:
         return iterable
     return TupleTracker([] if iterable is None else unpack(tx, iterable))

@@ -32,19 +32,18 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
-    tell_apart,
+    guard_distinct,
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
-from framesmith.variables.core.wrap_rules import lazy, looked_up
+from framesmith.variables.core.wrap_rules import lazy, wrap_found
 
 ROWS: Final = Rows()
 
-__all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments", "complete"]
+__all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments"]
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
@@ -86,7 +85,7 @@ _VARKEYWORDS = inspect.CO_VARKEYWORDS
 _ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 
 
-def mismatch(name: str, problem: str) -> GraphBreak:
+def make_mismatch_break(name: str, problem: str) -> GraphBreak:
     """The graph break for a call that does not fit the signature:
     the call runs natively and raises its own TypeError."""
     return GraphBreak(CALL_SIGNATURE, f"{name}(): {problem}")
@@ -114,23 +113,25 @@ def bind_arguments(
     for name, value in kwargs.items():
         if name in named:
             if name in bound:
-                raise mismatch(code.co_name, f"got multiple values for argument {name!r}")
+                raise make_mismatch_break(code.co_name, f"got multiple values for argument {name!r}")
             bound[name] = value
         elif code.co_flags & _VARKEYWORDS:
             surplus[name] = value
         else:
-            raise mismatch(code.co_name, f"got an unexpected keyword argument {name!r}")
+            raise make_mismatch_break(code.co_name, f"got an unexpected keyword argument {name!r}")
     for name in names[: count + keyword_only]:
         if name not in bound:
             if name not in defaults:
-                raise mismatch(code.co_name, f"missing argument {name!r}")
+                raise make_mismatch_break(code.co_name, f"missing argument {name!r}")
             bound[name] = defaults[name]
     position = count + keyword_only
     if code.co_flags & _VARARGS:
         bound[names[position]] = TupleTracker(extra)
         position += 1
     elif extra:
-        raise mismatch(code.co_name, f"takes {count} positional arguments but {len(args)} were given")
+        raise make_mismatch_break(
+            code.co_name, f"takes {count} positional arguments but {len(args)} were given"
+        )
     if code.co_flags & _VARKEYWORDS:
         bound[names[position]] = new_dict([(Constant(name), value) for name, value in surplus.items()])
     return bound
@@ -174,10 +175,10 @@ class FunctionTracker(Tracker):
         for index, value in enumerate(values):
             name = code.co_varnames[first + index]
             if first + index >= given and name not in kwargs:
-                found[name] = looked_up(tx, value, FunctionDefault(self.anchor, index))
+                found[name] = wrap_found(tx, value, FunctionDefault(self.anchor, index))
         for name, value in (self.value.__kwdefaults__ or {}).items():
             if name not in kwargs:
-                found[name] = looked_up(tx, value, FunctionKeywordDefault(self.anchor, name))
+                found[name] = wrap_found(tx, value, FunctionKeywordDefault(self.anchor, name))
         return found
 
     def cells(self, tx: TraceContext) -> tuple[CellTracker, ...]:
@@ -206,7 +207,7 @@ class FunctionTracker(Tracker):
         if value.__code__ in tx.registry[DISABLED_CODES] or any(
             value.__dict__.get(mark) for mark in _DISABLED_MARKS
         ):
-            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_mark(value)}")
+            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_disabled_note(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
@@ -229,7 +230,7 @@ class FunctionTracker(Tracker):
         """Attributes of the function object; its `__dict__` comes
         first, as the type has no data descriptor of those names."""
         if name in self.value.__dict__:
-            return looked_up(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
+            return wrap_found(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
         if tx.guards.facts is not None:
             tx.note("is not there", InstanceDict(self.anchor), name)
         tx.guard(self.anchor, HasInstanceAttribute(name, False))
@@ -239,7 +240,7 @@ class FunctionTracker(Tracker):
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether they are the same function object."""
-        tell_apart(tx, self, other)
+        guard_distinct(tx, self, other)
         return isinstance(other, FunctionTracker) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -256,7 +257,7 @@ class FunctionTracker(Tracker):
         return f"function {self.value.__qualname__}"
 
 
-def _mark(function: FunctionType) -> str:
+def _disabled_note(function: FunctionType) -> str:
     """How a function was disabled, and the user's reason for it, as a suffix for the message."""
     said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
     reason = next((f": {text}" for text in said if isinstance(text, str) and text), "")

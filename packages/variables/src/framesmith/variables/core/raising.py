@@ -19,7 +19,7 @@ EXCEPTION_MAKER: Final = Table[None, ExceptionMaker]("maker of exceptions")
 def new_exception(tx: TraceContext, kind: type[BaseException], *arguments: object) -> Tracker:
     """The tracker of `kind(*arguments)`; arguments are trackers or plain constants."""
     operands = tuple(a if isinstance(a, Tracker) else Constant(a) for a in arguments)
-    return tx.registry.one(EXCEPTION_MAKER)(kind, operands)
+    return tx.registry.get_single(EXCEPTION_MAKER)(kind, operands)
 
 
 def raise_observed(tx: TraceContext, kind: type[BaseException], *arguments: object) -> NoReturn:

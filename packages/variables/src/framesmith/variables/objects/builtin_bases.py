@@ -12,7 +12,7 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinPart, BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.registry import Registry
@@ -58,7 +58,7 @@ def _payload(
         return part.wrap(tx, value, source, kind)
     tracker = part.wrap(tx, content, copy, kind)
     if isinstance(tracker, DictTracker | SetTracker):
-        tracker.complete(tx)
+        tracker.read_all(tx)
     tracker.source = source  # changes are replayed on the instance itself
     return tracker
 
@@ -92,7 +92,7 @@ def _immutable_new(base: type) -> Handler:
         row = row_of(tx.registry, base)
         if row is None:
             return cls.unsupported("making an instance")
-        content = complete(tx, row.begin(tx, args, kwargs)).realize()
+        content = run_pending(tx, row.begin(tx, args, kwargs)).realize()
         if kind is base:
             return content
         if base is tuple and defines(kind, "_fields") and not has_dict(kind):
@@ -106,7 +106,7 @@ def _call_row(tx: TraceContext, function: object, *args: Tracker, **kwargs: Trac
     row = row_of(tx.registry, function)
     if row is None:
         args[0].unsupported("its initialization")
-    complete(tx, row.begin(tx, args, kwargs))
+    run_pending(tx, row.begin(tx, args, kwargs))
 
 
 @ROWS.call(list.__init__)

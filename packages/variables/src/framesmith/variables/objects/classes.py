@@ -28,7 +28,7 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
@@ -42,7 +42,7 @@ from framesmith.variables.objects.descriptors import (
     begin_get,
     bind_class_method,
     getter_of,
-    part,
+    read_member,
 )
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import SpecialMethods
@@ -102,7 +102,7 @@ class ClassTracker(SpecialMethods):
             hook = find(tx, meta, "__getattribute__")
             if hook is None or hook.kind is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")
-            return self.begin_ask(tx, hook, (Constant(name),))
+            return self.begin_method_call(tx, hook, (Constant(name),))
         return self.begin_generic(tx, name)
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
@@ -119,7 +119,7 @@ class ClassTracker(SpecialMethods):
             return begin_get(tx, on_meta, self)
         fallback = find(tx, type(self.value), "__getattr__")
         if fallback is not None:
-            return self.begin_ask(tx, fallback, (Constant(name),))
+            return self.begin_method_call(tx, fallback, (Constant(name),))
         return self.no_attribute(tx, name)
 
     def no_attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -140,7 +140,7 @@ class ClassTracker(SpecialMethods):
                 return BoundMethod(Builtin(found.value), self)
             return Builtin(getattr(self.value, found.name))
         if issubclass(kind, staticmethod):
-            return part(tx, found, "__func__")
+            return read_member(tx, found, "__func__")
         if issubclass(kind, classmethod):
             return bind_class_method(tx, found, self)
         if getter_of(kind) is not None or kind in NATIVE_METHODS:
@@ -181,7 +181,7 @@ class ClassTracker(SpecialMethods):
         elif hook is None or hook.kind is not FunctionType:
             self.unsupported(f"storing attribute {name!r}")
         else:
-            self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
+            self.call_method(tx, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`type.__setattr__(cls, name, value)`, or `type.__delattr__`
@@ -228,7 +228,7 @@ class ClassTracker(SpecialMethods):
         hook = row_of(tx.registry, calling.value)
         if hook is not None:
             return hook.begin(tx, (self, *args), kwargs)
-        return self.begin_ask(tx, calling, args, kwargs)
+        return self.begin_method_call(tx, calling, args, kwargs)
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """True, unless the metaclass defines the truth."""
@@ -236,7 +236,7 @@ class ClassTracker(SpecialMethods):
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`cls[key]`: by `__getitem__` of the metaclass, else by `__class_getitem__`."""
-        if self.special(tx, "__getitem__") is not None:
+        if self.find_special(tx, "__getitem__") is not None:
             return super().subscript(tx, key)
         found = find(tx, self.value, "__class_getitem__")
         if found is None:
@@ -245,7 +245,7 @@ class ClassTracker(SpecialMethods):
             if not key.is_python_constant():
                 return self.unsupported(f"a subscript by {key.describe()}")
             return fold(tx, lambda cls, parameter: cls[parameter], (self, key))
-        return complete(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
+        return run_pending(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`int | None` makes a union; other operators are those of the metaclass."""

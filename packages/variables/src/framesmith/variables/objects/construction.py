@@ -19,7 +19,7 @@ from framesmith.variables.core.base import (
     PendingFrame,
     TraceContext,
     Tracker,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.raising import raise_observed
@@ -67,14 +67,14 @@ def begin_construct(
         instance: Tracker = plain_new(tx, cls, kind, args, kwargs)
     else:
         function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrapped(tx, maker)
-        instance = complete(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
+        instance = run_pending(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
     if not derives(instance.python_type, kind):
         return instance
     return begin_init(tx, instance, args, kwargs)
 
 
 def _unwrapped(tx: TraceContext, found: Found) -> Tracker:
-    return complete(tx, begin_get(tx, found, found.tracker(tx)))
+    return run_pending(tx, begin_get(tx, found, found.tracker(tx)))
 
 
 def begin_init(
@@ -89,10 +89,10 @@ def begin_init(
         if not is_heap_type(initializer.owner):
             return instance
         return instance.unsupported("a user-written __init__")
-    result = instance.begin_ask(tx, initializer, args, kwargs)
+    result = instance.begin_method_call(tx, initializer, args, kwargs)
     if isinstance(result, PendingFrame) and result.replacement is None:
         return replace(result, replacement=instance)
-    outcome = complete(tx, result).realize()
+    outcome = run_pending(tx, result).realize()
     if outcome.python_type is not type(None):
         name = class_name(outcome.python_type)
         raise_observed(tx, TypeError, f"__init__() should return None, not '{name}'")

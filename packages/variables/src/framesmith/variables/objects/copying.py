@@ -64,8 +64,8 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
         return self.unsupported("__reduce_ex__")
     own = find(tx, self.kind, "__reduce__")
     if own is not None and not is_native(own):
-        return self.ask(tx, own)
-    if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_more(self.kind):
+        return self.call_method(tx, own)
+    if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_native_data(self.kind):
         return self.unsupported("__reduce_ex__")
     make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
     cls = tx.wrap(self.kind, class_source(self.kind))
@@ -77,7 +77,7 @@ def _needs_arguments(kind: type) -> bool:
     return any(static_lookup(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
 
 
-def _holds_more(kind: type) -> bool:
+def _holds_native_data(kind: type) -> bool:
     """Whether instances hold C data besides dictionary and weak references, which `object.__reduce_ex__` refuses or
     does not copy (CPython: `object_getstate_default`)."""
     base, _ = native_new(kind)
@@ -91,7 +91,7 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
     """The result of `__getstate__`: by default the instance dictionary, None when it is empty."""
     own = find(tx, instance.kind, "__getstate__")
     if own is not None and not is_native(own):
-        return instance.ask(tx, own)
+        return instance.call_method(tx, own)
     if any(type_dict(base).get("__slots__") for base in resolution_order(instance.kind)):
         return instance.unsupported("copying its slots")
     if not has_dict(instance.kind):

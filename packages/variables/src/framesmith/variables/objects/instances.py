@@ -32,15 +32,15 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException, observed_is
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.wrap_rules import looked_up
+from framesmith.variables.core.wrap_rules import wrap_found
 from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get, set_through
@@ -143,12 +143,12 @@ class InstanceTracker(SpecialMethods):
                 return found
         if static_lookup(self.kind, "__getattr__") is not MISSING:
             try:
-                return complete(tx, self._begin_lookup(tx, name))
+                return run_pending(tx, self._begin_lookup(tx, name))
             except ObservedException as error:
                 fallback = find(tx, self.kind, "__getattr__")
-                if fallback is None or not observed_is(error, AttributeError):
+                if fallback is None or not is_observed_instance(error, AttributeError):
                     raise
-                return self.begin_ask(tx, fallback, (Constant(name),))
+                return self.begin_method_call(tx, fallback, (Constant(name),))
         try:
             result = self._begin_lookup(tx, name)
         except ObservedException:
@@ -166,7 +166,7 @@ class InstanceTracker(SpecialMethods):
             return self.begin_generic(tx, name)
         if hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
             return self.unsupported(f"reading attribute {name!r}")
-        return self.begin_ask(tx, hook, (Constant(name),))
+        return self.begin_method_call(tx, hook, (Constant(name),))
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`object.__getattribute__(self, name)`: a data descriptor, then the instance dictionary, then the class."""
@@ -200,7 +200,7 @@ class InstanceTracker(SpecialMethods):
             return None
         plain = self._is_plain(tx)
         source = InstanceItem(self.source, name) if plain else Item(self._dict_source(tx), name)
-        self._read[name] = looked_up(tx, real[name], source)
+        self._read[name] = wrap_found(tx, real[name], source)
         return self._read[name]
 
     def _guard_own(self, tx: TraceContext, name: str, present: bool) -> None:
@@ -279,7 +279,7 @@ class InstanceTracker(SpecialMethods):
         elif hook is None:
             self.unsupported(f"storing attribute {name!r}")
         else:
-            self.ask(tx, hook, Constant(name), *(() if value is None else (value,)))
+            self.call_method(tx, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`object.__setattr__(self, name, value)`, or `object.__delattr__` for None."""
@@ -346,7 +346,7 @@ class InstanceTracker(SpecialMethods):
         else:
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
         tx.note("is there", source)
-        self._read_slots[descriptor] = looked_up(tx, real, source)
+        self._read_slots[descriptor] = wrap_found(tx, real, source)
         return self._read_slots[descriptor]
 
     def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
@@ -412,7 +412,7 @@ def _probe(descriptor: MemberDescriptorType) -> Callable[[object], bool]:
 
 def load_attribute(tx: TraceContext, instance: InstanceTracker, name: str) -> Tracker:
     """`object.__getattribute__(instance, name)`, run to its end."""
-    return complete(tx, instance.begin_generic(tx, name))
+    return run_pending(tx, instance.begin_generic(tx, name))
 
 
 @ROWS.wrap_when(90, lambda _, value: True)

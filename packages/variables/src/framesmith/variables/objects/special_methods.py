@@ -11,7 +11,6 @@ from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
-from framesmith.variables.core.asked_texts import Refusing, asked
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -19,12 +18,13 @@ from framesmith.variables.core.base import (
     PendingCall,
     TraceContext,
     Tracker,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import Refusing, find_message
 from framesmith.variables.core.folding import fold
-from framesmith.variables.core.observed import ObservedException, observed_is
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
@@ -38,15 +38,15 @@ from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.compare import equal
 from framesmith.variables.operations.truth import known_truth, truth_of
 
-NOT_CALLABLE: Final = asked("value()")
-NOT_ITERABLE: Final = asked("iter(value)")
-NOT_AN_ITERATOR: Final = asked("next(value)")
-NOT_A_CONTAINER: Final = asked("0 in value", Refusing)
-NOT_SEARCHED: Final = asked("0 in value")
-NOT_SUBSCRIPTABLE: Final = asked("value[0]")
-NO_ITEM_ASSIGNMENT: Final = asked("value[0] = 0")
-NO_ITEM_DELETION: Final = asked("del value[0]")
-NO_LENGTH: Final = asked("len(value)")
+NOT_CALLABLE: Final = find_message("value()")
+NOT_ITERABLE: Final = find_message("iter(value)")
+NOT_AN_ITERATOR: Final = find_message("next(value)")
+NOT_A_CONTAINER: Final = find_message("0 in value", Refusing)
+NOT_SEARCHED: Final = find_message("0 in value")
+NOT_SUBSCRIPTABLE: Final = find_message("value[0]")
+NO_ITEM_ASSIGNMENT: Final = find_message("value[0] = 0")
+NO_ITEM_DELETION: Final = find_message("del value[0]")
+NO_LENGTH: Final = find_message("len(value)")
 
 
 def is_native(found: Found) -> bool:
@@ -105,92 +105,92 @@ class SpecialMethods(Tracker):
             type(static_lookup(self.python_type, name)) is FunctionType for name in ("__next__", "__iter__")
         )
 
-    def special(self, tx: TraceContext, name: str) -> Found | None:
+    def find_special(self, tx: TraceContext, name: str) -> Found | None:
         """The class entry of a special method; None when the class has none or sets it to None."""
         found = find(tx, self.python_type, name)
         return None if found is None or (found.value is None and found.stored is None) else found
 
-    def begin_ask(
+    def begin_method_call(
         self, tx: TraceContext, found: Found, args: Arguments, kwargs: Keywords | None = None
     ) -> Tracker | PendingCall:
         """Call a special method; a Python function may be left to the symbolic interpreter."""
-        return complete(tx, begin_get(tx, found, self)).begin_call(tx, args, kwargs or {})
+        return run_pending(tx, begin_get(tx, found, self)).begin_call(tx, args, kwargs or {})
 
     def special_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A special method, looked up on the type and bound; AttributeError when there is none."""
-        found = self.special(tx, name)
+        found = self.find_special(tx, name)
         if found is None:
             return missing_attribute(tx, self, name)
-        return complete(tx, begin_get(tx, found, self)).realize()
+        return run_pending(tx, begin_get(tx, found, self)).realize()
 
-    def ask(self, tx: TraceContext, found: Found, *args: Tracker) -> Tracker:
+    def call_method(self, tx: TraceContext, found: Found, *args: Tracker) -> Tracker:
         """Call a special method and run it to its end."""
-        return complete(tx, self.begin_ask(tx, found, args)).realize()
+        return run_pending(tx, self.begin_method_call(tx, found, args)).realize()
 
-    def builtin_part(self, doing: str) -> Tracker:
+    def require_builtin_part(self, doing: str) -> Tracker:
         """The builtin part, on which an inherited C method works; breaks the graph without one."""
         return self.unsupported(doing) if self.payload is None else self.payload
 
-    def mistake(self, tx: TraceContext, message: str) -> Tracker:
+    def raise_type_error(self, tx: TraceContext, message: str) -> Tracker:
         """Raise TypeError with CPython's message; `{}` is the name of the type."""
         return raise_observed(tx, TypeError, message.format(type_name(self)))
 
     # -- calls and iteration -----------------------------------------------------------------------
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of `__call__`; TypeError when the class has none."""
-        found = self.special(tx, "__call__")
+        found = self.find_special(tx, "__call__")
         if found is None:
-            return self.mistake(tx, NOT_CALLABLE)
-        return self.begin_ask(tx, found, args, kwargs)
+            return self.raise_type_error(tx, NOT_CALLABLE)
+        return self.begin_method_call(tx, found, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`__iter__`, else an iterator over `self[0]`, `self[1]` ... for a class with `__getitem__` only."""
-        found = self.special(tx, "__iter__")
+        found = self.find_special(tx, "__iter__")
         if found is not None:
             if is_native(found):
-                return self.builtin_part("iterating over it").iterate(tx)
-            iterator = self.ask(tx, found)
+                return self.require_builtin_part("iterating over it").iterate(tx)
+            iterator = self.call_method(tx, found)
             if static_lookup(iterator.python_type, "__next__") is None or not hasattr(
                 iterator.python_type, "__next__"
             ):
                 name = class_name(iterator.python_type)
                 raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
             return iterator
-        getting = None if self._blocked(tx, "__iter__") else self.special(tx, "__getitem__")
+        getting = None if self._is_disabled(tx, "__iter__") else self.find_special(tx, "__getitem__")
         if getting is not None:
             if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
                 return self.unsupported("iterating over it")
             return ItemIterator(self)
-        return self.mistake(tx, NOT_ITERABLE)
+        return self.raise_type_error(tx, NOT_ITERABLE)
 
-    def _blocked(self, tx: TraceContext, name: str) -> bool:
+    def _is_disabled(self, tx: TraceContext, name: str) -> bool:
         """Whether the class sets a special method to None, which disables its fallback."""
         found = find(tx, self.python_type, name)
         return found is not None and found.value is None
 
     def begin_advance(self, tx: TraceContext) -> Tracker | PendingCall | None:
         """`__next__`, left to the symbolic interpreter if it is a Python function."""
-        found = self.special(tx, "__next__")
+        found = self.find_special(tx, "__next__")
         if found is None:
-            return self.mistake(tx, NOT_AN_ITERATOR)
+            return self.raise_type_error(tx, NOT_AN_ITERATOR)
         if is_native(found):
-            return self.builtin_part("calling next() on it").begin_advance(tx)
+            return self.require_builtin_part("calling next() on it").begin_advance(tx)
         try:
-            return self.begin_ask(tx, found, ())
+            return self.begin_method_call(tx, found, ())
         except ObservedException as error:
-            if observed_is(error, StopIteration):
+            if is_observed_instance(error, StopIteration):
                 return None
             raise
 
     # -- containers --------------------------------------------------------------------------------
     def length(self, tx: TraceContext) -> Tracker:
         """`__len__`, with CPython's checks of its result."""
-        found = self.special(tx, "__len__")
+        found = self.find_special(tx, "__len__")
         if found is None:
-            return self.mistake(tx, NO_LENGTH)
+            return self.raise_type_error(tx, NO_LENGTH)
         if is_native(found):
-            return self.builtin_part("taking its length").length(tx)
-        result = self.ask(tx, found)
+            return self.require_builtin_part("taking its length").length(tx)
+        result = self.call_method(tx, found)
         if not isinstance(result, Constant):
             return result
         if not isinstance(result.value, int):
@@ -202,31 +202,31 @@ class SpecialMethods(Tracker):
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """`__bool__`, else `__len__`, else true."""
-        found = self.special(tx, "__bool__")
+        found = self.find_special(tx, "__bool__")
         if found is not None:
             if is_native(found):
-                return self.builtin_part("taking its truth value").truth(tx)
-            result = self.ask(tx, found)
+                return self.require_builtin_part("taking its truth value").truth(tx)
+            result = self.call_method(tx, found)
             if result.python_type is not bool:
                 name = class_name(result.python_type)
                 raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")
             return truth_of(tx, result)
-        if self.special(tx, "__len__") is None:
+        if self.find_special(tx, "__len__") is None:
             return True
         return truth_of(tx, self.length(tx))
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`__contains__`, else a search by iteration."""
-        found = self.special(tx, "__contains__")
+        found = self.find_special(tx, "__contains__")
         if found is not None:
             if is_native(found):
-                return self.builtin_part("a membership test").contains(tx, item)
-            verdict = truth_of(tx, self.ask(tx, found, item))
+                return self.require_builtin_part("a membership test").contains(tx, item)
+            verdict = truth_of(tx, self.call_method(tx, found, item))
             return Constant(verdict) if isinstance(verdict, bool) else verdict
-        if self._blocked(tx, "__contains__"):
-            return self.mistake(tx, NOT_A_CONTAINER)
-        if not any(self.special(tx, name) for name in ("__iter__", "__getitem__")):
-            return self.mistake(tx, NOT_SEARCHED)
+        if self._is_disabled(tx, "__contains__"):
+            return self.raise_type_error(tx, NOT_A_CONTAINER)
+        if not any(self.find_special(tx, name) for name in ("__iter__", "__getitem__")):
+            return self.raise_type_error(tx, NOT_SEARCHED)
         iterator = self.iterate(tx)
         while (candidate := iterator.advance(tx)) is not None:
             same = equal(tx, candidate, item)
@@ -238,47 +238,47 @@ class SpecialMethods(Tracker):
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
-        found = self.special(tx, "__getitem__")
+        found = self.find_special(tx, "__getitem__")
         if found is None:
-            return self.mistake(tx, NOT_SUBSCRIPTABLE)
+            return self.raise_type_error(tx, NOT_SUBSCRIPTABLE)
         if is_native(found):
-            return self.builtin_part("subscripting it").subscript(tx, key)
-        return self.ask(tx, found, key)
+            return self.require_builtin_part("subscripting it").subscript(tx, key)
+        return self.call_method(tx, found, key)
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`__setitem__`."""
-        found = self.special(tx, "__setitem__")
+        found = self.find_special(tx, "__setitem__")
         if found is None:
-            self.mistake(tx, NO_ITEM_ASSIGNMENT)
+            self.raise_type_error(tx, NO_ITEM_ASSIGNMENT)
         elif is_native(found):
-            self.builtin_part("storing an item").set_subscript(tx, key, value)
+            self.require_builtin_part("storing an item").set_subscript(tx, key, value)
         else:
-            self.ask(tx, found, key, value)
+            self.call_method(tx, found, key, value)
 
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`__delitem__`."""
-        found = self.special(tx, "__delitem__")
+        found = self.find_special(tx, "__delitem__")
         if found is None:
-            self.mistake(tx, NO_ITEM_DELETION)
+            self.raise_type_error(tx, NO_ITEM_DELETION)
         elif is_native(found):
-            self.builtin_part("deleting an item").delete_subscript(tx, key)
+            self.require_builtin_part("deleting an item").delete_subscript(tx, key)
         else:
-            self.ask(tx, found, key)
+            self.call_method(tx, found, key)
 
     # -- operators ---------------------------------------------------------------------------------
     def _operate(self, tx: TraceContext, found: Found, other: Tracker) -> Tracker | None:
-        result = self.ask(tx, found, other)
+        result = self.call_method(tx, found, other)
         return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`__add__` and the like; None (NotImplemented) when the class has none."""
-        found = self.special(tx, f"__{BINARY_METHODS[symbol]}__")
+        found = self.find_special(tx, f"__{BINARY_METHODS[symbol]}__")
         if found is None:
             if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
                 return native_binary(tx, symbol, self.payload, other.storage(tx))
             return None
         if is_native(found):
-            part = self.builtin_part(f"operator {symbol}")
+            part = self.require_builtin_part(f"operator {symbol}")
             if overrides_iteration(self):
                 return self.unsupported(f"operator {symbol} with an __iter__ of its own")
             return native_binary(tx, symbol, part, other.storage(tx))
@@ -287,15 +287,15 @@ class SpecialMethods(Tracker):
     def begin_special(self, tx: TraceContext, name: str, args: Arguments) -> Tracker | PendingCall | None:
         """Call a special method that is a Python function of the class, else None."""
         found = self._python_method(tx, name)
-        return None if found is None else self.begin_ask(tx, found, args)
+        return None if found is None else self.begin_method_call(tx, found, args)
 
     def operator_method(self, tx: TraceContext, symbol: str, in_place: bool) -> Tracker | None:
         """The bound `__add__`, `__iadd__` or the like if it is a Python function of the class, else None."""
         found = self._python_method(tx, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
-        return None if found is None else complete(tx, begin_get(tx, found, self))
+        return None if found is None else run_pending(tx, begin_get(tx, found, self))
 
     def _python_method(self, tx: TraceContext, name: str) -> Found | None:
-        found = self.special(tx, name)
+        found = self.find_special(tx, name)
         plain = found is not None and found.stored is None and isinstance(found.value, FunctionType)
         return found if plain else None
 
@@ -304,7 +304,7 @@ class SpecialMethods(Tracker):
         operands of one type, where CPython does not call it."""
         if other.python_type is self.python_type:
             return None
-        found = self.special(tx, f"__r{BINARY_METHODS[symbol]}__")
+        found = self.find_special(tx, f"__r{BINARY_METHODS[symbol]}__")
         if found is not None and not is_native(found):
             return self._operate(tx, found, other)
         if self.payload is None:
@@ -325,26 +325,26 @@ class SpecialMethods(Tracker):
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`__iadd__` and the like; None (NotImplemented) when the class has none."""
-        found = self.special(tx, f"__i{BINARY_METHODS[symbol]}__")
+        found = self.find_special(tx, f"__i{BINARY_METHODS[symbol]}__")
         if found is None:
             return None
         if is_native(found):
-            result = self.builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
+            result = self.require_builtin_part(f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
             return self if result is self.payload else result
         return self._operate(tx, found, other)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """`__neg__`, `__pos__`, `__invert__`."""
-        found = self.special(tx, UNARY_METHODS[symbol])
+        found = self.find_special(tx, UNARY_METHODS[symbol])
         if found is None:
-            return self.mistake(tx, f"bad operand type for unary {symbol}: '{{}}'")
+            return self.raise_type_error(tx, f"bad operand type for unary {symbol}: '{{}}'")
         if is_native(found):
-            return self.builtin_part(f"unary {symbol}").unary(tx, symbol)
-        return self.ask(tx, found)
+            return self.require_builtin_part(f"unary {symbol}").unary(tx, symbol)
+        return self.call_method(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`__eq__` and the like; `object.__ne__` inverts `__eq__`. None means NotImplemented."""
-        found = self.special(tx, COMPARE_METHODS[symbol])
+        found = self.find_special(tx, COMPARE_METHODS[symbol])
         if found is None:
             return None
         if not is_native(found):
@@ -372,10 +372,10 @@ class SpecialMethods(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By the builtin part, else by identity; a class with its
         own `__hash__` or `__eq__` goes to `structural_key`."""
-        hashing = self.special(tx, "__hash__")
+        hashing = self.find_special(tx, "__hash__")
         if hashing is None:
             raise UnhashableValue(tx, f"unhashable type: '{type_name(self)}'")
-        comparing = self.special(tx, "__eq__")
+        comparing = self.find_special(tx, "__eq__")
         if is_native(hashing) and comparing is not None and is_native(comparing):
             if self.payload is not None:
                 return self.payload.hash_key(tx)

@@ -25,7 +25,7 @@ def annotate(tx: TraceContext, the_type: Tracker, the_value: Tracker) -> Tracker
     return the_value
 
 
-def _tagged(name: str, original: str) -> None:
+def _inline_original(name: str, original: str) -> None:
     """Trace the original of a method of `nn.Module` that TorchDynamo, once it has run, wraps to record which modules
     are new. The trace leaves that record out."""
 
@@ -38,5 +38,5 @@ def _tagged(name: str, original: str) -> None:
     ROWS.add(DIRECTIVES, home, call)
 
 
-_tagged("__init__", "init")
-_tagged("__setstate__", "setstate")
+_inline_original("__init__", "init")
+_inline_original("__setstate__", "setstate")

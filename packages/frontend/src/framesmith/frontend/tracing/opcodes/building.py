@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
-from framesmith.variables.core.base import TraceContext, complete
+from framesmith.variables.core.base import TraceContext, run_pending
 from framesmith.variables.core.table import row_of
 
 ROWS: Final = OpcodeRows()
@@ -167,7 +167,7 @@ def call_method(machine: Machine, descriptor: object, *operands: Tracker) -> Tra
     """Call the row of a builtin method."""
     row = row_of(machine.tx.registry, descriptor)
     assert row is not None, descriptor
-    return complete(machine.tx, row.begin(machine.tx, operands, {}))
+    return run_pending(machine.tx, row.begin(machine.tx, operands, {}))
 
 
 @ROWS.opcode(Kind.LIST_TO_TUPLE)
@@ -206,8 +206,8 @@ def apply_format(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     text = spec.as_python_constant() if isinstance(spec, Constant) else None
     begin = functools.partial(row.begin, machine.tx, (value, spec), {})
     if not isinstance(text, str):
-        return complete(machine.tx, begin())
-    return deferred_format(machine.tx, format, value, text, lambda: complete(machine.tx, begin()))
+        return run_pending(machine.tx, begin())
+    return deferred_format(machine.tx, format, value, text, lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.CONVERT_VALUE)
@@ -226,7 +226,7 @@ def apply_conversion(machine: Machine, value: Tracker, conversion: str) -> Track
     row = row_of(machine.tx.registry, function)
     assert row is not None
     begin = functools.partial(row.begin, machine.tx, (value,), {})
-    return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))
+    return deferred_format(machine.tx, function, value, "", lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.UNPACK_SEQUENCE)

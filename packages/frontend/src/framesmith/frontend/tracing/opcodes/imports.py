@@ -18,7 +18,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, Tracker
-from framesmith.variables.core.base import complete
+from framesmith.variables.core.base import run_pending
 
 ROWS: Final = OpcodeRows()
 
@@ -112,7 +112,7 @@ def match_class(machine: Machine, operation: Operation) -> None:
     keywords = names.as_python_constant()
     if not isinstance(target, type):
         raise GraphBreak(UNSUPPORTED_OPCODE, "matching against what is no class")
-    if not complete(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
+    if not run_pending(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
         frame.push(Constant(None))
         return
     frame.push(class_attributes(machine, subject, target, operation, keywords))
