@@ -382,6 +382,7 @@ class Writer:
     """Collects statements; constants and loaded sources are bound by name."""
 
     def __init__(self, scope: Scope) -> None:
+        self.registry = catalog.registry()
         self.scope = scope
         self.lines: list[str] = []
         self.names: dict[str, object] = {}

@@ -265,7 +265,8 @@ def prepare_trace(
     tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
-    return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
+    writer = EntryWriter(code.co_firstlineno, tx.registry)
+    return Trace(tx, machine, interpreter, recorder, wrapper, writer)
 
 
 def locate_trace(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:

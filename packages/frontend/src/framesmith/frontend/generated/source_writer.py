@@ -5,27 +5,30 @@ The `Writer` protocol of `variables`. Each line carries the user's line that it 
 
 import keyword
 import re
-from typing import final
+from typing import Final, final
 
 from torch import fx
 
 from framesmith.guards import Source
 from framesmith.guards.names import PREFIX, Constants
 from framesmith.guards.sources import Pinned
-from framesmith.variables.core import Constant, Lazy, Tracker
+from framesmith.variables.core import Constant, Lazy, Registry, Tracker
 from framesmith.variables.core.constant import has_copies, is_nan
 
 _UNFIT = re.compile(r"\W", re.ASCII)
+_NO_ROWS: Final = Registry(())
 
 
 @final
 class EntryWriter:
     """Collects the body of an entry.
 
-    Invariant: `loads` are read before anything is changed; body lines use only earlier names.
+    Invariant: `loads` are read before anything is changed; body lines use only earlier names. `registry`: the rows by which
+    values are built; an entry that only forwards a call builds none.
     """
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, registry: Registry = _NO_ROWS) -> None:
+        self.registry = registry
         self.constant = Constants(kind="k")
         self.line = line
         self.loads: dict[Source, str] = {}

@@ -331,6 +331,11 @@ class Wrap(Protocol):
 class Writer(Protocol):
     """Receives the Python source of an entry while values are reconstructed."""
 
+    @property
+    def registry(self) -> Registry:
+        """The rows, for values that are built as the row of their type says."""
+        ...
+
     def load(self, source: Source) -> str:
         """An expression for the value at `source` as it was when the entry began."""
         ...

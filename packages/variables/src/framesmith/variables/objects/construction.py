@@ -21,12 +21,11 @@ from framesmith.variables.core.base import (
     Tracker,
     run_pending,
 )
-from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.descriptors import begin_get
-from framesmith.variables.objects.instance_writing import can_build, native_new
+from framesmith.variables.objects.instance_writing import builtin_part, can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import Found, class_source, find
 
@@ -47,11 +46,10 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     for base in resolution_order(kind):
         if base in makers:
             return makers[base](tx, kind)
-    if not can_build(kind) or not (is_heap_type(kind) or kind is object):
+    if not can_build(tx.registry, kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
-    row = tx.registry[BUILTIN_TYPES].get(base)
-    part = None if row is None else row.part
+    part = builtin_part(tx.registry, base)
     return InstanceTracker(kind, payload=None if part is None or part.empty is None else part.empty())
 
 

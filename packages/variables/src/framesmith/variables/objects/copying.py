@@ -2,13 +2,13 @@
 
 import copy
 import copyreg
-from collections import defaultdict
 from types import FunctionType
 from typing import Final
 
 from framesmith.guards.class_lookup import (
     MISSING,
     basic_size,
+    derives,
     dict_offset,
     overrides,
     resolution_order,
@@ -18,14 +18,11 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.dicts import DictTracker
-from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
@@ -44,7 +41,10 @@ def _copying(function: FunctionType) -> None:
     @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
-        if isinstance(x, Constant) or x.python_type in (type, FunctionType):
+        if isinstance(x, Constant) or x.python_type in (
+            type,
+            FunctionType,
+        ):  # `copy` returns these themselves
             return x
         return form.bind(tx, (x, *args), kwargs)
 
@@ -58,8 +58,9 @@ for _function in (copy.copy, copy.deepcopy):
 def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
     version = protocol.as_python_constant()
-    if isinstance(self, SetTracker) and self.kind in (set, frozenset):
-        return TupleTracker([from_python(tx, self.kind), TupleTracker([ListTracker(unpack(tx, self))]), NONE])
+    row = None if isinstance(self, InstanceTracker) else tx.registry[BUILTIN_TYPES].get(self.python_type)
+    if row is not None and row.reduce is not None:
+        return row.reduce(tx, self)
     if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
         return self.unsupported("__reduce_ex__")
     own = find(tx, self.kind, "__reduce__")
@@ -79,10 +80,10 @@ def _needs_arguments(kind: type) -> bool:
 
 def _holds_native_data(kind: type) -> bool:
     """Whether instances hold C data besides dictionary and weak references, which `object.__reduce_ex__` refuses or
-    does not copy (CPython: `object_getstate_default`)."""
-    base, _ = native_new(kind)
-    if base in (list, dict, defaultdict):
+    does not copy. The content of lists and dicts it gives as items (CPython: `reduce_newobj`, `object_getstate_default`)."""
+    if derives(kind, list) or derives(kind, dict):
         return False
+    base, _ = native_new(kind)
     pointers = sum(offset > 0 for offset in (dict_offset(kind), weak_offset(kind)))
     return base is not object or basic_size(kind) > basic_size(object) + pointers * tuple.__itemsize__
 
@@ -102,7 +103,10 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
 
 
 def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Tracker]:
-    """The last two members of the result: iterators over the items of a list and the pairs of a dict, or None."""
+    """The last two members of the result: iterators over the items of a list and the pairs of a dict, or None.
+
+    CPython knows these two types by name (`_PyObject_GetItemsIter`); others have a `__reduce__` of their own.
+    """
     if instance.payload is None:
         return NONE, NONE
     if issubclass(instance.kind, list):
