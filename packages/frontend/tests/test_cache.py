@@ -1,4 +1,4 @@
-"""The room `cache`: `session`, `session_state`, `unit`, `records`, `trace_start`, `recompile_limit`, `specialization`,
+"""The subpackage `cache`: `session`, `session_state`, `unit`, `records`, `trace_start`, `recompile_limit`, `specialization`,
 `frame_hooks`."""
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""The room `exits`: `emit`, `ending`, `resumption`, `native_operation`, `stand_ins`, `weakly_held`."""
+"""The subpackage `exits`: `emit`, `ending`, `resumption`, `native_operation`, `stand_ins`, `weakly_held`."""
 
 import traceback
 import warnings

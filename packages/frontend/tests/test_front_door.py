@@ -1,4 +1,4 @@
-"""What is beside the rooms: texts for users, settings of the process, marks, and the readers of frames."""
+"""What is beside the subpackages: texts for users, settings of the process, marks, and the readers of frames."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""The room `generated`: `entry`, `functions`, `source_writer`, `tail_calls`, `verification`."""
+"""The subpackage `generated`: `entry`, `functions`, `source_writer`, `tail_calls`, `verification`."""
 
 import sys
 import weakref

@@ -1,4 +1,4 @@
-"""The room `resuming`: the same resume point, put together symbolically and natively."""
+"""The subpackage `resuming`: the same resume point, put together symbolically and natively."""
 
 import sys
 

@@ -107,7 +107,7 @@ class Absent:
 
 ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
-_STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
+_STANCE_MODULE, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_module", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
 # Calls that an entry serves before it is tried first. Tuning only: two entries that serve in turn should not be swapped at
 # each call (a swap takes a lock), and a phase of a program is longer than a few calls.
@@ -185,7 +185,7 @@ class Dispatcher:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` is called if a graph raises."""
         rest = SlowPath(self, miss, recover or _give_up)
         cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
-        cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
+        cells.update({_STANCE_MODULE: PROBE.module, _STANCE: PROBE.known})
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
         code = self._compile_code()
         held_cells = tuple(cells[name] for name in code.co_freevars)
@@ -267,7 +267,7 @@ class Dispatcher:
     def _write_lines(self) -> list[str]:
         given = ", ".join(self.signature.spellings.values())
         result, attempt, failure = f"{PREFIX}result", f"{PREFIX}attempt", f"{PREFIX}failure"
-        asked = f"  if {_STANCE_HOME}._stance is not {_STANCE} and not {_REST}.agrees(): return {_REST}.miss({given})"
+        asked = f"  if {_STANCE_MODULE}._stance is not {_STANCE} and not {_REST}.agrees(): return {_REST}.miss({given})"
         return [
             *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
             "try:",

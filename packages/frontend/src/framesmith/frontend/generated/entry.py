@@ -6,7 +6,7 @@
         return TailCall((__fs_p0_continuation, (__fs_o0, )))       targets: {"__fs_p0_continuation": a resume point}
 
 An entry is written before it is known which functions its tail calls lead to: what they are is for the cache to say
-(`bind`). A target is data of any kind here; nothing in this room knows how an entry was traced.
+(`bind`). A target is data of any kind here; nothing in this subpackage knows how an entry was traced.
 """
 
 import re

@@ -49,7 +49,7 @@ def posts_of(name: str, value: object) -> Iterator[Signpost]:
     """How a call of the object, or a value of this type, is traced."""
     row = row_of(REGISTRY.current(), value)
     if row is not None:
-        yield signpost_at(name, "call", row.handler)
+        yield signpost_at(name, "call", row.function)
     if isinstance(value, type):
         for base in resolution_order(value):
             rule = REGISTRY.current()[EXACT].get(base)

@@ -52,7 +52,7 @@ def signposts() -> Iterator[Signpost]:
     """All of them, generated from the tables."""
     registry = REGISTRY.current()
     for row in registry[CALLS].values():
-        yield signpost_at(public_name(row.key), "call", row.handler)
+        yield signpost_at(public_name(row.key), "call", row.function)
     for named, directive in registry[DIRECTIVES].items():
         yield signpost_at(".".join(named), "call", directive)
     for kind, step in OPCODES.steps.items():

@@ -66,7 +66,7 @@ class CachedFunctionTracker(Tracker):
         keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
         here = Pinned(self.value, self.describe())
         stored = Stored(self.value, positional, keywords)
-        self._check_room(stored)
+        self._check_size(stored)
         earlier = Counter(call.key for call in self._calls)[stored.key]
         # an earlier attempt of this trace made the call already: the program makes it once
         is_made = earlier < _made.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
@@ -76,7 +76,7 @@ class CachedFunctionTracker(Tracker):
         tx.changes.note(self)
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
-    def _check_room(self, stored: "Stored") -> None:
+    def _check_size(self, stored: "Stored") -> None:
         """Break unless the cache can hold the results of all calls of the trace until the entry has run."""
         settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
         maxsize = settings.get("maxsize")

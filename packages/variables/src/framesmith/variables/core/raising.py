@@ -1,4 +1,4 @@
-"""Raise a user-level exception from a handler: the exception that eager would raise, as a tracker.
+"""Raise a user-level exception from a row: the exception that eager would raise, as a tracker.
 
 The tracker of an exception is an instance tracker, made by `objects`: its maker is a row, so that every lower module can raise.
 """

@@ -17,7 +17,7 @@ from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinPart, B
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.table import Handler, row_of
+from framesmith.variables.core.table import RowFunction, row_of
 from framesmith.variables.objects.construction import check_class, new_instance
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker, has_dict
@@ -85,7 +85,7 @@ def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: T
 
 
 @functools.cache  # one function for each type: registries of the same rows are equal
-def _immutable_new(base: type) -> Handler:
+def _immutable_new(base: type) -> RowFunction:
     def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
         kind = check_class(tx, cls)

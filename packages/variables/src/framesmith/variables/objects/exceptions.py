@@ -1,6 +1,6 @@
 """Exceptions as values: their fields, chaining, matching and reconstruction. Rows of their methods are in `exception_rows`.
 
-Raising from a handler goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
+Raising from a row goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
 """
 
 from collections.abc import Iterator, Sequence

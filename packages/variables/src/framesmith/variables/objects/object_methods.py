@@ -10,7 +10,7 @@ from framesmith.variables.core.builtin_type import GENERIC_ACCESS, GenericAccess
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.table import Handler
+from framesmith.variables.core.table import RowFunction
 from framesmith.variables.objects.instances import InstanceTracker
 
 ROWS: Final = Rows()
@@ -40,7 +40,7 @@ def object_delattr(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker
     return NONE
 
 
-_ACCESS: Final[dict[str, Handler]] = {
+_ACCESS: Final[dict[str, RowFunction]] = {
     "__getattribute__": object_getattribute,
     "__setattr__": object_setattr,
     "__delattr__": object_delattr,

@@ -337,10 +337,10 @@ def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
 
 
 def _row(function: Callable[..., object]) -> None:
-    def handler(tx: TraceContext, *args: Tracker) -> Tracker:
+    def row_function(tx: TraceContext, *args: Tracker) -> Tracker:
         return compute(tx, function, *args)
 
-    ROWS.call(function)(handler)
+    ROWS.call(function)(row_function)
 
 
 for _function in (

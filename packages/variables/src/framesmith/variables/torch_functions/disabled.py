@@ -34,8 +34,8 @@ def _inline_original(name: str, original: str) -> None:
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
         return polyfill_function(held[original].cell_contents).bind(tx, args, kwargs)
 
-    home = "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
-    ROWS.add(DIRECTIVES, home, call)
+    names = "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
+    ROWS.add(DIRECTIVES, names, call)
 
 
 _inline_original("__init__", "init")

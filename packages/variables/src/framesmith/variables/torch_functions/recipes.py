@@ -34,7 +34,7 @@ def _stays_tensor(number: Tracker | None, *operands: Tracker) -> bool:
 
 
 def _fused(target: Target) -> Callable[..., Tracker]:
-    """The handler of `self + value * tensor1 <symbol> tensor2`,
+    """The row of `self + value * tensor1 <symbol> tensor2`,
     where the kernels multiply the first factor by the value."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -47,7 +47,7 @@ def _fused(target: Target) -> Callable[..., Tracker]:
 
 
 def _scaled(target: Target, fused: Target, sign: int = 1) -> Callable[..., Tracker]:
-    """The handler of `self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
+    """The row of `self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         alpha = kwargs.get("alpha")

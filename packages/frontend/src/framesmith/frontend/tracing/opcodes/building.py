@@ -110,7 +110,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
 
 @ROWS.opcode(Kind.SET_UPDATE)
 def set_update(machine: Machine, operation: Operation) -> None:
-    """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
+    """`{*a}`; for a set or dict, CPython resizes it beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
     if given.python_type is dict or as_set(machine.tx, given) is not None:
         call_method(machine, set.update, find_container(machine, operation, SetTracker), given)
