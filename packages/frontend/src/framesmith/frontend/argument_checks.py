@@ -1,6 +1,7 @@
-"""Errors for wrong arguments of the public functions: the value, its type, what is expected, and a near miss.
+"""Checks that all public functions share (a flag, a str, a callable, dimensions), and the form of their errors.
 
-What `compile` takes is checked in `compile_arguments`, with the help of this module.
+An error shows the value, its type, what is expected, and a near miss. The options of `compile` are checked in
+`compile_arguments`.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What is noted of a new entry, a graph break and a recompilation: history, counters, logs."""
+"""Notes new entries, graph breaks and recompilations in the history, the counters and the logs."""
 
 from collections.abc import Sequence
 

@@ -118,9 +118,9 @@ class FunctionStart:
         )
 
     def with_current_code(self) -> "FunctionStart | None":
-        """The start of the code that the function has now; None where that code runs as it is.
+        """The start of the code that the function has now; None where that code runs uncompiled.
 
-        That is so for a method, with other parameters than before, and for the code of a generator or coroutine.
+        It does for a method, where the parameters are others than before, and for a generator or coroutine.
         """
         code = self.function.__code__
         now, before = Signature.of_function(code), Signature.of_function(self.code)
