@@ -18,7 +18,8 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import NULL, Constant
 from framesmith.variables.core.mutation_log import MutationLog

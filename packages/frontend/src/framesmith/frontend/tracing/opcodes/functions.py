@@ -16,8 +16,8 @@ from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import NestedFunction
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.core import NULL, Constant, ObservedException, Tracker
 
 ROWS: Final = OpcodeRows()
