@@ -46,11 +46,11 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     checked_flag("disable()", "recursive", recursive)
     check_text("disable()", "reason", reason, optional=True)
     if fn is None:
-        return lambda function: _disabled(function, recursive, reason)
-    return _disabled(fn, recursive, reason)
+        return lambda function: _disable_function(function, recursive, reason)
+    return _disable_function(fn, recursive, reason)
 
 
-def _disabled(fn: F, recursive: bool, reason: str | None) -> F:
+def _disable_function(fn: F, recursive: bool, reason: str | None) -> F:
     check_callable("disable()", fn)
     if not recursive:
         warn_once(

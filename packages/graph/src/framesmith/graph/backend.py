@@ -158,8 +158,8 @@ def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object
 def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
     """Forward and backward graph made by AOTAutograd, run operation by operation."""
     _refuse_settings("aot_eager", settings)
-    partition = _loaded("partitions").min_cut_rematerialization_partition
-    compiled: BackendCall = _loaded("aot_eager").aot_module_simplified(
+    partition = _load_module("partitions").min_cut_rematerialization_partition
+    compiled: BackendCall = _load_module("aot_eager").aot_module_simplified(
         module,
         examples,
         fw_compiler=_run_boxed,
@@ -186,7 +186,7 @@ def inductor(
     options: Mapping[str, object] | None = None,
 ) -> BackendCall:
     """torch's own compiler; `mode` and `options` as `torch.compile` documents them."""
-    compiler, package = _loaded("inductor"), _loaded("inductor settings")
+    compiler, package = _load_module("inductor"), _load_module("inductor settings")
     patches: dict[str, object] = {}
     if mode is not None:
         patches.update(package.list_mode_options(mode))
@@ -197,11 +197,11 @@ def inductor(
 
 def inductor_options() -> Mapping[str, object]:
     """The options of inductor and their values. Loads its settings, not inductor itself."""
-    settings: Mapping[str, object] = _loaded("inductor options").get_config_copy()
+    settings: Mapping[str, object] = _load_module("inductor options").get_config_copy()
     return settings
 
 
-def _loaded(name: str) -> ModuleType:
+def _load_module(name: str) -> ModuleType:
     return importlib.import_module(_LOADED_LATER[name])
 
 

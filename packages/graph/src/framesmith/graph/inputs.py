@@ -86,7 +86,7 @@ class Inputs:
         return len(self._entries)
 
 
-def written(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
+def find_written_inputs(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
     """Inputs whose content or metadata a recorded operation changed, directly or through a tensor that shares their
     memory: the version counter of their fake differs from its first value."""
     return tuple(

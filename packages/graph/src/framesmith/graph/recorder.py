@@ -30,7 +30,15 @@ from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
 from framesmith.graph.infer import CallKind, operation_name, translate_input
-from framesmith.graph.inputs import Input, Inputs, for_backend, layout_of, let_go, placeholder_name, written
+from framesmith.graph.inputs import (
+    Input,
+    Inputs,
+    find_written_inputs,
+    for_backend,
+    layout_of,
+    let_go,
+    placeholder_name,
+)
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
@@ -404,7 +412,7 @@ class Recorder:
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,
-            mutated=written(used, self._versions),
+            mutated=find_written_inputs(used, self._versions),
         )
 
     def release(self) -> None:

@@ -72,7 +72,7 @@ class Failure:
 
 def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
     """The first guard that does not hold, or None; agrees with the generated condition."""
-    scope = scope.remembering()
+    scope = scope.with_memory()
     for guard in guard_set:
         failure = _failure_of(guard, scope)
         if failure is not None:
@@ -86,7 +86,7 @@ def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
     The values of the call are inspected with torch functions disabled, so that no torch-function mode that the user
     has entered meanwhile sees it.
     """
-    scope = scope.remembering()
+    scope = scope.with_memory()
     failures: list[Failure] = []
     broken: set[Source] = set()  # of another kind now: guards on what is read from them say nothing new
     for guard in guard_set:

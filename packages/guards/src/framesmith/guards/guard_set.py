@@ -42,7 +42,7 @@ class Guard:
         """The guard of a relation, which names its sources itself."""
         return cls(None, claim, reason)
 
-    def located(self, user_frame: str | None) -> "Guard":
+    def with_location(self, user_frame: str | None) -> "Guard":
         """The guard with the user's frame in its reason, unless that has one already."""
         if user_frame is None or self.reason.user_frame is not None:
             return self
@@ -88,7 +88,7 @@ class GuardSet:
         # one look-up for a new guard too: sources and claims are hashed by code in Python
         count = len(self._guards)
         if self._places.setdefault(key, count) == count:
-            self._guards.append(guard if self.locate is None else guard.located(self.locate()))
+            self._guards.append(guard if self.locate is None else guard.with_location(self.locate()))
 
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does."""

@@ -71,7 +71,7 @@ def compile_guards(
         _add_ambient(guard, guard_set, writer)
     # Native code checks the tensors between the two: what is read from a tensor must not be asked of anything else.
     early, late = _phases(guard_set)
-    implied = _implied(guard_set, preload) | _read_anyway(guard_set, preload)
+    implied = _find_implied(guard_set, preload) | _read_anyway(guard_set, preload)
     done = implied | _add_versioned([guard for guard in (*early, *late) if guard not in implied], writer)
     for guard in early:
         if guard not in done:
@@ -96,7 +96,7 @@ def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guar
     return {*facts.facts}
 
 
-def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
+def _find_implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
     """The guards `HasKey` on plain dictionaries whose item is read anyway: a missing key is a miss by its KeyError."""
     needed = (*preload, *(source for guard in guard_set if not guard.sources[1:] for source in guard.sources))
     read = {

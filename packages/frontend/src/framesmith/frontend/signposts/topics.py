@@ -121,7 +121,7 @@ TOPICS: Final = (
             ("how it is captured", "docs/optimizer-step.md"),
             ("its Python code is inlined like any function", "FunctionTracker"),
             ("parameters grouped by device and type", "group_tensors"),
-            ("`addcdiv_`, `addcmul_` ... whose factor is a tensor", "recipes._fused"),
+            ("`addcdiv_`, `addcmul_` ... whose factor is a tensor", "recipes._make_fused_row"),
             ("state that the first step makes: two misses in a loop", "Policy.learn"),
         ),
     ),
@@ -148,7 +148,7 @@ TOPICS: Final = (
         ("torch function recipe", "recipe", "new torch function", "torch recipe"),
         (
             ("the walk through all files", "docs/adding/torch-recipe.md"),
-            ("the rows", "recipes._fused"),
+            ("the rows", "recipes._make_fused_row"),
             ("the general rule: one node", "graph_call"),
         ),
     ),

@@ -166,13 +166,13 @@ KEY_REVERSED: type = type(reversed(dict[object, object]()))
 @ROWS.call(dict)
 def call_dict(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`dict(mapping or pairs, **named)`."""
-    return _filled(tx, new_dict(()), source, named)
+    return _fill_new_dict(tx, new_dict(()), source, named)
 
 
 @ROWS.call(OrderedDict)
 def call_ordered(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`OrderedDict(mapping or pairs, **named)`."""
-    return _filled(tx, new_dict((), OrderedDict), source, named)
+    return _fill_new_dict(tx, new_dict((), OrderedDict), source, named)
 
 
 @ROWS.call(defaultdict)
@@ -180,10 +180,10 @@ def call_defaultdict(
     tx: TraceContext, factory: Tracker = NONE, source: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """`defaultdict(factory, mapping or pairs, **named)`."""
-    return _filled(tx, new_dict((), defaultdict, factory), source, named)
+    return _fill_new_dict(tx, new_dict((), defaultdict, factory), source, named)
 
 
-def _filled(
+def _fill_new_dict(
     tx: TraceContext, new: DictTracker, source: Tracker | None, named: dict[str, Tracker]
 ) -> DictTracker:
     _update(tx, new, source, named)

@@ -70,7 +70,7 @@ def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | 
         return fold(tx, int, [value] if base is None else [value, base])
     if base is not None:
         return value.unsupported("int() with a base")
-    return _converted(
+    return _convert_number(
         tx,
         value,
         ("__int__", "__index__", "__trunc__"),
@@ -85,7 +85,7 @@ def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
         return Constant(0.0)
     if isinstance(value, Constant):  # a symbolic number stays one
         return fold(tx, float, [value])
-    return _converted(
+    return _convert_number(
         tx, value, ("__float__", "__index__"), "float() argument must be a string or a real number, not"
     )
 
@@ -101,7 +101,7 @@ def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | 
     return real.attribute(tx, "__complex__").call(tx, [], {})
 
 
-def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
+def _convert_number(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
     """Call the first of these conversion methods that the type
     has; breaks for text and buffers, TypeError for others."""
     if issubclass(value.python_type, str | bytes):

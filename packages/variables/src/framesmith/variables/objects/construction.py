@@ -64,14 +64,14 @@ def begin_construct(
     if maker.value is object.__new__:
         instance: Tracker = plain_new(tx, cls, kind, args, kwargs)
     else:
-        function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrapped(tx, maker)
+        function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrap_static(tx, maker)
         instance = run_pending(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
     if not derives(instance.python_type, kind):
         return instance
     return begin_init(tx, instance, args, kwargs)
 
 
-def _unwrapped(tx: TraceContext, found: Found) -> Tracker:
+def _unwrap_static(tx: TraceContext, found: Found) -> Tracker:
     return run_pending(tx, begin_get(tx, found, found.tracker(tx)))
 
 

@@ -35,7 +35,7 @@ NONE: Final = Constant(None)
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
-def _copying(function: FunctionType) -> None:
+def _add_copy_row(function: FunctionType) -> None:
     form = polyfill_function(function)
 
     @ROWS.call(function)
@@ -51,7 +51,7 @@ def _copying(function: FunctionType) -> None:
 
 for _function in (copy.copy, copy.deepcopy):
     assert isinstance(_function, FunctionType)
-    _copying(_function)
+    _add_copy_row(_function)
 
 
 @ROWS.call(object.__reduce_ex__)

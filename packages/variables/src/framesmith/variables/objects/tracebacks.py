@@ -22,7 +22,7 @@ class Passage:
     __slots__ = ("_frames", "_native")
 
     def __init__(self, places: tuple[Place, ...], *, native: bool = False) -> None:
-        self._frames = tuple((frame_named(code), line) for code, line in places)
+        self._frames = tuple((make_named_frame(code), line) for code, line in places)
         self._native = native
 
     def __call__(self, error: BaseException) -> None:
@@ -38,7 +38,7 @@ class Passage:
 NO_INSTRUCTION: Final = -1
 
 
-def frame_named(code: CodeType) -> FrameType:
+def make_named_frame(code: CodeType) -> FrameType:
     """A frame with the names of the user's code, which a traceback shows as the user's."""
     named = _template.__code__.replace(
         co_name=code.co_name,
