@@ -221,6 +221,15 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs, env=QUIET)
 
 
+@nox.session(reuse_venv=True)
+@nox.parametrize("python,version", EACH)
+def versions(session: nox.Session, version: str) -> None:
+    """The figures that are set side by side for each Python: call overhead, trace time, first call."""
+    install(session, "frontend", *group("bench"), torch_for(version), extra="[cli]")
+    where = f"benchmarks/results/python-{version}.json"
+    session.run("python", "-m", "benchmarks", "--only", "versions", "--json", where, env=QUIET)
+
+
 @nox.session(python=FIRST, reuse_venv=True)
 def fuzz(session: nox.Session) -> None:
     """Random programs for long: every test marked `fuzz`, with many examples."""
@@ -231,17 +240,19 @@ def fuzz(session: nox.Session) -> None:
     )
 
 
-@nox.session(python=FIRST, reuse_venv=True)
-def wild(session: nox.Session) -> None:
-    """Random programs over wild values, by seed: `nox -s wild -- --seeds 0:10000`."""
-    install(session, "frontend", *group("test"), torch_for(PLAN.first))
+@nox.session(reuse_venv=True)
+@nox.parametrize("python,version", EACH)
+def wild(session: nox.Session, version: str) -> None:
+    """Random programs over wild values on each Python, by seed: `nox -s wild -- --seeds 0:10000`."""
+    install(session, "frontend", *group("test"), torch_for(version))
     session.run("python", "-m", "tests.end_to_end.fuzz.wild_runs", *session.posargs, env=QUIET)
 
 
-@nox.session(python=FIRST, reuse_venv=True)
-def perturbation(session: nox.Session) -> None:
+@nox.session(reuse_venv=True)
+@nox.parametrize("python,version", EACH)
+def perturbation(session: nox.Session, version: str) -> None:
     """Change one thing at a time that a program can have read, and compare: `-- --programs 1/4 --seed 2 --only NAME`."""
-    install(session, "frontend", *group("test"), torch_for(PLAN.first), "einops", extra="[cli]")
+    install(session, "frontend", *group("test"), torch_for(version), "einops", extra="[cli]")
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
 
 

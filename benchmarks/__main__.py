@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks import breaks, call_overhead, growth, startup, trace_time
+from benchmarks import breaks, call_overhead, growth, startup, trace_time, versions
 from benchmarks.results import Result, save, table
 
 FAMILIES = {
@@ -22,20 +22,23 @@ FAMILIES = {
     "growth": growth,
     "startup": startup,
 }
+EXTRACTS = {"versions": versions}
+"""Figures that a family has as well; they are measured when asked for."""
 
 
 def main(
     only: Annotated[
-        list[str] | None, typer.Option(help=f"One of {', '.join(FAMILIES)}; may be given again.")
+        list[str] | None, typer.Option(help=f"One of {', '.join(FAMILIES | EXTRACTS)}; may be given again.")
     ] = None,
     json: Annotated[Path, typer.Option(help="Where the figures are saved.")] = Path(
         "benchmarks/results/latest.json"
     ),
 ) -> None:
     """Measure framesmith beside torch.compile."""
-    unknown = set(only or ()) - set(FAMILIES)
+    known = FAMILIES | EXTRACTS
+    unknown = set(only or ()) - set(known)
     if unknown:
-        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: there are {', '.join(FAMILIES)}")
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: there are {', '.join(known)}")
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     logging.getLogger("torch").setLevel(logging.ERROR)
@@ -45,7 +48,7 @@ def main(
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("", total=None)
         for name in only or FAMILIES:
-            for result in FAMILIES[name].results():
+            for result in known[name].results():
                 progress.update(task, description=f"{result.family}: {result.case}")
                 found.append(result)
     console.print(table(found))

@@ -78,10 +78,14 @@ def microseconds(peer: measure.Peer, build: Build) -> tuple[float, str]:
     return found.seconds * 1e6, "" if graphs == 1 else f"{graphs} graphs"
 
 
+def result(case: str, build: Build, goal: str) -> Result:
+    """Both sides of a case."""
+    theirs, theirs_note = attempt(lambda: microseconds(measure.TORCH, build))
+    ours, ours_note = attempt(lambda: microseconds(measure.FRAMESMITH, build))
+    return Result("call overhead", case, "µs", ours, theirs, None, goal, ours_note, theirs_note)
+
+
 def results() -> Iterator[Result]:
     """A result for each case."""
-    for name, make, goal in CASES:
-        build = seeded(make)
-        theirs, theirs_note = attempt(lambda build=build: microseconds(measure.TORCH, build))
-        ours, ours_note = attempt(lambda build=build: microseconds(measure.FRAMESMITH, build))
-        yield Result("call overhead", name, "µs", ours, theirs, None, goal, ours_note, theirs_note)
+    for case, make, goal in CASES:
+        yield result(case, seeded(make), goal)

@@ -48,9 +48,10 @@ FakeTensorMode(shape_env=ShapeEnv())
 """
     + END
 )
+AFTER_TORCH = "the same, after import torch"
 CASES = (
     ("first result of x + y", "s"),
-    ("the same, after import torch", "s"),
+    (AFTER_TORCH, "s"),
     ("the same, time of the processor", "s"),
     ("peak memory", "MiB"),
 )
@@ -89,7 +90,7 @@ def results() -> Iterator[Result]:
     """Time, then memory."""
     (floor, floor_note), (theirs, theirs_note), (ours, ours_note) = medians((FLOOR, THEIRS, OURS))
     for index, (case, unit) in enumerate(CASES):
-        least, other, own = (figures and figures[index] for figures in (floor, theirs, ours))
+        least, other, own = (None if figures is None else figures[index] for figures in (floor, theirs, ours))
         fakes = f"{case}: torch's fake tensors alone"
         yield Result("from import torch", fakes, unit, least, other, None, "", floor_note, theirs_note)
         yield Result("from import torch", case, unit, own, other, None, "", ours_note, theirs_note)

@@ -32,13 +32,17 @@ def forward(architecture: Architecture) -> Build:
     return seeded(lambda: DemoProgram(architecture.build(), keywords=architecture.inputs()))
 
 
+def result(model: str, build: Build) -> Result:
+    """Both sides of a model."""
+    theirs, theirs_note = attempt(lambda: milliseconds(measure.TORCH, build))
+    ours, ours_note = attempt(lambda: milliseconds(measure.FRAMESMITH, build))
+    return Result("warm trace", model, "ms", ours, theirs, None, "ratio <= 1/2", ours_note, theirs_note)
+
+
 def results() -> Iterator[Result]:
     """Models first, then lengths, in microseconds an operator, so that a straight line shows as a constant."""
     for name, architecture in ARCHITECTURES.items():
-        build = forward(architecture)
-        theirs, theirs_note = attempt(lambda build=build: milliseconds(measure.TORCH, build))
-        ours, ours_note = attempt(lambda build=build: milliseconds(measure.FRAMESMITH, build))
-        yield Result("warm trace", name, "ms", ours, theirs, None, "ratio <= 1/2", ours_note, theirs_note)
+        yield result(name, forward(architecture))
     for length in LENGTHS:
         function = straight(length)
         build = seeded(lambda function=function: DemoProgram(function, (torch.randn(4),)))

@@ -1,4 +1,4 @@
-"""`docs/architecture.svg`: the layers, their rooms and which room imports which, drawn from the imports themselves."""
+"""`docs/architecture.svg`: the layers, their subpackages and which subpackage imports which, drawn from the imports themselves."""
 
 import ast
 from collections import Counter
@@ -12,21 +12,21 @@ from tools.layering.sources import MAY_IMPORT, Source, everything
 WIDTH, MARGIN, GAP = 1180, 20, 16
 BOX_HEIGHT, ROW_HEIGHT, TITLE_HEIGHT = 46, 78, 30
 FRONT, SHARED, BETWEEN = "front door", "shared", "between"
-Room: TypeAlias = tuple[str, str]
+Subpackage: TypeAlias = tuple[str, str]
 Path: TypeAlias = tuple[str, ...]
 STYLE = """<style>
 text { font-family: sans-serif; font-size: 13px; fill: #1b2733; }
 .title { font-size: 16px; font-weight: bold; }
 .small { font-size: 11px; fill: #5a6b7b; }
 .layer { fill: #f3f6f9; stroke: #c3ced9; }
-.room { fill: #ffffff; stroke: #4a7ba6; }
+.subpackage { fill: #ffffff; stroke: #4a7ba6; }
 line { stroke: #4a7ba6; stroke-width: 1; opacity: 0.45; }
 </style>"""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A room where it is drawn, in pixels from the upper left corner."""
+    """A subpackage where it is drawn, in pixels from the upper left corner."""
 
     name: str
     x: float
@@ -64,8 +64,8 @@ def imports_of(one: Source, known: Collection[Path]) -> Iterator[Path]:
                 yield next(path for path in tries if path in known)
 
 
-def rooms() -> tuple[Counter[Room], set[tuple[Room, Room]]]:
-    """How many modules each room has, and who imports whom inside of a layer."""
+def subpackages() -> tuple[Counter[Subpackage], set[tuple[Subpackage, Subpackage]]]:
+    """How many modules each subpackage has, and who imports whom inside of a layer."""
     modules = {path_of(one): one for one in everything()}
     imports = {
         path: {there for there in imports_of(one, modules) if there[0] == path[0]}
@@ -80,7 +80,7 @@ def rooms() -> tuple[Counter[Room], set[tuple[Room, Room]]]:
 
 
 def _flat(path: Path, imports: dict[Path, set[Path]]) -> str:
-    """The place of a module that is in no room: above the rooms, below them, or between two of them."""
+    """The place of a module that is in no subpackage: above the subpackages, below them, or between two of them."""
     above = _reaches(path, imports)
     users = {one for one, found in imports.items() if path in found}
     below = any(len(one) > 2 for one in users | {other for one in users for other in _users(one, imports)})
@@ -88,7 +88,7 @@ def _flat(path: Path, imports: dict[Path, set[Path]]) -> str:
 
 
 def _reaches(path: Path, imports: dict[Path, set[Path]]) -> bool:
-    """Whether a module imports one in a room, be it through others."""
+    """Whether a module imports one in a subpackage, be it through others."""
     seen, todo = {path}, [path]
     while todo:
         for there in imports[todo.pop()] - seen:
@@ -100,7 +100,7 @@ def _reaches(path: Path, imports: dict[Path, set[Path]]) -> bool:
 
 
 def _users(path: Path, imports: dict[Path, set[Path]]) -> set[Path]:
-    """Who imports a module, be it through modules that are in no room."""
+    """Who imports a module, be it through modules that are in no subpackage."""
     seen, todo = set[Path](), [path]
     while todo:
         one = todo.pop()
@@ -111,7 +111,7 @@ def _users(path: Path, imports: dict[Path, set[Path]]) -> set[Path]:
 
 
 def rows_of(names: list[str], arrows: set[tuple[str, str]]) -> list[list[str]]:
-    """The rooms of a layer in rows, each above all that it imports; rooms that import each other share a row."""
+    """The subpackages of a layer in rows, each above all that it imports; subpackages that import each other share a row."""
     depth = dict.fromkeys(names, 0)
     for _ in names:
         for here, there in sorted(arrows):
@@ -123,10 +123,14 @@ def rows_of(names: list[str], arrows: set[tuple[str, str]]) -> list[list[str]]:
     ]
 
 
-def layer_boxes(layer: str, top: float, sizes: Counter[Room], arrows: set[tuple[str, str]]) -> list[Box]:
+def layer_boxes(
+    layer: str, top: float, sizes: Counter[Subpackage], arrows: set[tuple[str, str]]
+) -> list[Box]:
     """The boxes of one layer, from its upper edge on."""
     found = []
-    for number, row in enumerate(rows_of(sorted(room for one, room in sizes if one == layer), arrows)):
+    for number, row in enumerate(
+        rows_of(sorted(subpackage for one, subpackage in sizes if one == layer), arrows)
+    ):
         width = (WIDTH - 4 * MARGIN - GAP * (len(row) - 1)) / len(row)
         width = min(width, 260)
         left = (WIDTH - width * len(row) - GAP * (len(row) - 1)) / 2
@@ -138,7 +142,7 @@ def layer_boxes(layer: str, top: float, sizes: Counter[Room], arrows: set[tuple[
 
 def architecture() -> str:
     """The picture as SVG."""
-    sizes, arrows = rooms()
+    sizes, arrows = subpackages()
     parts, top = [], float(MARGIN)
     for layer in reversed(MAY_IMPORT):
         own = {(here[1], there[1]) for here, there in arrows if here[0] == layer}
@@ -167,7 +171,7 @@ def _arrow(start: Box, end: Box) -> str:
 def _drawn(box: Box) -> str:
     middle = box.x + box.width / 2
     return (
-        f'<rect class="room" x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" height="{BOX_HEIGHT}" rx="6"/>'
+        f'<rect class="subpackage" x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" height="{BOX_HEIGHT}" rx="6"/>'
         f'<text x="{middle:.0f}" y="{box.y + 20:.0f}" text-anchor="middle">{box.name}</text>'
         f'<text class="small" x="{middle:.0f}" y="{box.y + 36:.0f}" text-anchor="middle">{box.modules} module{"s" * (box.modules > 1)}</text>'
     )

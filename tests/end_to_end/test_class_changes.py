@@ -453,3 +453,12 @@ def test_a_property_read_before_and_after_its_class_is_written() -> None:
     check_source(
         f"import torch\n{INSTANCE}A.twice = property(lambda self: self.n * 2)\n{program}def args(): return [torch.ones(2)]\n"
     )
+
+
+def test_a_dictionary_that_a_class_holds_is_that_of_an_instance() -> None:
+    check_changes(
+        "class State: pass\nstate = State()\nstate.scale = 1\nclass Shared: names = vars(state)\n"
+        "def f(): return X * Shared.names['scale']\n"
+        "def put(value):\n    for _ in range(20): state.scale = value\n"
+        "changes = [lambda: put(1), lambda: put(2), lambda: put(3)]\n"
+    )

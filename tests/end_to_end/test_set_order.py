@@ -76,9 +76,9 @@ def test_a_break_in_a_loop_over_an_existing_set_of_objects() -> None:
     assert report.graphs >= 2
 
 
-@pytest.mark.parametrize("room", [5, 40])
-def test_what_is_made_of_an_existing_set_that_has_seen_more(room: int) -> None:
-    kinds = f"import builtins\nkinds = {{v for v in vars(builtins).values() if isinstance(v, type) and len(v.__name__) < {room}}}\n"
+@pytest.mark.parametrize("size", [5, 40])
+def test_what_is_made_of_an_existing_set_that_has_seen_more(size: int) -> None:
+    kinds = f"import builtins\nkinds = {{v for v in vars(builtins).values() if isinstance(v, type) and len(v.__name__) < {size}}}\n"
     kinds += "for k in [*kinds][5:]: kinds.discard(k)\n"
     made = "[k.__name__ for k in kinds | {int, str}] == frontend.disable(lambda: [k.__name__ for k in kinds | {int, str}])()"
     check_source(f"{HEAD}{kinds}def f(x):\n    return x + 1, {made}\n")

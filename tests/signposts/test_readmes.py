@@ -50,7 +50,7 @@ def test_every_command_that_a_page_names_is_there(name) -> None:
     for words in commands((ROOT / name).read_text()):
         if words[0] == "framesmith" and len(words) > 1:
             with pytest.raises(SystemExit) as shown:  # an unknown command ends with 2
-                cli.parser().parse_args([words[1], "--help"])
+                cli.make_parser().parse_args([words[1], "--help"])
             assert shown.value.code == 0, " ".join(words)
         if words[:2] == ["python", "dev.py"]:
             session = words[2].strip('"').partition("(")[0]

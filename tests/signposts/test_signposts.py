@@ -68,7 +68,7 @@ PLACES = re.compile(r"`((?:packages|tests|docs|examples|tools|benchmarks)/[\w./-
 def test_every_path_in_the_documents_is_there(name) -> None:
     text, folder = (pages.ROOT / name).read_text(encoding="utf-8"), (pages.ROOT / name).parent
     links = [folder / link for link in re.findall(r"\]\(([^)#:]+)\)", text)]
-    places = [pages.ROOT / place for place in PLACES.findall(text)]
+    places = [pages.ROOT / file_and_line for file_and_line in PLACES.findall(text)]
     assert [str(path) for path in (*links, *places) if not path.exists()] == []
 
 

@@ -60,4 +60,6 @@ def test_no_file_is_on_a_walk_twice(name: str) -> None:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_each_function_is_in_its_file(name: str) -> None:
     for file, _, function in ROW.findall(SECTIONS[name]):
-        assert f"framesmith/{file}" in [place for place, _ in definitions()[function]], function
+        assert f"framesmith/{file}" in [file_and_line for file_and_line, _ in definitions()[function]], (
+            function
+        )

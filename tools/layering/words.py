@@ -21,6 +21,10 @@ RETIRED = {
     "standing": "versioned guards, frames",
     "trampoline": "tail calls",
     "translator": "interpreter",
+    "stamped": "with its line number",
+    "home": "method definition, module",
+    "room": "subpackage",
+    "blind": "has unread items",
 }
 """Each retired word, and what to say."""
 

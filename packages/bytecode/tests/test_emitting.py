@@ -229,7 +229,7 @@ def test_loops():
         jumps.jump_if(made, True, go_on)
         stack.pop(made)
         blocks.leave_for_loop(made, loop)
-        made.place(go_on)
+        made.place_label(go_on)
         variables.load(made, "found")
         stack.swap(made)
         containers.append(made)
@@ -368,7 +368,7 @@ def test_a_label_reached_at_two_depths_is_refused():
     jumps.jump_if(made, True, label)
     variables.load(made, "x")
     with pytest.raises(AssembleError, match="depth 1, not 0"):
-        made.place(label)
+        made.place_label(label)
 
 
 def test_popping_an_empty_stack_is_refused():

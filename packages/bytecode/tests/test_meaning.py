@@ -134,7 +134,7 @@ def test_first_of_maps_native_instructions_to_operations():
         return f(1, x=2)
 
     reading = read(function.__code__)
-    firsts = {reading.first_of(one.instruction) for one in reading.operations}
+    firsts = {reading.first_operation_of(one.instruction) for one in reading.operations}
     assert all(reading.operations[first].instruction >= 0 for first in firsts)
 
 

@@ -71,7 +71,7 @@ def test_every_instruction_has_a_meaning_and_the_depths_agree(part: int) -> None
         native, neutral = stack_depth.depths(parts), stack_depths(reading)
         assert stack_depth.highest(parts) <= code.co_stacksize
         for index in range(len(native)):
-            first = reading.first_of(index)
+            first = reading.first_operation_of(index)
             if first == len(neutral) or reading.operations[first].instruction != index:
                 continue
             if neutral[first] is None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType
 
 from framesmith.bytecode import assemble, read_text
-from framesmith.frontend.build_entry import Trace, prepare
+from framesmith.frontend.build_entry import Trace, prepare_trace
 from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.tracing.machine import Frame, Machine, new_frame
@@ -32,7 +32,7 @@ def assembled(text: str, *, parameters: tuple[str, ...] = (), names: tuple[str, 
 
 def trace_of(code: CodeType, **values: object) -> Trace:
     """A trace with one frame of this code at its first instruction; `values` are its arguments, not yet read."""
-    trace = prepare(code, OPTIONS, Policy(None), None)
+    trace = prepare_trace(code, OPTIONS, Policy(None), None)
     arguments = {name: lazy(trace.tx, value, Local(name)) for name, value in values.items()}
     cells = tuple(CellTracker() for _ in code.co_freevars)
     frame = new_frame(code, namespace_of(trace.tx, {}), arguments, cells)

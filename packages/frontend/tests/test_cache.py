@@ -1,4 +1,4 @@
-"""The room `cache`: `session`, `session_state`, `unit`, `records`, `origins`, `recompile_limit`, `specialization`,
+"""The subpackage `cache`: `session`, `session_state`, `unit`, `records`, `trace_start`, `recompile_limit`, `specialization`,
 `frame_hooks`."""
 
 import dataclasses
@@ -14,10 +14,10 @@ from stepping import OPTIONS
 from framesmith import frontend
 from framesmith.frontend import events
 from framesmith.frontend.cache import frame_hooks, recompile_limit, records
-from framesmith.frontend.cache.origins import ContinuationOrigin, Home, RootOrigin
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.specialization import Policy, sizes_of
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import FullGraphError
@@ -64,7 +64,7 @@ def test_a_session_has_a_unit_for_the_function_and_each_continuation() -> None:
     session = Session(loud, OPTIONS)
     compiled = session.make_function()
     assert torch.equal(compiled(ONES, 1), ONES * 4)
-    names = [unit.origin.code.co_name for unit in session.units()]
+    names = [unit.start.code.co_name for unit in session.units()]
     assert names == ["loud", "loud"] and [len(unit.dispatcher.entries) for unit in session.units()] == [1, 1]
     assert len(session.history.entries) == 2 and len(session.history.breaks) == 1
     session.reset()
@@ -118,10 +118,10 @@ def test_a_unit_keeps_the_entry_that_a_miss_made() -> None:
     state = SessionState(OPTIONS)
     continuations = Continuations(state)
     unit = CompiledUnit(
-        state, continuations, ContinuationOrigin(target()), Signature.of_names(plain.__code__, ["x", "n"])
+        state, continuations, ContinuationStart(target()), Signature.of_names(plain.__code__, ["x", "n"])
     )
     call = unit.make_function()
-    assert call(5, 6) == unit.missed(5, 6) == 5
+    assert call(5, 6) == unit.handle_miss(5, 6) == 5
     assert len(unit.dispatcher.entries) == 1 and state.history.entries[0].function == "plain"
     unit.reset()
     assert unit.dispatcher.entries == ()
@@ -138,11 +138,11 @@ def test_a_break_is_an_error_with_fullgraph_or_where_the_code_says_so() -> None:
 
 def test_continuations_of_the_same_frames_share_what_they_learn() -> None:
     state = SessionState(OPTIONS)
-    one, other = (state.policy(ContinuationOrigin(target())) for _ in range(2))
+    one, other = (state.policy(ContinuationStart(target())) for _ in range(2))
     assert one.shared is other.shared and not one.alone
-    assert state.policy(RootOrigin(plain)).alone
+    assert state.policy(FunctionStart(plain)).alone
     state.reset()
-    assert state.policy(ContinuationOrigin(target())).shared is not one.shared
+    assert state.policy(ContinuationStart(target())).shared is not one.shared
 
 
 def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
@@ -152,7 +152,7 @@ def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
     for raises in (False, True):
         ran: list[list[object]] = []
         with pytest.raises(FullGraphError):
-            refusal.instead_of(ran.append, raises=raises)(1, 2)
+            refusal.make_function(ran.append, raises=raises)(1, 2)
         assert ran == ([[1, 2]] if raises else [])
 
 
@@ -168,7 +168,7 @@ def test_a_break_of_one_kind_in_one_line_is_noted_once() -> None:
 
 
 def test_a_recompilation_is_noted_with_the_users_names() -> None:
-    history, names = events.History(), UserNames(ContinuationOrigin(target()), None)
+    history, names = events.History(), UserNames(ContinuationStart(target()), None)
     failure = dataclasses.replace(all_failures(*missed(1))[0], text="local_0_n == 3")
     records.record_recompiles(history, names, [failure])
     assert history.recompiles == ["plain: n == 3"]
@@ -179,29 +179,29 @@ def test_a_root_knows_when_its_code_was_replaced() -> None:
     def user(x):
         return x
 
-    origin = RootOrigin(user)
-    assert origin.is_current(None)
+    start = FunctionStart(user)
+    assert start.is_current(None)
     user.__code__ = (lambda x: x + 1).__code__
-    assert not origin.is_current(None) and origin.renewed().code is user.__code__
+    assert not start.is_current(None) and start.with_current_code().code is user.__code__
     user.__code__ = (lambda x, y: x).__code__
-    assert origin.renewed() is None
+    assert start.with_current_code() is None
 
 
-def test_a_home_has_its_original_until_the_class_changes() -> None:
+def test_a_method_finds_its_original_until_the_class_changes() -> None:
     class Holder:
         def __call__(self):
             return 1
 
-    home = Home(Holder, "__call__", Holder.__call__)
-    assert home.has_original(Holder())
+    definition = MethodDefinition(Holder, "__call__", Holder.__call__)
+    assert definition.is_found_by(Holder())
     Holder.__call__ = lambda self: 2
-    assert not home.has_original(Holder())
-    (line,) = RootOrigin(home.original, home).calling_found(EntryWriter(1)).lines
+    assert not definition.is_found_by(Holder())
+    (line,) = FunctionStart(definition.original, definition).write_current_call(EntryWriter(1)).lines
     assert line.endswith(".__call__(__fs_l0_self)")
 
 
 def test_the_native_ending_of_a_continuation_leads_to_its_own_point() -> None:
-    ending = ContinuationOrigin(target()).native_ending(EntryWriter(1))
+    ending = ContinuationStart(target()).write_native_ending(EntryWriter(1))
     assert list(ending.targets.values()) == [target(is_native=True)]
 
 
@@ -227,7 +227,7 @@ def test_a_number_that_changes_becomes_dynamic() -> None:
     policy = Policy(None)
     guards, scope = missed(1)
     assert not policy.is_dynamic_number(Local("n"))
-    frozen = policy.frozen()
+    frozen = policy.snapshot()
     policy.learn([guards], scope)
     assert policy.is_dynamic_number(Local("n")) and not frozen.is_dynamic_number(Local("n"))
     assert not Policy(False).is_dynamic_number(Local("n"))

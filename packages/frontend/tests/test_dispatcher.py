@@ -107,7 +107,7 @@ def test_generated_functions_take_the_users_place() -> None:
 def test_a_body_uses_arguments_by_their_own_names() -> None:
     body = EntryBody(("__fs_l0_a", "__fs_l1_b"), (("return __fs_l0_a, __fs_l1_b, __fs_l0_ab", 7),), {})
     loads = {"__fs_l0_a": "a", "__fs_l1_b": "__fs_t0"}
-    assert body.after(loads, ("a",), 5) == [
+    assert body.inline_lines(loads, ("a",), 5) == [
         ("__fs_l1_b = __fs_t0", 5),
         ("return a, __fs_l1_b, __fs_l0_ab", 7),
     ]
@@ -115,4 +115,4 @@ def test_a_body_uses_arguments_by_their_own_names() -> None:
 
 def test_a_body_with_texts_is_not_rewritten() -> None:
     body = EntryBody(("__fs_l0_a",), (("return __fs_l0_a, '__fs_l0_a'", 7),), {})
-    assert body.after({"__fs_l0_a": "a"}, ("a",), 5) == [("__fs_l0_a = a", 5), *body.lines]
+    assert body.inline_lines({"__fs_l0_a": "a"}, ("a",), 5) == [("__fs_l0_a = a", 5), *body.lines]

@@ -1,4 +1,4 @@
-"""The room `exits`: `emit`, `ending`, `resumption`, `native_operation`, `stand_ins`, `weakly_held`."""
+"""The subpackage `exits`: `emit`, `ending`, `resumption`, `native_operation`, `stand_ins`, `weakly_held`."""
 
 import traceback
 import warnings
@@ -7,8 +7,8 @@ import weakref
 import pytest
 from stepping import frame_at, trace_of
 
-from framesmith.frontend.build_entry import text_of_entry
-from framesmith.frontend.cache.origins import RootOrigin
+from framesmith.frontend.build_entry import write_entry
+from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.exits.emit import escaping_values, write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.exits.native_operation import wrap_in_try
@@ -48,7 +48,7 @@ def ended(function, **values):
 
 def run(ending: EntryEnding, trace, function, values: list[object]) -> object:
     """Run an entry of this ending; each target becomes a function that returns its name and what it is given."""
-    text = text_of_entry(RootOrigin(function), trace.writer, ending, GuardSet(), None)
+    text = write_entry(FunctionStart(function), trace.writer, ending, GuardSet(), None)
     entry = text.bind(lambda target: lambda *given: (target, given))
     assert entry.leaves == ending.leaves
     scope = Scope({"log": values[0], "x": values[1]}, globals())
@@ -91,10 +91,10 @@ def test_equal_points_have_one_name_and_the_native_form_another() -> None:
     calls = TailCallWriter(EntryWriter(1))
     state: ResumeState[str] = ResumeState([], ["e"])
     points = [ResumePoint((), True), ResumePoint((), True)]
-    texts = [calls.to(ResumeTarget(point, ()), state) for point in points]
+    texts = [calls.write_call(ResumeTarget(point, ()), state) for point in points]
     assert texts[0] == texts[1]
-    calls.to(ResumeTarget(points[0], (), is_native=True), state)
-    assert list(calls.ending([]).targets) == ["__fs_p0_continuation", "__fs_p1_natively"]
+    calls.write_call(ResumeTarget(points[0], (), is_native=True), state)
+    assert list(calls.make_ending([]).targets) == ["__fs_p0_continuation", "__fs_p1_natively"]
 
 
 def test_what_escapes_is_needed_as_an_object() -> None:
@@ -112,8 +112,8 @@ def test_the_rest_is_handed_over_at_the_current_operation() -> None:
     frame = trace.machine.frame
     frame.current = frame.index
     resumption = Resumption(trace.writer, trace.machine, [])
-    assert resumption.rest_natively().endswith("([5], )))")
-    (target,) = resumption.calls.ending([]).targets.values()
+    assert resumption.run_rest_natively().endswith("([5], )))")
+    (target,) = resumption.calls.make_ending([]).targets.values()
     assert target.point.frames == (layout_of(frame, frame.current),)
 
 
@@ -162,8 +162,8 @@ def test_what_makes_weak_references_is_known(function, expected) -> None:
 def test_a_constant_is_not_kept_for_a_weak_reference() -> None:
     trace = frame_at(shown, 2, log=[], x=5)
     held = WeaklyHeld(trace.machine, trace.writer)
-    held.take([Constant(1)], refers=True)
-    assert trace.machine.ends.watched and not held.keeps(Constant(1))
+    held.note_operands([Constant(1)], refers=True)
+    assert trace.machine.value_ends.watched and not held.keeps(Constant(1))
 
 
 def test_what_reads_the_frames_around_an_inlined_one_breaks_the_whole() -> None:

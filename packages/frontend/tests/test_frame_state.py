@@ -6,9 +6,9 @@ from stepping import frame_at, trace_of
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.frame_layout import FrameLayout, layout_of
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.frame_state import FrameState, Reference, ResumeState, names_of, state_of
 from framesmith.frontend.tracing.resume_points import ResumePoint
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 
 
 def full(code, **more) -> FrameLayout:

@@ -1,4 +1,4 @@
-"""What is beside the rooms: texts for users, settings of the process, marks, and the readers of frames."""
+"""What is beside the subpackages: texts for users, settings of the process, marks, and the readers of frames."""
 
 import sys
 import warnings
@@ -14,7 +14,7 @@ from framesmith.frontend import (
     aliasing,
     api,
     argument_checks,
-    checking,
+    compile_arguments,
     directives,
     dynamic_marks,
     events,
@@ -29,8 +29,8 @@ from framesmith.frontend import (
     where,
 )
 from framesmith.frontend.build_entry import EntryBuilder
-from framesmith.frontend.cache.origins import RootOrigin
 from framesmith.frontend.cache.specialization import Policy
+from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.demo import command
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.explain import Explanation
@@ -108,7 +108,7 @@ def test_a_read_without_a_guard_is_an_error_that_names_it() -> None:
 
 # -- entries ----------------------------------------------------------------------------------------
 def test_a_builder_makes_an_entry_that_is_not_bound_yet() -> None:
-    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    builder = EntryBuilder(FunctionStart(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
     built = builder.build([torch.ones(2), 3])
     assert built.reason is None and not built.text.targets and built.graph is not None
     entry = built.text.bind(lambda target: len)
@@ -117,7 +117,7 @@ def test_a_builder_makes_an_entry_that_is_not_bound_yet() -> None:
 
 
 def test_a_prefix_stops_before_its_step() -> None:
-    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    builder = EntryBuilder(FunctionStart(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
     prefix = builder.build_prefix([torch.ones(2), 3], 4)
     assert prefix.step == 4 and len(prefix.text.targets) == 1
 
@@ -156,9 +156,9 @@ def test_what_compile_returned_has_a_session() -> None:
 
 
 def test_options_are_checked_when_compile_is_called() -> None:
-    assert checking.checked_options(False, None, "eager", None, None, False).backend == "eager"
+    assert compile_arguments.checked_options(False, None, "eager", None, None, False).backend == "eager"
     with pytest.raises(frontend.InvalidArgument):
-        checking.checked_options(1, None, "eager", None, None, False)
+        compile_arguments.checked_options(1, None, "eager", None, None, False)
 
 
 def test_a_near_miss_is_suggested() -> None:
@@ -196,7 +196,7 @@ def test_a_break_that_is_asked_for_carries_its_message() -> None:
     assert REGISTRY.current() is REGISTRY.current()
     assert known_functions.answer_is_compiling(trace.tx).as_python_constant() is True
     with pytest.raises(GraphBreak, match="here"):
-        known_functions.break_here(trace.tx, Constant("here"))
+        known_functions.call_graph_break(trace.tx, Constant("here"))
 
 
 def test_an_explanation_counts_graphs_and_breaks() -> None:
@@ -255,7 +255,7 @@ def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
         raise Restart(PlannedStop(0, None, 0, RunRestNatively(None)))
 
     monkeypatch.setattr(EntryBuilder, "_trace", restart)
-    builder = EntryBuilder(RootOrigin(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    builder = EntryBuilder(FunctionStart(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
     built = builder.build((1,))
     assert (
         built.runs_natively and built.reason is not None and built.reason.kind.id == "nondeterministic-trace"

@@ -1,4 +1,4 @@
-"""The room `generated`: `entry`, `functions`, `source_writer`, `tail_calls`, `verification`."""
+"""The subpackage `generated`: `entry`, `functions`, `source_writer`, `tail_calls`, `verification`."""
 
 import sys
 import weakref
@@ -11,7 +11,7 @@ from framesmith.frontend.generated.entry import EntryText
 from framesmith.frontend.generated.functions import Identity, spelling
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall, run_tail_calls
-from framesmith.frontend.generated.verification import verified
+from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.guards import GuardSet
 from framesmith.guards.sources import Local, Pinned
@@ -59,8 +59,8 @@ def test_a_writer_names_each_object_once() -> None:
 def test_a_writer_builds_a_value_where_it_is_used_first() -> None:
     writer = EntryWriter(3)
     made = from_python(trace_of(identity.__code__).tx, [1])
-    assert writer.made(made) is None
-    assert writer.value(made) == writer.value(made) == writer.made(made)
+    assert writer.find_variable(made) is None
+    assert writer.value(made) == writer.value(made) == writer.find_variable(made)
     assert len(writer.body) == 1 and writer.body[0][1] == 3
     assert writer.value(Constant(5)) == "5"
 
@@ -96,7 +96,7 @@ def test_a_tail_call_holds_its_arguments_no_longer_than_the_call() -> None:
 
 def test_what_a_native_operation_raised_is_raised_again() -> None:
     error = KeyError("x")
-    assert tail_calls.after_raising(error, TailCall()) == []
+    assert tail_calls.continue_after_raising(error, TailCall()) == []
     with pytest.raises(KeyError) as caught:
         tail_calls.raise_again(error, ())
     assert caught.value is error
@@ -125,4 +125,4 @@ def test_names_like_our_own_are_spelled_otherwise() -> None:
 
 
 def test_sound_code_is_given_back() -> None:
-    assert verified(text.__code__) is text.__code__
+    assert verify_if_enabled(text.__code__) is text.__code__

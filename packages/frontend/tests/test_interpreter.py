@@ -66,7 +66,7 @@ def test_a_value_whose_end_is_seen_ends_the_trace_without_a_native_operation() -
         return x
 
     trace = trace_of(dropping.__code__, x=Seen())
-    trace.machine.ends.owning = True  # as the values that a continuation is given
+    trace.machine.value_ends.owning = True  # as the values that a continuation is given
     end = trace.interpreter.run()
     assert isinstance(end, ResumeHere) and "the end of Seen" in str(end.reason)
 

@@ -1,10 +1,10 @@
-"""`machine`, `stop_iteration`, `user_stack`: frames, what inner frames give to outer ones, the user's lines."""
+"""`machine`, `frame_roles`, `user_stack`: frames, what inner frames give to outer ones, the user's lines."""
 
 import pytest
 from stepping import assembled, step, trace_of
 
+from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, new_frame, reading_of
-from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.user_stack import location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
@@ -75,7 +75,7 @@ def test_the_end_of_an_iteration_leaves_the_loop_around() -> None:
 def test_a_constant_of_the_code_is_one_object_wherever_it_is_loaded() -> None:
     machine = trace_of(assembled(RETURN)).machine
     value = (1, 2.0)
-    assert machine.literal(value) is machine.literal(value)
+    assert machine.load_literal(value) is machine.load_literal(value)
 
 
 def test_generators_are_known_by_their_flag() -> None:

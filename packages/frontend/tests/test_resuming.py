@@ -1,4 +1,4 @@
-"""The room `resuming`: the same resume point, put together symbolically and natively."""
+"""The subpackage `resuming`: the same resume point, put together symbolically and natively."""
 
 import sys
 
@@ -8,7 +8,7 @@ from stepping import frame_at, trace_of
 from framesmith.frontend.resuming.native import NativeContinuation, call_consuming, pop_last, take_all
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.decomposed_generators import decomposed_generators
-from framesmith.frontend.tracing.finalizers import is_kept
+from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_layout import layout_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh, take_snapshot
 from framesmith.frontend.tracing.trace_end import Finished
@@ -45,7 +45,9 @@ def point_at(function, line: int, *, raises: bool = False) -> ResumePoint:
     frame.current = frame.index
     layouts = [layout_of(frame, frame.index, frame.index)]
     decomposed = decomposed_generators(trace.machine, ())
-    return take_snapshot(layouts, trace.machine.frames, decomposed, is_kept, raises=raises).point
+    return take_snapshot(
+        layouts, trace.machine.frames, decomposed, has_observable_lifetime, raises=raises
+    ).point
 
 
 def test_both_forms_give_the_same() -> None:

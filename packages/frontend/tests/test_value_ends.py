@@ -10,16 +10,16 @@ from stepping import frame_at, step, trace_of
 from framesmith.frontend.tracing.container_contents import leads_to, parts_of
 from framesmith.frontend.tracing.decomposed_generators import decomposed_generators, depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import (
+    has_observable_lifetime,
     has_pending_cleanup,
     holds_finalized,
     is_finalized,
-    is_kept,
     leads_to_any,
 )
-from framesmith.frontend.tracing.generators import SymbolicGenerator, cleans_up
+from framesmith.frontend.tracing.generators import SymbolicGenerator, has_user_handler
 from framesmith.frontend.tracing.observed_values import ObservedValues
-from framesmith.frontend.tracing.value_end_state import Ending, Ends
-from framesmith.frontend.tracing.value_ends import is_led_to, settle, write_held
+from framesmith.frontend.tracing.value_end_state import EndingValue, ValueEnds
+from framesmith.frontend.tracing.value_ends import check_lost_values, is_still_held, keep_until_replayed
 from framesmith.variables.core import Constant
 from framesmith.variables.core.remains import remains_of
 
@@ -76,8 +76,12 @@ def test_a_suspended_generator_has_pending_cleanup_and_is_kept() -> None:
     trace = frame_at(suspended, 10, x=[])
     (generator,) = trace.machine.generators
     assert isinstance(generator.frame, SymbolicGenerator) and generator.frame.started
-    assert has_pending_cleanup(generator) and cleans_up(generator.frame.frame) and is_kept(generator)
-    assert not generator.frame.is_handling and not is_kept(Constant(1))
+    assert (
+        has_pending_cleanup(generator)
+        and has_user_handler(generator.frame.frame)
+        and has_observable_lifetime(generator)
+    )
+    assert not generator.frame.is_handling and not has_observable_lifetime(Constant(1))
 
 
 def test_a_generator_that_only_slots_hold_is_decomposed() -> None:
@@ -103,11 +107,11 @@ def test_a_generator_held_by_a_list_is_a_real_one() -> None:
 
 def test_the_state_of_ends_forgets_its_values() -> None:
     real = Finalized()
-    ends = Ends()
-    ends.held[id(real)] = Ending(real, Constant(1))
-    assert ends.holds(real) and not ends.holds(None)
+    ends = ValueEnds()
+    ends.held[id(real)] = EndingValue(real, Constant(1))
+    assert ends.notes(real) and not ends.notes(None)
     ends.release()
-    assert not ends.holds(real)
+    assert not ends.notes(real)
 
 
 def test_the_trace_ends_where_a_value_is_let_go_of() -> None:
@@ -118,13 +122,13 @@ def test_the_trace_ends_where_a_value_is_let_go_of() -> None:
     real = Finalized()
     trace = trace_of(dropping.__code__, x=real)
     machine = trace.machine
-    ending = Ending(real, machine.frame.locals["x"])
-    machine.ends.held[id(real)] = ending
-    assert is_led_to(machine, ending) and not settle(machine)
+    ending = EndingValue(real, machine.frame.locals["x"])
+    machine.value_ends.held[id(real)] = ending
+    assert is_still_held(machine, ending) and not check_lost_values(machine)
     step(machine, 3)
-    assert not is_led_to(machine, ending) and settle(machine)
-    assert ending in machine.ends.let_go and machine.ends.reason is not None
-    write_held(machine, trace.writer)
+    assert not is_still_held(machine, ending) and check_lost_values(machine)
+    assert ending in machine.value_ends.let_go and machine.value_ends.reason is not None
+    keep_until_replayed(machine, trace.writer)
     assert [source.text() for source in trace.writer.loads] == ["x"]
 
 
@@ -160,7 +164,7 @@ def test_what_a_frame_holds_at_an_operation_that_may_fail_becomes_an_output() ->
     with trace.recorder:
         end = trace.interpreter.run()
     assert end is not None
-    assert [node.target.__name__ for node in observed.kept([])] == ["add"]
+    assert [node.target.__name__ for node in observed.find_freed([])] == ["add"]
 
 
 @pytest.mark.parametrize("maker", [weakref.ref, weakref.proxy])
@@ -171,4 +175,4 @@ def test_a_weak_reference_that_the_trace_makes_is_noted(maker) -> None:
 
     trace = trace_of(referring.__code__, x=Finalized(), make=maker)
     trace.interpreter.run()
-    assert trace.machine.ends.references or trace.machine.frames
+    assert trace.machine.value_ends.references or trace.machine.frames

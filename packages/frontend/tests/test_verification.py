@@ -18,7 +18,7 @@ def cut(code: CodeType) -> CodeType:
 
 
 def shallow(code: CodeType) -> CodeType:
-    """The same code with room for nothing on its stack."""
+    """The same code with a stack size of 0."""
     return code.replace(co_stacksize=0)
 
 

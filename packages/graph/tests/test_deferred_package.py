@@ -29,13 +29,13 @@ def package(tmp_path, monkeypatch) -> Iterator[Callable[..., Deferral]]:
     """Writes `outer.lazy` with its submodules `early` and `late`, defers it, and forgets all of it at the end."""
 
     def make(body: str = BODY, early: str = "value = 1\nfrom . import bare\n", **hooks: object) -> Deferral:
-        home = tmp_path / "outer" / "lazy"
-        home.mkdir(parents=True)
-        (home.parent / "__init__.py").write_text("")
-        (home / "__init__.py").write_text(body)
-        (home / "early.py").write_text(early)
-        (home / "bare.py").write_text("")
-        (home / "late.py").write_text(
+        folder = tmp_path / "outer" / "lazy"
+        folder.mkdir(parents=True)
+        (folder.parent / "__init__.py").write_text("")
+        (folder / "__init__.py").write_text(body)
+        (folder / "early.py").write_text(early)
+        (folder / "bare.py").write_text("")
+        (folder / "late.py").write_text(
             "import sys\nsys.late_runs = getattr(sys, 'late_runs', 0) + 1\nclass Thing: pass\n"
         )
         importlib.invalidate_caches()

@@ -17,7 +17,7 @@ SIX2 = SIX.clone()
 
 def accepts(guards, **values):
     scope = Scope(values, {})
-    return all(claim.holds([source.read(scope) for source in claim.over]) for claim in guards)
+    return all(claim.holds([source.read(scope) for source in claim.all_sources]) for claim in guards)
 
 
 def trace(body, **options):

@@ -272,4 +272,4 @@ def test_guards_added_since_a_mark_are_told():
     guard_set = guards((x, TypeIs(int)))
     mark = guard_set.mark()
     guard_set.update(guards((x, TypeIs(int)), (x, EqualTo(1))))
-    assert [guard.claim for guard in guard_set.since(mark)] == [EqualTo(1)]
+    assert [guard.claim for guard in guard_set.added_since(mark)] == [EqualTo(1)]

@@ -29,6 +29,7 @@ class SimpleWriter:
     """The `Writer` protocol: collects statements, then runs them on real inputs."""
 
     def __init__(self) -> None:
+        self.registry = catalog.registry()
         self.lines: list[str] = []
         self.constants: dict[str, object] = {}
         self.names: dict[int, str] = {}

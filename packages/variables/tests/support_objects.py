@@ -18,8 +18,9 @@ from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.nested_functions import NestedFunction
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import NULL, Constant
 from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.observed import ObservedException
@@ -147,10 +148,10 @@ class Frame:
         self.pending.namespace.store(self.tx, o.argument, self.pop())
 
     def op_load_attribute(self, o):
-        self.push(complete(self.tx, self.pop().realize().begin_attribute(self.tx, o.argument)))
+        self.push(run_pending(self.tx, self.pop().realize().begin_attribute(self.tx, o.argument)))
 
     def op_load_method(self, o):
-        bound = complete(self.tx, self.pop().realize().begin_attribute(self.tx, o.argument))
+        bound = run_pending(self.tx, self.pop().realize().begin_attribute(self.tx, o.argument))
         self.stack += [NULL, bound] if NULL_FIRST else [bound, NULL]
 
     def op_load_super_attribute(self, o):
@@ -288,7 +289,7 @@ class Frame:
             receiver = self.locals[first] if first in self.locals else self.cells[first].contents
             self.push(make_super(self.tx, self.cells["__class__"].contents, receiver))
             return
-        self.push(complete(self.tx, callee.begin_call(self.tx, args, kwargs)))
+        self.push(run_pending(self.tx, callee.begin_call(self.tx, args, kwargs)))
 
     def op_make_function(self, o):
         code = self.pop().as_python_constant()
@@ -382,6 +383,7 @@ class Writer:
     """Collects statements; constants and loaded sources are bound by name."""
 
     def __init__(self, scope: Scope) -> None:
+        self.registry = catalog.registry()
         self.scope = scope
         self.lines: list[str] = []
         self.names: dict[str, object] = {}

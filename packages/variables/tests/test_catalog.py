@@ -24,7 +24,7 @@ from framesmith.variables.core import (
     from_python,
     row_of,
 )
-from framesmith.variables.core.builtin_type import BuiltinType
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
 
 NAMES = Table[str, int]("names")
 
@@ -111,6 +111,16 @@ def test_rows_follow_from_rows():
         return more
 
     assert Registry(rows)[doubled] == {"1": 2, "2": 4}
+
+
+def test_a_builtin_part_that_is_empty_at_first_says_how_it_is_filled():
+    rows = catalog.registry()[BUILTIN_TYPES].values()
+    parts = {row.kind: row.part for row in rows if row.part is not None}
+    assert {kind for kind, part in parts.items() if part.fill is None} == {
+        *(tuple, frozenset, str, bytes, int, float)
+    }
+    for kind, part in parts.items():
+        assert (part.empty is None) == (part.fill is None), kind
 
 
 def test_a_builtin_type_is_one_row():

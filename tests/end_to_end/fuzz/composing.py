@@ -19,16 +19,16 @@ def indented(lines: Sequence[str]) -> list[str]:
 class BaseComposer(ABC):
     """Writes one program. All choices come from `dice`, so the same dice give the same program and hypothesis can replay them.
 
-    `room` is how many statements the program may still get blocks for; after that all are simple.
+    `budget` is how many statements the program may still get blocks for; after that all are simple.
     """
 
     plain: ClassVar[int]
     """How many in a hundred statements have no block."""
 
-    def __init__(self, dice: random.Random, room: int = 10**6) -> None:
+    def __init__(self, dice: random.Random, budget: int = 10**6) -> None:
         self.dice = dice
         self.names = 0
-        self.room = room
+        self.budget = budget
 
     def one(self, options: Sequence[str]) -> str:
         return options[self.dice.randrange(len(options))]
@@ -59,17 +59,17 @@ class BaseComposer(ABC):
 
     def statement(self, depth: int, loop: bool = False) -> list[str]:
         """A statement, perhaps with blocks inside."""
-        self.room -= 1
-        if depth == 0 or self.room < 0 or self.chance(self.plain):
+        self.budget -= 1
+        if depth == 0 or self.budget < 0 or self.chance(self.plain):
             return self.simple(loop)
         kinds = self.compound()
         return kinds[self.dice.randrange(len(kinds))](depth, loop)
 
     def block(self, depth: int, loop: bool = False, size: int = 3) -> list[str]:
-        """A few statements; one where there is no more room."""
+        """A few statements; one where the budget is used up."""
         lines = self.statement(depth, loop)
         for _ in range(self.dice.randrange(size)):
-            if self.room > 0:
+            if self.budget > 0:
                 lines += self.statement(depth, loop)
         return lines
 

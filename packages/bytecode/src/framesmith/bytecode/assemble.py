@@ -180,7 +180,7 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
     targets |= _origins(instructions, index_of)
     for index, instruction in enumerate(instructions):
         if KINDS[instruction.name] is ArgumentKind.JUMP:
-            _turn(parts, index, instruction, targets.get(index))
+            _set_direction(parts, index, instruction, targets.get(index))
     prefixes = [max(_prefixes(number), one.width) for number, one in zip(numbers, instructions, strict=True)]
     sizes = [1 + CACHES[instruction.name] for instruction in instructions]
     jumps: dict[int, int] = {}
@@ -211,7 +211,7 @@ def _origins(
     }
 
 
-def _turn(parts: CodeParts, index: int, instruction: Instruction, target: int | None) -> None:
+def _set_direction(parts: CodeParts, index: int, instruction: Instruction, target: int | None) -> None:
     """Give a jump the name for the direction of its target; AssembleError if it has none for going back."""
     if target is None:
         raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} has no target in the code")

@@ -56,7 +56,7 @@ def disassemble(code: CodeType) -> CodeParts:
         names=list(code.co_names),
         stacksize=code.co_stacksize,
     )
-    index_at = _fill(code, parts)
+    index_at = _append_instructions(code, parts)
     instructions = parts.instructions
     end = len(code.co_code) // 2
     try:
@@ -78,7 +78,7 @@ def disassemble(code: CodeType) -> CodeParts:
     return parts
 
 
-def _fill(code: CodeType, parts: CodeParts) -> dict[int, int]:
+def _append_instructions(code: CodeType, parts: CodeParts) -> dict[int, int]:
     """Append the instructions of `code` to `parts`; returns code unit -> index of the instruction that starts there."""
     raw = code.co_code
     positions = _positions(code, len(raw) // 2)

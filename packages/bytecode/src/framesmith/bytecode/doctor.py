@@ -36,7 +36,7 @@ def differences(known: Facts, found: Facts) -> Iterator[str]:
     """What is in `found` other than in `known`, a line each: new, gone, changed, and what the tables cannot read."""
     for name, row in found.opcodes.items():
         if name not in known.opcodes:
-            yield f"new opcode {name}: {_described(row)}"
+            yield f"new opcode {name}: {_describe(row)}"
     for name in known.opcodes:
         if name not in found.opcodes:
             yield f"opcode {name} is gone"
@@ -45,29 +45,29 @@ def differences(known: Facts, found: Facts) -> Iterator[str]:
             if row[key] != before:
                 yield f"opcode {name}: {_DETAILS[key]}: {before} before, {row[key]} now"
     for attribute, what in _LISTS.items():
-        yield from _moved(what, getattr(known, attribute), getattr(found, attribute))
-    for name in _added(known.without_meaning, found.without_meaning):
+        yield from _find_moved(what, getattr(known, attribute), getattr(found, attribute))
+    for name in _find_added(known.without_meaning, found.without_meaning):
         yield f"opcode {name} has no row in operation_tables"
-    for name in _added(known.other_effects, found.other_effects):
+    for name in _find_added(known.other_effects, found.other_effects):
         yield f"opcode {name}: its operations move the stack otherwise than the verifier says (operation_effects)"
 
 
-def _described(row: Mapping[str, object]) -> str:
+def _describe(row: Mapping[str, object]) -> str:
     return ", ".join(f"{_DETAILS[key]} {value}" for key, value in row.items())
 
 
-def _added(before: Sequence[str], now: Sequence[str]) -> list[str]:
+def _find_added(before: Sequence[str], now: Sequence[str]) -> list[str]:
     return [name for name in now if name not in before]
 
 
-def _moved(what: str, before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
+def _find_moved(what: str, before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
     """Members that are new, gone, or have another number."""
     for number, name in enumerate(now):
         if name not in before:
             yield f"new {what}: {name}, number {number}"
         elif before.index(name) != number:
             yield f"{what} {name}: number {before.index(name)} before, {number} now"
-    for name in _added(now, before):
+    for name in _find_added(now, before):
         yield f"{what} {name} is gone"
 
 

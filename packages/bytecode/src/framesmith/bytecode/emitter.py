@@ -55,7 +55,7 @@ class Emitter:
         if self.depth is None:
             return instruction
         if instruction.target is not None:
-            self.expect(instruction.target, self.depth + stack_depth.effect(instruction, True))
+            self.expect_depth(instruction.target, self.depth + stack_depth.effect(instruction, True))
         if instruction.name in NO_FALL_THROUGH:
             self.depth = None
             return instruction
@@ -65,16 +65,16 @@ class Emitter:
         return instruction
 
     def label(self) -> Instruction:
-        """A new label: a target for jumps, to be passed to `place` once."""
+        """A new label: a target for jumps, to be passed to `place_label` once."""
         return Instruction("NOP", None, None, self.position)
 
-    def expect(self, label: Instruction, depth: int) -> None:
+    def expect_depth(self, label: Instruction, depth: int) -> None:
         """Note that control reaches `label` at this depth; AssembleError if it is known at another one."""
         known = self._label_depths.setdefault(label, depth)
         if known != depth:
             raise AssembleError(f"a label of {self.parts.qualname} is reached at depth {known} and {depth}")
 
-    def place(self, label: Instruction) -> None:
+    def place_label(self, label: Instruction) -> None:
         """Append `label` here, at the depth of the jumps to it; AssembleError if the depths differ."""
         known = self._label_depths.get(label)
         if self.depth is None:
@@ -98,7 +98,7 @@ class Emitter:
         """
         if depth is None:
             depth = self.known_depth()
-        self.expect(handler, depth + push_lasti + 1)
+        self.expect_depth(handler, depth + push_lasti + 1)
         self._covers.append(Cover(handler, depth, push_lasti))
         if VERSION >= (3, 13):
             self.emit("NOP")
@@ -108,7 +108,7 @@ class Emitter:
             self._covers.pop()
 
     @contextmanager
-    def uncovered(self) -> Iterator[None]:
+    def outside_region(self) -> Iterator[None]:
         """Suspend the innermost region for what is written inside."""
         outer = self._covers.pop()
         try:

@@ -1,6 +1,6 @@
 """Native instructions with symbolic arguments, and the exception regions that cover them.
 
-Here live the three small classes every other module talks about. How they are read from a
+The three small classes that all other modules of this package use. How they are read from a
 code object is in `disassemble`, how they are written in `assemble`; what an instruction means is in `meaning`.
 """
 

@@ -65,7 +65,7 @@ class Reading:
         self._first = first
         self._live: list[frozenset[str]] | None = None
 
-    def first_of(self, instruction_index: int) -> int:
+    def first_operation_of(self, instruction_index: int) -> int:
         """Index of the first operation of a native instruction; if it has none, of the next one that has any."""
         return self._first[instruction_index]
 

@@ -54,10 +54,10 @@ def _states(parts: CodeParts) -> list[str | None]:
                 pushed = state[: region.depth] + OBJECT * (1 + region.push_lasti)
                 todo.append((index_of[region.target], pushed))
             if instruction.target is not None:
-                todo.append((index_of[instruction.target], _after(instruction, state, True)))
+                todo.append((index_of[instruction.target], _state_after(instruction, state, True)))
             if instruction.name in NO_FALL_THROUGH:
                 break
-            state = _after(instruction, state, False)
+            state = _state_after(instruction, state, False)
             index += 1
     return found
 
@@ -68,7 +68,7 @@ def _join(one: str, other: str) -> str:
     return "".join(a if a == b else EITHER for a, b in zip(one, other, strict=True))
 
 
-def _after(instruction: Instruction, state: str, jump: bool) -> str:
+def _state_after(instruction: Instruction, state: str, jump: bool) -> str:
     name, argument = instruction.name, instruction.argument
     if name == "PUSH_NULL":
         return state + NULL

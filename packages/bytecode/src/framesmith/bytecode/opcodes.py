@@ -1,6 +1,7 @@
-"""Facts about the running interpreter's opcodes: numbers, inline caches, kinds of argument.
+"""The opcodes of the Python that runs: their numbers, inline caches, and what their arguments mean (`ArgumentKind`).
 
-`VERSION` is defined here; modules of this package import it from here, and no other package depends on it.
+What an opcode *does* is in `operation_tables`. `VERSION` is defined here; the other modules of this package import it from
+here, and no other package depends on it.
 The numbers come from the standard library's `opcode` module; the layouts of packed arguments from
 Python/compile.c and Python/bytecodes.c of the versions named.
 """
@@ -50,7 +51,7 @@ _INTERNAL: Final = ("INSTRUMENTED_", "CACHE", "RESERVED", "ENTER_EXECUTOR", "TRA
 NUMBERS: Final = MappingProxyType(
     {name: number for name, number in opcode.opmap.items() if number < 256 and not name.startswith(_INTERNAL)}
 )
-"""Name to number of every instruction a code object may hold (no pseudo or instrumented ones)."""
+"""The number of every instruction that a code object may hold, by name; without pseudo and instrumented instructions."""
 
 NAMES: Final = {number: name for name, number in NUMBERS.items()}
 CACHES: Final = _cache_sizes()

@@ -232,16 +232,16 @@ def _push_handled(emitter: Emitter, slot: Slot, name: str) -> None:
     jump_if_none(emitter, True, nothing)
     with emitter.region(handler):
         _raise_argument(emitter, name)
-    emitter.place(nothing)
+    emitter.place_label(nothing)
     emitter.emit("DELETE_FAST", name)
     for _ in range(_SIZES[slot]):
         emitter.emit("LOAD_CONST", None)
     jump(emitter, done)
-    emitter.place(handler)
+    emitter.place_label(handler)
     emitter.emit("PUSH_EXC_INFO")
     if slot is Slot.HANDLED:
         emitter.emit("POP_TOP")
-    emitter.place(done)
+    emitter.place_label(done)
 
 
 def _raise_argument(emitter: Emitter, name: str) -> None:
@@ -275,7 +275,7 @@ def _finish_instruction(
         _raise_argument(emitter, ".raise")
         return
     instruction = reading.operations[index].instruction
-    if reading.first_of(instruction) == index:
+    if reading.first_operation_of(instruction) == index:
         jump(emitter, _entry(body, instruction))
         return
     while index < len(reading.operations) and reading.operations[index].instruction == instruction:

@@ -113,7 +113,7 @@ def _instructions(
         kind = KINDS[one.name]
         if kind is ArgumentKind.CONSTANT:
             number = pool.number(one.argument, one.hint)
-            words.append(f"#{number} = {_shown(one.argument)}")
+            words.append(f"#{number} = {_show(one.argument)}")
         elif one.target is not None:
             words.append(f"-> {marks[one.target]}")
         elif one.argument is not None:
@@ -126,7 +126,7 @@ def _instructions(
         yield f"{label:5} {' '.join(words):40} {_place(one.position)}".rstrip()
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     shown = repr(value) if _is_literal(value) else f"<{type(value).__name__}>"
     return shown if len(shown) <= 60 else shown[:57] + "..."
 

@@ -57,19 +57,28 @@ def verify_parts(parts: CodeParts) -> list[Problem]:
     if not parts.instructions:
         return [Problem("flow", f"{parts.qualname} has no instructions")]
     known = set(parts.instructions)
-    problems = [_at(parts, check, message, index) for check, message, index in _dangling(parts, known)]
+    problems = [
+        _show_surroundings(parts, check, message, index)
+        for check, message, index in _find_dangling(parts, known)
+    ]
     if problems:
         return problems
-    problems.extend(_at(parts, check, message, index) for check, message, index in _names(parts))
+    problems.extend(
+        _show_surroundings(parts, check, message, index) for check, message, index in _names(parts)
+    )
     problems.extend(Problem("signature", message) for message in _signature(parts))
-    problems.extend(_at(parts, check, message, index) for check, message, index in _flow(parts))
+    problems.extend(
+        _show_surroundings(parts, check, message, index) for check, message, index in _flow(parts)
+    )
     problems.extend(_depths(parts))
     if not problems:
-        problems.extend(_at(parts, "null", message, index) for message, index in null_problems(parts))
+        problems.extend(
+            _show_surroundings(parts, "null", message, index) for message, index in null_problems(parts)
+        )
     return problems
 
 
-def _at(parts: CodeParts, check: str, message: str, index: int) -> Problem:
+def _show_surroundings(parts: CodeParts, check: str, message: str, index: int) -> Problem:
     lines = []
     for number in range(max(0, index - _AROUND), min(len(parts.instructions), index + _AROUND + 1)):
         one = parts.instructions[number]
@@ -82,7 +91,7 @@ def _at(parts: CodeParts, check: str, message: str, index: int) -> Problem:
 _Finding = tuple[str, str, int]
 
 
-def _dangling(parts: CodeParts, known: Container[object]) -> Iterator[_Finding]:
+def _find_dangling(parts: CodeParts, known: Container[object]) -> Iterator[_Finding]:
     for index, one in enumerate(parts.instructions):
         kind = KINDS.get(one.name)
         if kind is None:
@@ -156,7 +165,9 @@ def _depths(parts: CodeParts) -> list[Problem]:
         start = index_of[region.start]
         end = len(found) if region.end is None else index_of[region.end]
         if end <= start:
-            problems.append(_at(parts, "region", "an exception region ends before it begins", start))
+            problems.append(
+                _show_surroundings(parts, "region", "an exception region ends before it begins", start)
+            )
         for index in range(start, end):
             depth = found[index]
             if (
@@ -165,7 +176,7 @@ def _depths(parts: CodeParts) -> list[Problem]:
                 and parts.instructions[index].name not in _NEVER_RAISES
             ):
                 message = f"depth {depth} here, but the handler cuts the stack to {region.depth}"
-                problems.append(_at(parts, "region", message, index))
+                problems.append(_show_surroundings(parts, "region", message, index))
                 break
     return problems
 

@@ -12,16 +12,16 @@ import torch
 
 from framesmith.frontend import events
 from framesmith.frontend.argument_checks import not_callable, wrong_argument
-from framesmith.frontend.cache.origins import NOT_COMPILED, Home
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
-from framesmith.frontend.checking import checked_options
+from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
+from framesmith.frontend.compile_arguments import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.stances import LISTENER, LIVE
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
-from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
 
@@ -82,14 +82,14 @@ def compile_object(model: object, options: CompileOptions) -> object:
 
 
 def compile_function(
-    function: FunctionType, options: CompileOptions, *, home: Home | None = None
+    function: FunctionType, options: CompileOptions, *, definition: MethodDefinition | None = None
 ) -> FunctionType:
     """A function with the same signature and metadata that checks guards and runs graphs.
 
-    `home`: the class attribute in which its original lives. With a module's home (`is_own`) the first argument, the
-    module, will hold the compiled function, and is passed to it as a weak reference (ADR 0014).
+    `definition`: where a class defines it, for a method. The method of a compiled module (`may_be_shadowed`) is passed its
+    first argument, the module, as a weak reference, since the module holds the compiled function (ADR 0014).
     """
-    if function.__code__.co_flags & NOT_COMPILED:
+    if function.__code__.co_flags & NEVER_COMPILED:
         warn_once(
             f"compile({function.__qualname__})",
             f"compile() got {function.__qualname__}, a generator, coroutine or asynchronous generator, which runs uncompiled; "
@@ -99,8 +99,8 @@ def compile_function(
     if getattr(function, "_torchdynamo_disable", False):
         return function
     original = original_of(function)
-    is_owned = home is not None and home.is_own
-    session = Session(original, options, home=home)
+    is_owned = definition is not None and definition.may_be_shadowed
+    session = Session(original, options, definition=definition)
     compiled = session.make_function(is_owned=is_owned)
     session.compiled = weakref.ref(compiled)
     functools.update_wrapper(compiled, original)
@@ -128,7 +128,9 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
         )
     call = call_implementation(type(module))
     compiled = compile_function(
-        fresh(call), options, home=Home(type(module), "_call_impl", call, is_own=True)
+        copy_function(call),
+        options,
+        definition=MethodDefinition(type(module), "_call_impl", call, may_be_shadowed=True),
     )
     module._compiled_call_impl = MethodType(
         compiled, weakref.ref(module)
@@ -142,7 +144,9 @@ _NOT_COMPILED_HERE: Final = ", which compile() has not returned"
 def compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
     """A compiled form of what a module of this class runs when it is called; the module is its first argument."""
     call = call_implementation(kind)
-    return compile_function(fresh(call), options, home=Home(kind, "_call_impl", call))
+    return compile_function(
+        copy_function(call), options, definition=MethodDefinition(kind, "_call_impl", call)
+    )
 
 
 def uncompile(model: Any) -> Any:
@@ -185,7 +189,7 @@ def call_implementation(kind: type[torch.nn.Module]) -> FunctionType:
     return original_of(function)
 
 
-def fresh(function: FunctionType) -> FunctionType:
+def copy_function(function: FunctionType) -> FunctionType:
     """A copy of a function, so that a compiled one has entries of its own."""
     copy = FunctionType(
         function.__code__,
@@ -209,13 +213,13 @@ def compile_class(kind: type, options: CompileOptions) -> type:
             return kind
         inherited = name not in vars(kind) if known is None else known.inherited
         method = method if known is None else known.original
-        compiled = compile_function(fresh(original_of(method)), options)
+        compiled = compile_function(copy_function(original_of(method)), options)
         session = session_of(compiled)
         if session is not None:
             session.original, session.inherited = method, inherited
         setattr(kind, name, compiled)
         return kind
-    return cast(type, without_code(kind))
+    return cast(type, warn_without_code(kind))
 
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
@@ -223,20 +227,20 @@ def compile_callable(model: Callable[..., object], options: CompileOptions) -> o
     method = inspect.getattr_static(type(model), "__call__", None)
     if isinstance(method, FunctionType):
         method = original_of(method)
-        home = Home(type(model), "__call__", method)
-        return MethodType(compile_function(fresh(method), options, home=home), model)
+        definition = MethodDefinition(type(model), "__call__", method)
+        return MethodType(compile_function(copy_function(method), options, definition=definition), model)
     wrapped = getattr(model, "__wrapped__", None)
     if isinstance(wrapped, FunctionType):
         return compile_object(wrapped, options)
-    return without_code(model)
+    return warn_without_code(model)
 
 
-def without_code(model: object) -> object:
+def warn_without_code(model: object) -> object:
     """The object as it is, with a warning: nothing of it can be compiled."""
-    name = f"{type(model).__name__} {shown(model)}"
+    name = f"{type(model).__name__} {show_value(model)}"
     warn_once(
         f"compile({name})",
-        f"compile() got {described(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
+        f"compile() got {describe_value(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
         "compile a function that calls it",
     )
     return model

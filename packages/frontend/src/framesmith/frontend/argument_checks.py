@@ -1,6 +1,7 @@
-"""Errors for wrong arguments of the public functions: the value, its type, what is expected, and a near miss.
+"""Checks that all public functions share (a flag, a str, a callable, dimensions), and the form of their errors.
 
-What `compile` takes is checked in `checking`, with the help of this module.
+An error shows the value, its type, what is expected, and a near miss. The options of `compile` are checked in
+`compile_arguments`.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,7 +10,7 @@ from typing import cast
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph.backend import list_backends
-from framesmith.guards.kinds.base import described
+from framesmith.guards.kinds.base import describe_value
 
 A_CALLABLE = "a function, method, class, callable object or torch.nn.Module"
 
@@ -19,7 +20,7 @@ def wrong_argument(
 ) -> InvalidArgument:
     """The error for one argument of `call`; `name` is that of the parameter where it does not go without saying."""
     prefix = "" if name is None else f"{name}="
-    return InvalidArgument(f"{call} got {prefix}{described(value)}{hint}; pass {expected}")
+    return InvalidArgument(f"{call} got {prefix}{describe_value(value)}{hint}; pass {expected}")
 
 
 def check_callable(call: str, value: object, expected: str = A_CALLABLE) -> None:

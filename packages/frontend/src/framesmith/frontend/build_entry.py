@@ -1,12 +1,12 @@
 """One entry, phase by phase: from real values to generated code. The page to read first.
 
-1. `prepare`: recorder, guards, mutation log, wrapper and interpreter are put together.
+1. `prepare_trace`: recorder, guards, mutation log, wrapper and interpreter are put together.
 2. `Interpreter.run`: the frames are executed symbolically until they return or an operation cannot be traced.
 3. `write_ending`: changes to existing objects are replayed, in order; then the returned value, or a native operation
    and a tail call of the continuation behind it.
 4. `Recorder.finish`: the graph goes to the backend.
 5. Guards are collected.
-6. `text_of_entry`: loads, graph call, changes and ending are put together.
+6. `write_entry`: loads, graph call, changes and ending are put together.
 
 What comes out is data. The cache, which has the continuations, binds the resume points to them (`EntryText.bind`).
 """
@@ -47,8 +47,8 @@ from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
 
-class EntryOrigin(Protocol):
-    """What an entry is made for: a function from its start, or a continuation."""
+class TraceStart(Protocol):
+    """Where a trace starts: at the first instruction of a function, or at the resume point of a continuation."""
 
     @property
     def code(self) -> CodeType:
@@ -60,11 +60,11 @@ class EntryOrigin(Protocol):
         """The user's globals, so that native imports and tracebacks see them."""
         ...
 
-    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+    def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Put the symbolic frames into the machine; returns the exception to raise first, if there is one."""
         ...
 
-    def native_ending(self, writer: EntryWriter) -> EntryEnding:
+    def write_native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Statements that run everything natively."""
         ...
 
@@ -111,10 +111,10 @@ class Trace:
     wrapper: Wrapper
     writer: EntryWriter
 
-    def run(self, origin: EntryOrigin, values: Sequence[object]) -> TraceEnd:
+    def run(self, start: TraceStart, values: Sequence[object]) -> TraceEnd:
         """Put the frames into the machine and execute them symbolically."""
         machine, recorder = self.machine, self.recorder
-        raised = origin.build(self.tx, machine, values)
+        raised = start.push_frames(self.tx, machine, values)
         recorder.user_stack = lambda: stack_text(user_stack(machine.frames))
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
@@ -150,7 +150,7 @@ class EntryBuilder:
     the code: `strict`): it raises it, or gives the refusal with which the entry ends.
     """
 
-    origin: EntryOrigin
+    start: TraceStart
     options: CompileOptions
     policy: TracePolicy
     on_break: OnBreak
@@ -169,10 +169,10 @@ class EntryBuilder:
                 return self._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
-        code = self.origin.code
+        code = self.start.code
         reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
         reached = UserLocation.of(code)
-        return run_natively(self.origin, reason, reached, (), self.on_break(reason, (), False))
+        return build_native_entry(self.start, reason, reached, (), self.on_break(reason, (), False))
 
     def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
         """Make an entry that stops before a step. None where no such entry can be made."""
@@ -195,7 +195,7 @@ class EntryBuilder:
 
     def _trace(self, values: Sequence[object], stop: PlannedStop | None, name: TraceName) -> BuiltEntry:
         """Trace once. Raises Restart where the trace has to be made again, with another stop."""
-        trace = prepare(self.origin.code, self.options, self.policy, stop, name)
+        trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
         try:
             return self._build_from(trace, values)
         finally:
@@ -209,23 +209,23 @@ class EntryBuilder:
         try:
             with recorder:
                 try:
-                    end = trace.run(self.origin, values)
-                    reached, stack = where(machine, self.origin.code)
+                    end = trace.run(self.start, values)
+                    reached, stack = locate_trace(machine, self.start.code)
                     reason = None if isinstance(end, Finished) else end.reason
                     refusal = None
                     if reason is not None:
                         refusal = self.on_break(reason, stack, is_strict(machine))
-                    ending = write_ending(writer, machine, end, self.origin.code, replay)
+                    ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
-                    graph = recorder.finish(outputs, observed.kept(outputs))
+                    graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
             shape_guards = recorder.explained_shape_guards()
         except GraphBreak as unwritable:
-            reached, stack = where(machine, self.origin.code)
+            reached, stack = locate_trace(machine, self.start.code)
             refusal = self.on_break(unwritable, stack, is_strict(machine))
-            return run_natively(self.origin, unwritable, reached, stack, refusal)
+            return build_native_entry(self.start, unwritable, reached, stack, refusal)
         guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
         guards.update(trace.tx.guards)
         guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
@@ -233,12 +233,12 @@ class EntryBuilder:
         guards.update(leaf_states(graph, trace.wrapper))
         guards.update(shape_guards)
         if self.policy.promised:
-            check_promises(recorder.specialized(), self.origin.code)
+            check_promises(recorder.specialized(), self.start.code)
         check_numbers(recorder, guards)
         recovery = None
         if graph.failures is not None and replay is None:
-            recovery = Recovery(graph.failures, self.policy.frozen(), graph.inputs)
-        text = text_of_entry(self.origin, writer, ending, guards, graph_lines(writer, graph, recovery))
+            recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs)
+        text = write_entry(self.start, writer, ending, guards, write_graph_call(writer, graph, recovery))
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
 
@@ -250,7 +250,7 @@ def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
         raise AssertionError("\n".join(problems))
 
 
-def prepare(
+def prepare_trace(
     code: CodeType,
     options: CompileOptions,
     policy: TracePolicy,
@@ -265,10 +265,11 @@ def prepare(
     tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
-    return Trace(tx, machine, interpreter, recorder, wrapper, EntryWriter(code.co_firstlineno))
+    writer = EntryWriter(code.co_firstlineno, tx.registry)
+    return Trace(tx, machine, interpreter, recorder, wrapper, writer)
 
 
-def where(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:
+def locate_trace(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:
     """The user's line that the trace is at, and the user's stack."""
     if not machine.frames:
         return UserLocation.of(code), ()
@@ -281,53 +282,53 @@ def check_refusal(refusal: Refusal | None, ending: EntryEnding) -> None:
         raise refusal.error()
 
 
-def run_natively(
-    origin: EntryOrigin,
+def build_native_entry(
+    start: TraceStart,
     reason: GraphBreak,
     reached: UserLocation,
     stack: tuple[UserLocation, ...],
     refusal: Refusal | None = None,
 ) -> BuiltEntry:
     """An entry without guards that runs the function as it is."""
-    writer = EntryWriter(origin.code.co_firstlineno)
-    ending = origin.native_ending(writer)
+    writer = EntryWriter(start.code.co_firstlineno)
+    ending = start.write_native_ending(writer)
     check_refusal(refusal, ending)
-    text = forwarding_entry(origin, writer, ending)
+    text = build_forwarding_entry(start, writer, ending)
     return BuiltEntry(text, None, reason, reached, stack, runs_natively=True)
 
 
-def forwarding_entry(
-    origin: EntryOrigin, writer: EntryWriter, ending: EntryEnding
+def build_forwarding_entry(
+    start: TraceStart, writer: EntryWriter, ending: EntryEnding
 ) -> EntryText[ResumeTarget]:
     """An entry without guards and without a graph: all it does is to call the user's code."""
-    return text_of_entry(origin, writer, ending, GuardSet(), None)
+    return write_entry(start, writer, ending, GuardSet(), None)
 
 
-def text_of_entry(
-    origin: EntryOrigin,
+def write_entry(
+    start: TraceStart,
     writer: EntryWriter,
     ending: EntryEnding,
     guards: GuardSet,
-    calling: Sequence[Line] | None,
+    graph_call: Sequence[Line] | None,
 ) -> EntryText[ResumeTarget]:
-    """Put loads, graph call, body and ending together. `calling`: the lines of the graph call, None without a graph."""
+    """Put loads, graph call, body and ending together. `graph_call`: the lines of the graph call, None without a graph."""
     ended = [(text, writer.line) for text in ending.lines]
     loads = tuple(writer.loads)
     return EntryText(
-        Identity.of(origin.code),
-        origin.namespace,
+        Identity.of(start.code),
+        start.namespace,
         guards,
         loads,
         tuple(writer.loads[source] for source in loads),
-        (*(calling or ()), *writer.body, *ended),
+        (*(graph_call or ()), *writer.body, *ended),
         writer.constant.values,
         ending.targets,
         leaves=ending.leaves,
-        is_forwarding=calling is None,
+        is_forwarding=graph_call is None,
     )
 
 
-def graph_lines(writer: EntryWriter, graph: CompiledSubgraph, recovery: Recovery | None) -> list[Line]:
+def write_graph_call(writer: EntryWriter, graph: CompiledSubgraph, recovery: Recovery | None) -> list[Line]:
     """Call the graph and name its outputs."""
     if not (writer.outputs or graph.call is not None):
         return []

@@ -43,14 +43,14 @@ def demo(only: Sequence[str] = (), backend: str | None = None, *, measure: bool 
 
 def show_version() -> int:
     """Versions of the five packages, of torch and of Python."""
-    rows = [(f"framesmith-{layer}", installed(f"framesmith-{layer}")) for layer in LAYERS]
+    rows = [(f"framesmith-{layer}", find_version(f"framesmith-{layer}")) for layer in LAYERS]
     rows += [("torch", torch.__version__), ("Python", sys.version.split()[0])]
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:<{width}}  {found}" for name, found in rows))
     return 0
 
 
-def installed(distribution: str) -> str:
+def find_version(distribution: str) -> str:
     """The version of a distribution."""
     try:
         return version(distribution)
@@ -83,7 +83,7 @@ def explain(target: str, arguments: str = "") -> int:
     return 0
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     """The commands and their arguments."""
     made = argparse.ArgumentParser(
         prog="framesmith", description="Turn Python functions that use PyTorch into graphs."
@@ -111,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
-    line = parser()
+    line = make_parser()
     given = line.parse_args(arguments)
     try:
         if given.command == "demo":

@@ -31,7 +31,7 @@ from framesmith.variables.core import (
     from_python,
     row_of,
 )
-from framesmith.variables.core.table import Handler, callable_name
+from framesmith.variables.core.table import RowFunction, callable_name
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
@@ -46,11 +46,11 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     checked_flag("disable()", "recursive", recursive)
     check_text("disable()", "reason", reason, optional=True)
     if fn is None:
-        return lambda function: _disabled(function, recursive, reason)
-    return _disabled(fn, recursive, reason)
+        return lambda function: _disable_function(function, recursive, reason)
+    return _disable_function(fn, recursive, reason)
 
 
-def _disabled(fn: F, recursive: bool, reason: str | None) -> F:
+def _disable_function(fn: F, recursive: bool, reason: str | None) -> F:
     check_callable("disable()", fn)
     if not recursive:
         warn_once(
@@ -98,7 +98,7 @@ def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) 
 def _is_recorded(function: Callable[..., object]) -> bool:
     """Whether calls of a function with a row are nodes anyway: it was allowed before, or is torch's."""
     row = row_of(REGISTRY.current(), function)
-    allowed = row is not None and getattr(row.handler, "__qualname__", "").startswith("allow_in_graph.")
+    allowed = row is not None and getattr(row.function, "__qualname__", "").startswith("allow_in_graph.")
     return allowed or str(getattr(function, "__module__", None)).partition(".")[0] == "torch"
 
 
@@ -109,7 +109,9 @@ def assume_constant_result(fn: F) -> F:
     """
     check_callable("assume_constant_result()", fn)
     known = row_of(REGISTRY.current(), fn)
-    if known is not None and getattr(known.handler, "__qualname__", "").startswith("assume_constant_result."):
+    if known is not None and getattr(known.function, "__qualname__", "").startswith(
+        "assume_constant_result."
+    ):
         return fn
 
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -152,11 +154,11 @@ def substitute_in_graph(original: Callable[..., object]) -> Callable[[F], F]:
     return register
 
 
-def _add_row(call: str, function: Callable[..., object], handler: Handler) -> None:
+def _add_row(call: str, function: Callable[..., object], row_function: RowFunction) -> None:
     """Add a row that the user asked for. Raises InvalidArgument if the function has one, or cannot be found in a table."""
     try:
         rows = Rows()
-        rows.call(function)(handler)
+        rows.call(function)(row_function)
         REGISTRY.add(rows)
     except DuplicateRow:
         raise InvalidArgument(

@@ -8,7 +8,7 @@ import torch
 
 from framesmith.frontend.argument_checks import checked_dimensions, wrong_argument
 from framesmith.frontend.errors import DynamicSizeFixed
-from framesmith.frontend.options import in_force
+from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.frontend.user_lines import with_source
 from framesmith.graph.shape_guards import Specialized
@@ -61,7 +61,7 @@ def check_promises(found: Iterable[Specialized], code: CodeType) -> None:
     other sizes are not bound by it.
     """
     problems = [_problem(fixed) for fixed in found if _is_promised(fixed)]
-    if not problems or in_force().allow_ignore_mark_dynamic:
+    if not problems or current_config().allow_ignore_mark_dynamic:
         return
     place = f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
     raise DynamicSizeFixed(

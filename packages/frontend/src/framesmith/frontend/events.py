@@ -52,15 +52,15 @@ class EntryRecord:
 
     def guard_lines(self) -> list[str]:
         """The guards with the lines that asked for them."""
-        return [read_at(text, place) for text, place in zip(self.guards, self.places, strict=True)]
+        return [add_reading_line(text, place) for text, place in zip(self.guards, self.places, strict=True)]
 
 
-def read_at(text: str, place: str | None) -> str:
+def add_reading_line(text: str, place: str | None) -> str:
     """A text about a value, and the user's line that read the value."""
     return text if place is None else f"{text} (read at {place})"
 
 
-def collapsed(lines: Iterable[str]) -> list[str]:
+def collapse_repeats(lines: Iterable[str]) -> list[str]:
     """Each line once, with the number of times it is there."""
     return [line if count == 1 else f"{line} ({count} times)" for line, count in Counter(lines).items()]
 

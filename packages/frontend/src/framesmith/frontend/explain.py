@@ -9,7 +9,7 @@ import torch
 from framesmith.frontend import api
 from framesmith.frontend.argument_checks import check_callable, wrong_argument
 from framesmith.frontend.cache.session import Session
-from framesmith.frontend.events import BreakRecord, EntryRecord, collapsed
+from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
 from framesmith.guards.words import counted
 
@@ -51,7 +51,7 @@ class Explanation:
             ]
             lines.append(record.user_stack.rstrip())
         if self.recompiles:
-            lines += ["recompiled because:", *(f"  {reason}" for reason in collapsed(self.recompiles))]
+            lines += ["recompiled because:", *(f"  {reason}" for reason in collapse_repeats(self.recompiles))]
         lines += [*self.notes]
         for number, entry in enumerate(self.entries, 1):
             lines.append(f"entry {number}, {entry.title()}, has {counted(len(entry.guards), 'guard')}:")

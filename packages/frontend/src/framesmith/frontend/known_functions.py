@@ -35,7 +35,7 @@ def is_compiling() -> bool:
 
 @ROWS.call(graph_break)
 @ROWS.entry(DIRECTIVES, *_BREAKS)
-def break_here(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+def call_graph_break(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`graph_break()`: always a break; constants among the arguments are its message."""
     shown = [
         argument.as_python_constant()
@@ -53,7 +53,9 @@ def answer_is_compiling(tx: TraceContext) -> Tracker:
 
 
 @ROWS.entry(DIRECTIVES, ("torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"))
-def region(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+def inline_region(
+    tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
+) -> Tracker | PendingCall:
     """A function marked with `nested_compile_region`: inlined like any other, which is what the mark means in eager."""
     return function.begin_call(tx, args, kwargs)
 

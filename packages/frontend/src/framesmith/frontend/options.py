@@ -9,7 +9,7 @@ from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.torch_settings import changed_settings, is_disabled_by_environment
 from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.graph.options import Backend, GraphOptions
-from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.kinds.base import describe_value, show_value
 
 
 @final
@@ -18,7 +18,7 @@ class Config:
     """Process-wide switches; change them directly or for a while with `config.patch(name=value)`.
 
     An unknown name is an AttributeError, a value of another type a TypeError. A field that `torch._dynamo.config` has
-    under the same name follows it where that was changed and this was not (`in_force`).
+    under the same name follows it where that was changed and this was not (`current_config`).
     """
 
     recompile_limit: int = 8
@@ -61,11 +61,11 @@ class Config:
     if not TYPE_CHECKING:  # mypy would take every name for a field
 
         def __getattr__(self, name: str) -> object:
-            raise AttributeError(_unknown(name))
+            raise AttributeError(_unknown_field_message(name))
 
     def __delattr__(self, name: str) -> None:
         said = f"config.{name} cannot be deleted; set it, or use config.patch({name}=...) for a while"
-        raise AttributeError(said if name in _TYPES else _unknown(name))
+        raise AttributeError(said if name in _TYPES else _unknown_field_message(name))
 
     def patch(self, *unnamed: object, **changes: object) -> AbstractContextManager[None]:
         """Set fields for the duration of a `with`, or of the calls of a function that it decorates.
@@ -74,14 +74,14 @@ class Config:
         """
         if unnamed:
             raise TypeError(
-                f"config.patch() got {shown(unnamed[0])} without a name; pass fields by name: config.patch(recompile_limit=3)"
+                f"config.patch() got {show_value(unnamed[0])} without a name; pass fields by name: config.patch(recompile_limit=3)"
             )
         for name, value in changes.items():
             _check(name, value)
-        return self._patched(changes)
+        return self._restore_after(changes)
 
     @contextmanager
-    def _patched(self, changes: Mapping[str, object]) -> Iterator[None]:
+    def _restore_after(self, changes: Mapping[str, object]) -> Iterator[None]:
         before = {name: getattr(self, name) for name in changes}
         try:
             for name, value in changes.items():
@@ -106,17 +106,17 @@ def _check(name: str, value: object) -> None:
     """Raises AttributeError for an unknown field, TypeError or ValueError for a value that it does not take."""
     kind = _TYPES.get(name)
     if kind is None:
-        raise AttributeError(_unknown(name))
+        raise AttributeError(_unknown_field_message(name))
     if type(value) is not kind:
         expected = "True or False" if kind is bool else "an int"
         raise TypeError(
-            f"config.{name} was given {described(value)}; it takes {kind.__name__}: pass {expected}"
+            f"config.{name} was given {describe_value(value)}; it takes {kind.__name__}: pass {expected}"
         )
     if isinstance(value, int) and value < 0:
         raise ValueError(f"config.{name} was given {value}; the least is 0")
 
 
-def _unknown(name: str) -> str:
+def _unknown_field_message(name: str) -> str:
     other = _TORCH_NAMES.get(name)
     hint = near_miss(name, _TYPES) if other is None else f", it is called {other!r} here"
     return f"config has no field {name!r}{hint}; it has {', '.join(sorted(_TYPES))}"
@@ -125,7 +125,7 @@ def _unknown(name: str) -> str:
 config = Config()
 
 
-def in_force() -> Config:
+def current_config() -> Config:
     """The configuration that holds now: our own, with what was changed in `torch._dynamo.config` and not here."""
     changed = {
         name: value
@@ -151,7 +151,7 @@ class TracePolicy(DynamicPolicy, Protocol):
 
     promised: bool
 
-    def frozen(self) -> "TracePolicy":
+    def snapshot(self) -> "TracePolicy":
         """The decisions as they are now; what is learnt later does not change them."""
         ...
 
@@ -169,7 +169,7 @@ class CompileOptions:
 
     def for_graph(self) -> GraphOptions:
         """The part that the graph layer takes."""
-        settings = in_force()
+        settings = current_config()
         return GraphOptions(
             backend=self.backend,
             mode=self.mode,

@@ -26,20 +26,22 @@ class Refusal:
         """The error, made anew each time that it is raised."""
         return FullGraphError(self.reason, self.stack)
 
-    def instead_of(
+    def make_function(
         self, native: Callable[[list[object]], object], *, raises: bool
     ) -> Callable[..., NoReturn]:
         """What an entry calls in place of its continuation, with the same values.
 
         A continuation that begins by raising runs natively to its end, since a `with` or `finally` passes the error on.
         """
-        return functools.partial(_end, self, native) if raises else functools.partial(_refuse, self)
+        return (
+            functools.partial(_run_then_refuse, self, native) if raises else functools.partial(_refuse, self)
+        )
 
 
 def _refuse(refusal: Refusal, *values: object) -> NoReturn:
     raise refusal.error()
 
 
-def _end(refusal: Refusal, native: Callable[[list[object]], object], *values: object) -> NoReturn:
+def _run_then_refuse(refusal: Refusal, native: Callable[[list[object]], object], *values: object) -> NoReturn:
     native([*values])
     raise refusal.error()

@@ -29,20 +29,20 @@ class RegistryHolder:
         registry = self._registry
         if registry is None:
             with self._lock:
-                registry = self._registry = self._registry or _built()
+                registry = self._registry = self._registry or _build_registry()
         return registry
 
     def add(self, rows: Rows) -> None:
         """From now on, use these rows too. Raises DuplicateRow for a key that has a row."""
         with self._lock:
-            self._registry = (self._registry or _built()).with_rows(rows)
+            self._registry = (self._registry or _build_registry()).with_rows(rows)
 
     def renew_lock(self) -> None:
         """In a forked child: no thread that held the lock exists there."""
         self._lock = threading.Lock()
 
 
-def _built() -> Registry:
+def _build_registry() -> Registry:
     """The registry before the user has registered anything."""
     return catalog.registry().with_rows(chain.from_iterable(OWN))
 

@@ -15,7 +15,7 @@ from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.dynamo_package import when_loaded
 from framesmith.graph.options import Backend
 
-_HOME: Final = "torch._dynamo.eval_frame"
+_STANCE_MODULE: Final = "torch._dynamo.eval_frame"
 
 
 @final
@@ -56,8 +56,8 @@ _DEFAULT: Final = Stance()
 
 def current() -> Stance:
     """What `torch.compiler.set_stance` has set."""
-    home = sys.modules.get(_HOME)
-    said = getattr(home, "_stance", None)
+    module = sys.modules.get(_STANCE_MODULE)
+    said = getattr(module, "_stance", None)
     if said is None:
         return _DEFAULT
     if said.skip_guard_eval_unsafe:
@@ -97,9 +97,9 @@ class Probe:
 
     def attach(self) -> None:
         """torch's module has been loaded: it is asked from now on."""
-        home = sys.modules.get(_HOME)
-        if home is not None and hasattr(home, "_stance"):
-            self.module.cell_contents = home
+        module = sys.modules.get(_STANCE_MODULE)
+        if module is not None and hasattr(module, "_stance"):
+            self.module.cell_contents = module
 
 
 PROBE: Final = Probe()
@@ -137,7 +137,7 @@ class ResetListener:
 
     def listen(self) -> None:
         """Register with torch for the next reset, if torch's compiler is loaded at all."""
-        known = getattr(sys.modules.get(_HOME), "cached_backends", None)
+        known = getattr(sys.modules.get(_STANCE_MODULE), "cached_backends", None)
         if type(known) is dict:
             known.setdefault(id(self), self)
 

@@ -12,7 +12,7 @@ from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.near_misses import nearest
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.objects import posts_of, real_object, topic_of
-from framesmith.frontend.signposts.tables import Signpost, behind, signposts
+from framesmith.frontend.signposts.tables import Signpost, signposts, signposts_of_step
 from framesmith.frontend.signposts.topics import TOPICS, Topic
 
 _READ_AS = re.compile(r"may be read as (\w+)")
@@ -25,7 +25,7 @@ def find(name: str) -> list[Signpost]:
     """Signposts with this name; else those of the question or the object that it means; else those that contain it."""
     everything = list(signposts())
     found = [post for post in everything if post.name in (name, f"torch.{name}")]
-    found += [post for kind in _kinds(name, found) for post in behind(kind)]
+    found += [post for kind in _kinds(name, found) for post in signposts_of_step(kind)]
     topics = _topics(name)
     if not found and not topics:
         value = real_object(name)

@@ -60,7 +60,7 @@ def example(node: fx.Node) -> object:
     return node.meta[EXAMPLE]
 
 
-def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: NodeOf) -> object:
+def to_node_argument(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: NodeOf) -> object:
     """The argument in the form that a graph node takes.
 
     `local` gives the node to use in the current graph for a node of an outer one, `symbolic` the node that computes
@@ -74,18 +74,21 @@ def admit(argument: Argument, local: Callable[[fx.Node], fx.Node], symbolic: Nod
     if kind in _SYMBOLIC or (isinstance(argument, complex) and not _is_written_exactly(argument)):
         return symbolic(argument)
     if isinstance(argument, tuple):
-        parts = [admit(item, local, symbolic) for item in argument]
+        parts = [to_node_argument(item, local, symbolic) for item in argument]
         if kind is tuple:
             return tuple(parts)
         if hasattr(kind, "_fields"):
             return kind(*parts)
     elif isinstance(argument, list):
-        return [admit(item, local, symbolic) for item in argument]
+        return [to_node_argument(item, local, symbolic) for item in argument]
     elif isinstance(argument, dict):
-        return {key: admit(value, local, symbolic) for key, value in argument.items()}
+        return {key: to_node_argument(value, local, symbolic) for key, value in argument.items()}
     elif isinstance(argument, slice):
         return slice(
-            *(admit(item, local, symbolic) for item in (argument.start, argument.stop, argument.step))
+            *(
+                to_node_argument(item, local, symbolic)
+                for item in (argument.start, argument.stop, argument.step)
+            )
         )
     return _other_constant(argument)
 
@@ -130,7 +133,7 @@ def prepare(
             own.append(argument)
             value = argument.meta[EXAMPLE]
         else:
-            own.append(admit(argument, local, symbolic))
+            own.append(to_node_argument(argument, local, symbolic))
             value = examples(own[-1])
         values.append(value)
         if isinstance(value, torch.Tensor):

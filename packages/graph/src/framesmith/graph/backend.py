@@ -16,7 +16,7 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
-from framesmith.guards.kinds.base import described, shown
+from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, counted
 
 _GROUP = "torch_dynamo_backends"
@@ -38,11 +38,13 @@ def register_backend(backend: Backend, name: str | None = None) -> Backend:
     """
     if not callable(backend):
         raise TypeError(
-            f"register_backend() got {described(backend)}, which cannot be called; pass a callable "
+            f"register_backend() got {describe_value(backend)}, which cannot be called; pass a callable "
             "(graph_module, example_inputs) -> callable, and then its name"
         )
     if name is not None and not isinstance(name, str):
-        raise TypeError(f"register_backend() got {described(name)}, as the name of a backend; pass a str")
+        raise TypeError(
+            f"register_backend() got {describe_value(name)}, as the name of a backend; pass a str"
+        )
     if name == "":
         raise ValueError(
             "register_backend() got an empty name; pass the one that compile(backend=...) will get"
@@ -51,7 +53,7 @@ def register_backend(backend: Backend, name: str | None = None) -> Backend:
     known = _REGISTERED.get(key)
     if known is not None and known is not backend:
         raise ValueError(
-            f"register_backend() got the name {key!r}, which {shown(known)} has already; choose another name"
+            f"register_backend() got the name {key!r}, which {show_value(known)} has already; choose another name"
         )
     _REGISTERED[key] = backend
     return backend
@@ -100,7 +102,7 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     if not callable(compiled):
         raise BackendFailed(
             options.backend_name,
-            f"returned {described(compiled)}, when it was given a graph; a backend returns a callable "
+            f"returned {describe_value(compiled)}, when it was given a graph; a backend returns a callable "
             "that takes the graph's inputs and returns the tuple of its outputs",
         )
     if options.verify_correctness:
@@ -156,8 +158,8 @@ def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object
 def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
     """Forward and backward graph made by AOTAutograd, run operation by operation."""
     _refuse_settings("aot_eager", settings)
-    partition = _loaded("partitions").min_cut_rematerialization_partition
-    compiled: BackendCall = _loaded("aot_eager").aot_module_simplified(
+    partition = _load_module("partitions").min_cut_rematerialization_partition
+    compiled: BackendCall = _load_module("aot_eager").aot_module_simplified(
         module,
         examples,
         fw_compiler=_run_boxed,
@@ -184,7 +186,7 @@ def inductor(
     options: Mapping[str, object] | None = None,
 ) -> BackendCall:
     """torch's own compiler; `mode` and `options` as `torch.compile` documents them."""
-    compiler, package = _loaded("inductor"), _loaded("inductor settings")
+    compiler, package = _load_module("inductor"), _load_module("inductor settings")
     patches: dict[str, object] = {}
     if mode is not None:
         patches.update(package.list_mode_options(mode))
@@ -195,11 +197,11 @@ def inductor(
 
 def inductor_options() -> Mapping[str, object]:
     """The options of inductor and their values. Loads its settings, not inductor itself."""
-    settings: Mapping[str, object] = _loaded("inductor options").get_config_copy()
+    settings: Mapping[str, object] = _load_module("inductor options").get_config_copy()
     return settings
 
 
-def _loaded(name: str) -> ModuleType:
+def _load_module(name: str) -> ModuleType:
     return importlib.import_module(_LOADED_LATER[name])
 
 

@@ -95,11 +95,11 @@ def operator_name(op: str, target: object) -> str:
 class FallibleWatch(Protocol):
     """Is told of the operations that are recorded after something was written or random numbers were drawn."""
 
-    def before(self) -> None:
+    def before_recording(self) -> None:
         """An operation that may raise on data is about to be recorded: the values that the program sees have to be kept."""
         ...
 
-    def after(self, node: fx.Node) -> None:
+    def after_recording(self, node: fx.Node) -> None:
         """An operation was recorded. Raises GraphBreak if the program could not go on from here if it raised."""
         ...
 

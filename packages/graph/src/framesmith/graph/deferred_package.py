@@ -39,13 +39,13 @@ class DeferredModule(ModuleType):
         held = _globals(self)
         if name in held and (not name.startswith("__") or sys.modules.get(_name_of(self)) is self):
             return held[name]  # a special name only for the import system, while that is at work
-        return getattr(_imported(self), name)
+        return getattr(_finish_import(self), name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        setattr(_imported(self), name, value)
+        setattr(_finish_import(self), name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(_imported(self), name)
+        delattr(_finish_import(self), name)
 
 
 @final
@@ -77,7 +77,7 @@ def _name_of(module: ModuleType) -> str:
     return cast(str, _globals(module)["__name__"])
 
 
-def _imported(module: ModuleType) -> ModuleType:
+def _finish_import(module: ModuleType) -> ModuleType:
     """The package after the import that was put off."""
     name = _name_of(module)
     found = importlib.import_module(name)
@@ -96,7 +96,7 @@ def _become(module: ModuleType, kind: type[ModuleType]) -> None:
 def load(module: ModuleType) -> None:
     """Execute the body of a deferred package; any other module is left as it is."""
     if type(module) is DeferredModule:
-        _imported(module)
+        _finish_import(module)
 
 
 @final

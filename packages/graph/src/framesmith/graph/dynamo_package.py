@@ -41,7 +41,7 @@ def prepare() -> None:
     global _is_prepared
     if not _is_prepared:
         if not _DEFERRAL.start():
-            _tell()
+            _notify()
         _is_prepared = True
 
 
@@ -50,7 +50,7 @@ def when_loaded(tell: Callable[[], object]) -> None:
     _waiting.append(tell)
 
 
-def _tell() -> None:
+def _notify() -> None:
     while _waiting:
         _waiting.pop()()
 
@@ -61,7 +61,7 @@ def _outside_of_traces() -> Iterator[None]:
     _unmark()
     with _disable_current_modes():
         yield
-    _tell()
+    _notify()
 
 
 def _mark_decorated() -> None:

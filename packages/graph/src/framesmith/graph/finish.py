@@ -124,6 +124,6 @@ def returns_tuple(
     return run
 
 
-def works(graph: fx.Graph) -> bool:
+def has_operations(graph: fx.Graph) -> bool:
     """Whether the graph has an operation left, so that a backend is needed."""
     return has_work(graph)

@@ -49,10 +49,10 @@ def operation_name(op: str, target: object) -> str:
     ):
         return f"torch.ops.{target}"
     name = str(getattr(target, "__name__", target))
-    home = str(getattr(target, "__module__", "") or "torch")
-    if home.startswith("torch._C") or home == "torch.functional":
-        home = "torch"
-    return f"{home.removeprefix('_')}.{name}"
+    module = str(getattr(target, "__module__", "") or "torch")
+    if module.startswith("torch._C") or module == "torch.functional":
+        module = "torch"
+    return f"{module.removeprefix('_')}.{name}"
 
 
 def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:

@@ -67,7 +67,7 @@ class Inputs:
         """Keep the example of a source for the whole recording, so that an input that was rolled back gets it again."""
         self._fakes[source] = example
 
-    def remembered(self, source: Source) -> object:
+    def recall(self, source: Source) -> object:
         """The example a source had before, or None."""
         return self._fakes.get(source)
 
@@ -86,7 +86,7 @@ class Inputs:
         return len(self._entries)
 
 
-def written(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
+def find_written_inputs(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
     """Inputs whose content or metadata a recorded operation changed, directly or through a tensor that shares their
     memory: the version counter of their fake differs from its first value."""
     return tuple(

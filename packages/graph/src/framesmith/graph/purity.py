@@ -45,7 +45,7 @@ _MUTATING_FUNCTIONS = frozenset(
         operator.imatmul,
     }
 )
-_TORCH_HOMES = ("torch", "math", "operator", "_operator", "builtins")
+_TORCH_MODULES = ("torch", "math", "operator", "_operator", "builtins")
 _NORMALIZATIONS = frozenset(
     {
         "batch_norm",
@@ -145,10 +145,10 @@ def is_foreign(target: object) -> bool:
         return False
     if isinstance(target, torch._ops.HigherOrderOperator):
         return True
-    home = getattr(target, "__module__", None) or getattr(
+    module = getattr(target, "__module__", None) or getattr(
         type(getattr(target, "__self__", None)), "__module__", ""
     )
-    return str(home).split(".")[0] not in _TORCH_HOMES
+    return str(module).split(".")[0] not in _TORCH_MODULES
 
 
 @lru_cache(maxsize=4096)

@@ -30,7 +30,15 @@ from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
 from framesmith.graph.infer import CallKind, operation_name, translate_input
-from framesmith.graph.inputs import Input, Inputs, for_backend, layout_of, let_go, placeholder_name, written
+from framesmith.graph.inputs import (
+    Input,
+    Inputs,
+    find_written_inputs,
+    for_backend,
+    layout_of,
+    let_go,
+    placeholder_name,
+)
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
@@ -159,7 +167,7 @@ class Recorder:
             return known.node
         if getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
-        fake = self._inputs.remembered(source)
+        fake = self._inputs.recall(source)
         if fake is None:
             with self.paused():
                 try:
@@ -179,7 +187,7 @@ class Recorder:
             return known.node
         if isinstance(value, float) and not self.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"the float {source.text()} as a number that may change")
-        symbol = self._inputs.remembered(source)
+        symbol = self._inputs.recall(source)
         if symbol is None:
             symbol = self._world.symbolic(source, value)
             self._takes_float |= isinstance(value, float)
@@ -249,7 +257,7 @@ class Recorder:
             if impure and self._inference:
                 check_writes(operation_name(op, target), tensors + more, self._inference)
             if self.has_changes and self.fallible is not None and fails_on_data(op, target):
-                self.fallible.before()
+                self.fallible.before_recording()
             if result is _COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
@@ -278,7 +286,7 @@ class Recorder:
         elif not self.has_changes:
             self.has_changes = is_random(node)
         if self.has_changes and self.fallible is not None:
-            self.fallible.after(node)
+            self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()
         if stack:
@@ -383,7 +391,7 @@ class Recorder:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph = self._root.graph
         positions = finishing.close(graph, outputs, self._start, kept)
-        if not finishing.works(graph):
+        if not finishing.has_operations(graph):
             return self._without_graph(outputs)
         with self.paused():
             module = finishing.build_module(graph, self._attributes.root, self._world)
@@ -404,7 +412,7 @@ class Recorder:
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,
-            mutated=written(used, self._versions),
+            mutated=find_written_inputs(used, self._versions),
         )
 
     def release(self) -> None:

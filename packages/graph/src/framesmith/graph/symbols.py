@@ -113,22 +113,22 @@ class _Written(PythonReferenceAnalysis):
     @staticmethod
     def floor_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`math.floor`."""
-        return _rounded(math.floor, x)
+        return _round_number(math.floor, x)
 
     @staticmethod
     def ceil_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`math.ceil`: the size of `torch.arange(v)`."""
-        return _rounded(math.ceil, x)
+        return _round_number(math.ceil, x)
 
     @staticmethod
     def trunc_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`math.trunc`."""
-        return _rounded(math.trunc, x)
+        return _round_number(math.trunc, x)
 
     @staticmethod
     def round_to_int(x: _Number, dtype: torch.dtype) -> _Number:
         """`round`."""
-        return _rounded(round, x)
+        return _round_number(round, x)
 
     @staticmethod
     def int_truediv(a: _Number, b: _Number) -> _Number:
@@ -137,7 +137,7 @@ class _Written(PythonReferenceAnalysis):
         return result
 
 
-def _rounded(function: Callable[[float], int], x: _Number) -> _Number:
+def _round_number(function: Callable[[float], int], x: _Number) -> _Number:
     return (
         x.tracer.create_proxy("call_function", function, (x,), {}) if isinstance(x, fx.Proxy) else function(x)
     )

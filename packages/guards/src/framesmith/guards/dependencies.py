@@ -3,8 +3,8 @@
 A *dependency* is an object together with a kind of state (a version number, an identity) that CPython changes with every
 change that matters. How the states are compared is in `versioned`.
 
-Only dictionaries of modules and plain ones held by classes are asked for their version: on CPython 3.13 the version of
-an instance's dictionary does not count every store.
+Only dictionaries of modules and plain ones held by classes are asked for their version, the latter where the version of
+an instance's dictionary, which it may be, counts every store (see `dict_versions`).
 """
 
 import sys
@@ -15,7 +15,7 @@ from operator import attrgetter
 from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Final, TypeAlias, final
 
-from framesmith.guards import type_versions
+from framesmith.guards import dict_versions, type_versions
 from framesmith.guards.class_lookup import is_immutable, static_lookup
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard
@@ -94,12 +94,12 @@ def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
         return _container(guard.source)
     if isinstance(claim, CodeIs):
         return _function(CODE, guard.source)
-    if isinstance(claim, TypeIs) and not _lasting(claim):
+    if isinstance(claim, TypeIs) and not _is_permanent(claim):
         return _of_class(TYPE, guard.source)
-    return _holder(guard.source) if _lasting(claim) else None
+    return _holder(guard.source) if _is_permanent(claim) else None
 
 
-def _lasting(claim: Claim) -> bool:
+def _is_permanent(claim: Claim) -> bool:
     """Whether a claim that once held of an object always holds of it: it is about identity, or about what cannot change."""
     if isinstance(claim, EqualTo):
         return claim.is_about_identity or type(claim.value) in _SCALARS
@@ -148,7 +148,8 @@ def _container(source: Source | None) -> tuple[Dependency, ...] | None:
     if isinstance(source, ClassDict):
         return _pinned_class(source.base)
     if isinstance(source, ClassDictItem):
-        return _of_class(NAMESPACE, source) if type(_value(source)) is dict else None
+        counted = dict_versions.ALSO_OF_INSTANCES and type(_value(source)) is dict
+        return _of_class(NAMESPACE, source) if counted else None
     return _namespace(source)
 
 
@@ -166,7 +167,7 @@ def _function(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] 
 
 def _namespace(source: Source | None) -> tuple[Dependency, ...] | None:
     """The dependency for a pinned dictionary of an imported module; None for anything else."""
-    if not isinstance(source, Pinned) or type(source.value) is not dict:
+    if not dict_versions.USABLE or not isinstance(source, Pinned) or type(source.value) is not dict:
         return None
     module = sys.modules.get(str(source.value.get("__name__")))
     imported = isinstance(module, ModuleType) and vars(module) is source.value

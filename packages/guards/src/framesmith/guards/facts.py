@@ -1,7 +1,7 @@
 """A self-check: which of the facts that a trace read of real objects no guard covers.
 
 Code that reads a real object notes what it learned (`fact_log`), besides adding guards. When the entry is made,
-`uncovered` compares the two. It runs in tests only: a trace without a log notes nothing.
+`find_uncovered` compares the two. It runs in tests only: a trace without a log notes nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,7 @@ _TELLS_TYPE: Final = (TypeIs, Identical, WeaklyIdentical, EqualTo, TensorIs, Cod
 _TELLS_CONTENT: Final = (LengthIs, KeysAre, EqualTo, Identical, WeaklyIdentical)
 
 
-def uncovered(facts: Iterable[Fact], guards: GuardSet, loads: Sequence[Source]) -> list[str]:
+def find_uncovered(facts: Iterable[Fact], guards: GuardSet, loads: Sequence[Source]) -> list[str]:
     """The facts that may change without any guard noticing, as text.
 
     `loads` are read by the entry: that they are there is checked by reading them.
@@ -46,7 +46,7 @@ class _Covered:
         self.related: set[Source] = set()
         for guard in guards:
             if isinstance(guard.claim, Relation):
-                self.related.update(guard.claim.over)
+                self.related.update(guard.claim.all_sources)
             elif guard.source is not None:
                 self._add(guard.source, guard.claim)
         self.read: set[Source] = set()
@@ -55,21 +55,21 @@ class _Covered:
 
     def _add(self, source: Source, claim: Claim) -> None:
         self.claims.setdefault(source, []).append(claim)
-        for inner_source, inner in claim.lowered(source) or ():
+        for inner_source, inner in claim.lower(source) or ():
             if (inner_source, inner) != (source, claim):
                 self._add(inner_source, inner)
 
-    def has(self, source: Source, *kinds: type[Claim]) -> bool:
+    def has_claim(self, source: Source, *kinds: type[Claim]) -> bool:
         """Whether a claim of one of the kinds is about the source."""
         return any(isinstance(claim, kinds) for claim in self.claims.get(source, ()))
 
-    def says(self, source: Source, claim: Claim) -> bool:
+    def has_exact_claim(self, source: Source, claim: Claim) -> bool:
         """Whether a guard makes exactly this claim about the source."""
         return claim in self.claims.get(source, ())
 
     def fixes_content(self, source: Source) -> bool:
         """Whether the items or keys of the container are fixed."""
-        return self.has(source, *_TELLS_CONTENT)
+        return self.has_claim(source, *_TELLS_CONTENT)
 
 
 def _present(covered: _Covered, fact: Fact) -> bool:
@@ -77,25 +77,27 @@ def _present(covered: _Covered, fact: Fact) -> bool:
     if base is None or source in covered.read or covered.fixes_content(base):
         return True
     if isinstance(source, IteratorPeek):
-        return covered.has(base, IteratorHasAtLeast)
-    if isinstance(source, Item) and covered.says(base, HasKey(source.key, True)):
+        return covered.has_claim(base, IteratorHasAtLeast)
+    if isinstance(source, Item) and covered.has_exact_claim(base, HasKey(source.key, True)):
         return True
     return isinstance(base, CallResult) and covered.fixes_content(base.base)
 
 
 def _absent(covered: _Covered, fact: Fact) -> bool:
-    return covered.says(fact.source, HasKey(fact.name, False)) or covered.fixes_content(fact.source)
+    return covered.has_exact_claim(fact.source, HasKey(fact.name, False)) or covered.fixes_content(
+        fact.source
+    )
 
 
 def _type(covered: _Covered, fact: Fact) -> bool:
     source, base = fact.source, fact.source.base
-    if isinstance(source, Pinned) or covered.has(source, *_TELLS_TYPE) or source in covered.related:
+    if isinstance(source, Pinned) or covered.has_claim(source, *_TELLS_TYPE) or source in covered.related:
         return True
     return base is not None and covered.fixes_content(base)
 
 
 def _structure(covered: _Covered, fact: Fact) -> bool:
-    return covered.has(fact.source, ClassStructure)
+    return covered.has_claim(fact.source, ClassStructure)
 
 
 def _content(covered: _Covered, fact: Fact) -> bool:
@@ -113,7 +115,7 @@ def _class_attribute(covered: _Covered, fact: Fact) -> bool:
     return all(
         ClassDictItem(holder, name) in covered.read
         if holder.value is owner
-        else covered.says(ClassDict(holder), HasKey(name, False))
+        else covered.has_exact_claim(ClassDict(holder), HasKey(name, False))
         for holder in holders
     )
 

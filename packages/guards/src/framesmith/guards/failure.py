@@ -72,7 +72,7 @@ class Failure:
 
 def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
     """The first guard that does not hold, or None; agrees with the generated condition."""
-    scope = scope.remembering()
+    scope = scope.with_memory()
     for guard in guard_set:
         failure = _failure_of(guard, scope)
         if failure is not None:
@@ -86,7 +86,7 @@ def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
     The values of the call are inspected with torch functions disabled, so that no torch-function mode that the user
     has entered meanwhile sees it.
     """
-    scope = scope.remembering()
+    scope = scope.with_memory()
     failures: list[Failure] = []
     broken: set[Source] = set()  # of another kind now: guards on what is read from them say nothing new
     for guard in guard_set:
@@ -115,7 +115,7 @@ def _failure_of(guard: Guard, scope: Scope) -> Failure | None:
     try:
         if _holds(guard, values):
             return None
-        return _explained(guard, values)
+        return _explain(guard, values)
     except MISSES as error:
         return Failure(guard, f"{guard.text()}: could not be checked ({type(error).__name__}: {error})")
 
@@ -126,7 +126,7 @@ def _holds(guard: Guard, values: Sequence[object]) -> bool:
     return guard.claim.check(values[0])
 
 
-def _explained(guard: Guard, values: Sequence[object]) -> Failure:
+def _explain(guard: Guard, values: Sequence[object]) -> Failure:
     claim = guard.claim
     if isinstance(claim, Relation):
         return Failure(guard, claim.explain(values), overspecialized=_fixed_numbers(claim))
@@ -154,7 +154,7 @@ def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
         return ()
     if claim.template.startswith("same({0}, "):
         return tuple(dict.fromkeys(claim.sources[0].leaves()))
-    return claim.over if _FIXES.fullmatch(claim.template) else ()
+    return claim.all_sources if _FIXES.fullmatch(claim.template) else ()
 
 
 def _other_value(source: Source, claim: EqualTo, found: object) -> tuple[Source, ...]:

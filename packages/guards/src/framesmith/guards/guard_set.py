@@ -42,7 +42,7 @@ class Guard:
         """The guard of a relation, which names its sources itself."""
         return cls(None, claim, reason)
 
-    def located(self, user_frame: str | None) -> "Guard":
+    def with_location(self, user_frame: str | None) -> "Guard":
         """The guard with the user's frame in its reason, unless that has one already."""
         if user_frame is None or self.reason.user_frame is not None:
             return self
@@ -52,7 +52,7 @@ class Guard:
     def sources(self) -> tuple[Source, ...]:
         """Every source it reads."""
         if isinstance(self.claim, Relation):
-            return self.claim.over
+            return self.claim.all_sources
         return () if self.source is None else (self.source,)
 
     def text(self) -> str:
@@ -88,7 +88,7 @@ class GuardSet:
         # one look-up for a new guard too: sources and claims are hashed by code in Python
         count = len(self._guards)
         if self._places.setdefault(key, count) == count:
-            self._guards.append(guard if self.locate is None else guard.located(self.locate()))
+            self._guards.append(guard if self.locate is None else guard.with_location(self.locate()))
 
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does."""
@@ -116,10 +116,10 @@ class GuardSet:
         return True
 
     def mark(self) -> int:
-        """The number of guards now, to be given to `since` later."""
+        """The number of guards now, to be given to `added_since` later."""
         return len(self._guards)
 
-    def since(self, mark: int) -> Iterator[Guard]:
+    def added_since(self, mark: int) -> Iterator[Guard]:
         """The guards added after the mark."""
         return itertools.islice(self._guards, mark, None)
 

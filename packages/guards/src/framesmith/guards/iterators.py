@@ -70,15 +70,15 @@ def parts(iterator: object) -> tuple[object, ...]:
     `(function, inner, ...)` of a `map`, `(inner, count)` of an `enumerate`; empty containers once exhausted."""
     if type(iterator) not in _DESCRIBED:
         raise UnknownIterator(iterator)
-    return _described(iterator)[1]
+    return _reduce_parts(iterator)[1]
 
 
 def is_strict(iterator: object) -> bool:
     """Whether a `zip` or `map` was made with `strict=True`, so that it raises ValueError where its parts differ in length."""
-    return bool(_described(iterator)[2])
+    return bool(_reduce_parts(iterator)[2])
 
 
-def _described(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple[object, ...], object]:
+def _reduce_parts(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple[object, ...], object]:
     """The pieces of `__reduce__`: constructor, arguments, state (None without)."""
     constructor, arguments, *state = cast(tuple[object, ...], iterator.__reduce__())
     build = cast(Callable[..., Iterator[object]], constructor)
@@ -87,7 +87,7 @@ def _described(iterator: object) -> tuple[Callable[..., Iterator[object]], tuple
 
 def _clone_flat(iterator: object) -> Iterator[object]:
     """The clone of an iterator over a container, made of its constructor, its argument and its position."""
-    constructor, arguments, state = _described(iterator)
+    constructor, arguments, state = _reduce_parts(iterator)
     if not _runs_no_user_code(constructor, arguments[0]):
         raise UnknownIterator(iterator)
     copy = constructor(*arguments)
@@ -113,7 +113,7 @@ def _clone_enumerate(iterator: object) -> Iterator[object]:
 
 
 def _clone_zip(iterator: object) -> Iterator[object]:
-    _, inner, strict = _described(iterator)
+    _, inner, strict = _reduce_parts(iterator)
     return zip(*map(clone, inner), strict=bool(strict))
 
 

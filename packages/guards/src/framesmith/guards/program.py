@@ -71,7 +71,7 @@ def compile_guards(
         _add_ambient(guard, guard_set, writer)
     # Native code checks the tensors between the two: what is read from a tensor must not be asked of anything else.
     early, late = _phases(guard_set)
-    implied = _implied(guard_set, preload) | _read_anyway(guard_set, preload)
+    implied = _find_implied(guard_set, preload) | _read_anyway(guard_set, preload)
     done = implied | _add_versioned([guard for guard in (*early, *late) if guard not in implied], writer)
     for guard in early:
         if guard not in done:
@@ -96,7 +96,7 @@ def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guar
     return {*facts.facts}
 
 
-def _implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
+def _find_implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
     """The guards `HasKey` on plain dictionaries whose item is read anyway: a missing key is a miss by its KeyError."""
     needed = (*preload, *(source for guard in guard_set if not guard.sources[1:] for source in guard.sources))
     read = {
@@ -137,7 +137,7 @@ def _is_text(key: object) -> bool:
 
 
 def _ambient(guard_set: GuardSet) -> list[Guard]:
-    return [guard for guard in guard_set if isinstance(guard.claim, Relation) and not guard.claim.over]
+    return [guard for guard in guard_set if isinstance(guard.claim, Relation) and not guard.claim.all_sources]
 
 
 def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
@@ -150,7 +150,7 @@ def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
         if isinstance(guard.claim, TensorIs):
             continue
         if isinstance(guard.claim, Relation):
-            if guard.claim.over:
+            if guard.claim.all_sources:
                 late.append(guard)
         else:
             assert guard.source is not None
@@ -181,10 +181,10 @@ def _add_ambient(guard: Guard, guard_set: GuardSet, writer: ConditionWriter) -> 
 def _add(guard: Guard, writer: ConditionWriter) -> None:
     claim = guard.claim
     if isinstance(claim, Relation):
-        expressions = [writer.source(source) for source in claim.over]
+        expressions = [writer.source(source) for source in claim.all_sources]
         # A relation may evaluate a source only sometimes (the right of an `or`), where no temporary may be bound.
         if not claim.reads_all:
-            for source in claim.over:
+            for source in claim.all_sources:
                 writer.read_now(source)
         writer.add(claim.render(expressions, writer))
         return
@@ -193,7 +193,7 @@ def _add(guard: Guard, writer: ConditionWriter) -> None:
 
 
 def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
-    lowered = claim.lowered(source)
+    lowered = claim.lower(source)
     if lowered is None:
         if writer.is_new(source, claim):
             writer.add(claim.render(writer.source(source), writer))

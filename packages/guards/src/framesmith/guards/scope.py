@@ -16,14 +16,14 @@ class Readable(Hashable, Protocol):
 class Scope:
     """Local names and globals at the moment of a call.
 
-    `remembering()` gives a scope that reads every path once, for one slow check of many guards.
+    `with_memory()` gives a scope that reads every path once, for one slow check of many guards.
     """
 
     locals: Mapping[str, object]
     globals: Mapping[str, object]
     memo: dict[Readable, object] | None = field(default=None, repr=False)
 
-    def remembering(self) -> "Scope":
+    def with_memory(self) -> "Scope":
         return Scope(self.locals, self.globals, {})
 
     def value_of(self, source: Readable) -> object:

@@ -99,7 +99,7 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
         if guard.source is not None and isinstance(guard.claim, TypeIs):
             typed.setdefault(guard.source, index)
         if guard.source is not None and isinstance(guard.claim, Claim):
-            for part, _ in guard.claim.lowered(guard.source) or ():
+            for part, _ in guard.claim.lower(guard.source) or ():
                 first.setdefault(part, index)
     problems = []
     for source, index in first.items():

@@ -49,11 +49,11 @@ def versioned_guards(guards: Sequence[Guard]) -> "VersionedGuards | None":
         return None
     facts = {guard: found for guard in guards if (found := dependencies_of(guard)) is not None}
     result = VersionedGuards(facts)
-    looks = sum(_looks(guard.claim) for guard in facts)
+    looks = sum(_estimate_cost(guard.claim) for guard in facts)
     return result if result.size and looks > _FIXED_COST + _COST_OF_STATE * result.size else None
 
 
-def _looks(claim: Claim | Relation) -> int:
+def _estimate_cost(claim: Claim | Relation) -> int:
     """The estimated cost of checking the claim itself, in look-ups."""
     return 2 if isinstance(claim, ClassAttribute) else 100 if isinstance(claim, ClassStructure) else 1
 
@@ -160,7 +160,7 @@ def _order_of(cls: type) -> frozenset[int]:
 def _is_true(guard: Guard) -> bool:
     try:
         if isinstance(guard.claim, Relation):
-            return guard.claim.holds([EMPTY_SCOPE.value_of(source) for source in guard.claim.over])
+            return guard.claim.holds([EMPTY_SCOPE.value_of(source) for source in guard.claim.all_sources])
         assert guard.source is not None
         return guard.claim.check(EMPTY_SCOPE.value_of(guard.source))
     except MISSES:

@@ -46,16 +46,16 @@ def for_loop(emitter: Emitter) -> Iterator[Loop]:
     exhausted = (
         emitter.label() if "END_FOR" not in NUMBERS else Instruction("END_FOR", position=emitter.position)
     )
-    emitter.place(loop.start)
+    emitter.place_label(loop.start)
     emitter.emit("FOR_ITER", None, exhausted)
     yield loop
     if emitter.depth is not None:
         emitter.emit("JUMP_BACKWARD", None, loop.start)
-    emitter.place(exhausted)
+    emitter.place_label(exhausted)
     if "END_FOR" in NUMBERS:
         for name in _AFTER_LOOP[1:]:
             emitter.emit(name)
-    emitter.place(loop.after)
+    emitter.place_label(loop.after)
 
 
 def leave_for_loop(emitter: Emitter, loop: Loop) -> None:
@@ -69,11 +69,11 @@ def leave_for_loop(emitter: Emitter, loop: Loop) -> None:
 def while_loop(emitter: Emitter) -> Iterator[Loop]:
     """Loop for ever; the body jumps to `after` to leave the loop."""
     loop = Loop(emitter.label(), emitter.label())
-    emitter.place(loop.start)
+    emitter.place_label(loop.start)
     yield loop
     if emitter.depth is not None:
         emitter.emit("JUMP_BACKWARD", None, loop.start)
-    emitter.place(loop.after)
+    emitter.place_label(loop.after)
 
 
 def try_except(
@@ -88,22 +88,22 @@ def try_except(
         body()
     if emitter.depth is not None:
         jump(emitter, done)
-    emitter.place(caught)
+    emitter.place_label(caught)
     outside = emitter.known_depth() - 1
     # What goes wrong inside the handler finds [previous, offset, exception].
-    emitter.expect(clean, outside + 3)
+    emitter.expect_depth(clean, outside + 3)
     with emitter.region(clean, depth=outside + 1, push_lasti=True):
         _handler(emitter, kind, handler, name, done)
-    emitter.place(clean)
+    emitter.place_label(clean)
     _give_back(emitter)
-    emitter.place(done)
+    emitter.place_label(done)
 
 
 def _handler(
     emitter: Emitter, kind: Write | None, handler: Write, name: str | None, done: Instruction
 ) -> None:
     no_match = emitter.label()
-    with emitter.uncovered():
+    with emitter.outside_region():
         emitter.emit("PUSH_EXC_INFO")
     if kind is not None:
         kind()
@@ -119,13 +119,13 @@ def _handler(
             handler()
         if emitter.depth is not None:
             _leave_handler(emitter, name, done)
-        emitter.place(unbind)
+        emitter.place_label(unbind)
         _unbind(emitter, name)
         emitter.emit("RERAISE", 1)
     if emitter.depth is not None:
         _leave_handler(emitter, None, done)
     if kind is not None:
-        emitter.place(no_match)
+        emitter.place_label(no_match)
         emitter.emit("RERAISE", 0)
 
 
@@ -135,7 +135,7 @@ def _jump_if_false(emitter: Emitter, label: Instruction) -> None:
 
 
 def _leave_handler(emitter: Emitter, name: str | None, done: Instruction) -> None:
-    with emitter.uncovered():
+    with emitter.outside_region():
         emitter.emit("POP_EXCEPT")
         if name is not None:
             _unbind(emitter, name)
@@ -163,15 +163,15 @@ def try_finally(emitter: Emitter, body: Write, final_: Write) -> None:
     if emitter.depth is not None:
         final_()
         jump(emitter, done)
-    emitter.place(caught)
+    emitter.place_label(caught)
     outside = emitter.known_depth() - 1
     emitter.emit("PUSH_EXC_INFO")
     with emitter.region(clean, depth=outside + 1, push_lasti=True):
         final_()
         emitter.emit("RERAISE", 0)
-    emitter.place(clean)
+    emitter.place_label(clean)
     _give_back(emitter)
-    emitter.place(done)
+    emitter.place_label(done)
 
 
 def with_block(emitter: Emitter, body: Write) -> None:
@@ -185,21 +185,21 @@ def with_block(emitter: Emitter, body: Write) -> None:
     if emitter.depth is not None:
         _exit_normally(emitter)
         jump(emitter, done)
-    emitter.place(caught)
+    emitter.place_label(caught)
     emitter.emit("PUSH_EXC_INFO")
     with emitter.region(clean, depth=outside + _EXIT_SLOTS + 2, push_lasti=True):
         emitter.emit("WITH_EXCEPT_START")
         jump_if(emitter, True, swallowed)
         emitter.emit("RERAISE", 2)
-        emitter.place(swallowed)
+        emitter.place_label(swallowed)
         emitter.emit("POP_TOP")
     emitter.emit("POP_EXCEPT")
     for _ in range(1 + _EXIT_SLOTS):
         emitter.emit("POP_TOP")
     jump(emitter, done)
-    emitter.place(clean)
+    emitter.place_label(clean)
     _give_back(emitter)
-    emitter.place(done)
+    emitter.place_label(done)
 
 
 def _enter(emitter: Emitter) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import CodeType
 
-from framesmith.frontend.events import read_at
+from framesmith.frontend.events import add_reading_line
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
@@ -21,7 +21,9 @@ def limit_text(function: str, code: CodeType, entries: Sequence[GuardSet], scope
     if failure is None:
         return head
     place = failure.user_frame or "{}:{}".format(*place_of(failure, code))
-    return f"{head}\n  what varies: {read_at(failure.text, place)}\n  what to do: {remedy_of(failure)}"
+    return (
+        f"{head}\n  what varies: {add_reading_line(failure.text, place)}\n  what to do: {remedy_of(failure)}"
+    )
 
 
 def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:

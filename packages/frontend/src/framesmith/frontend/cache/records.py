@@ -1,4 +1,4 @@
-"""What is noted of a new entry, a graph break and a recompilation: history, counters, logs."""
+"""Notes new entries, graph breaks and recompilations in the history, the counters and the logs."""
 
 from collections.abc import Sequence
 
@@ -54,7 +54,9 @@ def record_break(
 def record_recompiles(history: events.History, names: UserNames, failures: Sequence[Failure]) -> None:
     """Note why each of the entries did not fit."""
     said = [(names.text(failure.text), failure.user_frame) for failure in failures]
-    history.recompiles += [f"{names.function}: {events.read_at(text, place)}" for text, place in said]
+    history.recompiles += [
+        f"{names.function}: {events.add_reading_line(text, place)}" for text, place in said
+    ]
     events.counters["stats"]["recompile_reasons"] += len(said)
-    for text in events.collapsed(events.read_at(text, place) for text, place in said):
+    for text in events.collapse_repeats(events.add_reading_line(text, place) for text, place in said):
         events.log("recompiles", "%s: %s", names.function, text)

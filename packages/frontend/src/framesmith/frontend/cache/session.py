@@ -11,8 +11,8 @@ from types import FunctionType
 from typing import Final, final
 
 from framesmith.frontend import events
-from framesmith.frontend.cache.origins import COPIED, Home, RootOrigin
 from framesmith.frontend.cache.session_state import SessionState
+from framesmith.frontend.cache.trace_start import COPIED_ATTRIBUTES, FunctionStart, MethodDefinition
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
@@ -32,15 +32,15 @@ class Session:
         options: CompileOptions,
         *,
         is_forced: bool = False,
-        home: Home | None = None,
+        definition: MethodDefinition | None = None,
     ) -> None:
         self.function = function
-        self.home = home
+        self.definition = definition
         self.compiled: weakref.ReferenceType[FunctionType] | None = None
         self.original = function  # what `uncompile` gives back
         self.inherited = False  # whether the compiled class had inherited the function
-        self._copied = [getattr(function, name) for name in COPIED]
-        self._state = SessionState(options, is_forced=is_forced, home=home)
+        self._copied = [getattr(function, name) for name in COPIED_ATTRIBUTES]
+        self._state = SessionState(options, is_forced=is_forced, definition=definition)
         self._continuations = Continuations(self._state)
         self._root: weakref.ReferenceType[CompiledUnit] | None = None
         self._others: dict[str | int, FunctionType] = {}  # by backend
@@ -58,9 +58,9 @@ class Session:
     def make_function(self, *, is_owned: bool = False) -> FunctionType:
         """The compiled function, which owns this session. `is_owned`: its first argument holds it (see `Signature`)."""
         signature = Signature.of_function(self.function.__code__)
-        signature = signature.owned() if is_owned else signature
-        origin = RootOrigin(self.function, self.home)
-        root = CompiledUnit(self._state, self._continuations, origin, signature, self)
+        signature = signature.with_owner() if is_owned else signature
+        start = FunctionStart(self.function, self.definition)
+        root = CompiledUnit(self._state, self._continuations, start, signature, self)
         self._root = weakref.ref(root)
         return root.make_function()
 
@@ -70,7 +70,7 @@ class Session:
         The call that runs now was made with the former ones.
         """
         compiled = None if self.compiled is None else self.compiled()
-        for index, name in enumerate(COPIED):
+        for index, name in enumerate(COPIED_ATTRIBUTES):
             now = getattr(self.function, name)
             if now is not self._copied[index] and compiled is not None:
                 warn_once(

@@ -8,9 +8,9 @@ from types import CodeType
 from typing import final
 
 from framesmith.frontend import events
-from framesmith.frontend.cache.origins import ContinuationOrigin, Home, RootOrigin
 from framesmith.frontend.cache.specialization import Learned, Policy
-from framesmith.frontend.options import CompileOptions, in_force
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.options import CompileOptions, current_config
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
@@ -21,23 +21,25 @@ from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 class SessionState:
     """Options, history, lock and learnt facts of one compiled function.
 
-    `is_forced`: made for a stance, which the session that made this one has read. `home`: where a call finds the function.
+    `is_forced`: made for a stance, which the session that made this one has read. `definition`: that of a compiled method.
     """
 
-    def __init__(self, options: CompileOptions, *, is_forced: bool = False, home: Home | None = None) -> None:
+    def __init__(
+        self, options: CompileOptions, *, is_forced: bool = False, definition: MethodDefinition | None = None
+    ) -> None:
         self.options = options
-        self.home = home
+        self.definition = definition
         self.is_forced = is_forced
         self.history = events.History()
         self.lock = threading.RLock()
         self._known: dict[tuple[CodeType, ...], Learned] = {}
 
-    def policy(self, origin: RootOrigin | ContinuationOrigin) -> Policy:
+    def policy(self, start: FunctionStart | ContinuationStart) -> Policy:
         """The specialization policy of a compiled unit. Continuations of the same frames share what they learn."""
-        is_root = isinstance(origin, RootOrigin)
+        is_root = isinstance(start, FunctionStart)
         # with fullgraph nothing is unspecialized: a break would be an error (ADR 0010)
-        patience = 2 if origin.is_in_loop else max(in_force().recompile_limit // 2, 1)
-        known = self._known.setdefault(origin.codes, Learned())
+        patience = 2 if start.is_in_loop else max(current_config().recompile_limit // 2, 1)
+        known = self._known.setdefault(start.codes, Learned())
         return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
 
     def on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, final
 import torch
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK, WEAK_DYNAMIC_MARK
-from framesmith.frontend.options import in_force
+from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
@@ -58,7 +58,7 @@ class Policy:
     misses: Counter[Source] = field(default_factory=Counter)
     promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
 
-    def frozen(self) -> "Policy":
+    def snapshot(self) -> "Policy":
         """The decisions as they are now; what is learnt later does not change them."""
         copies = [Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.own)]
         sizes = {source: set(dims) for source, dims in self.sizes.items()}
@@ -76,7 +76,7 @@ class Policy:
         self.promised |= bool(marked)
         marked |= {int(dim) for dim in attributes.get(WEAK_DYNAMIC_MARK, ())}
         static = {int(dim) for dim in attributes.get(STATIC_MARK, ())}
-        if self.dynamic is True or (self.dynamic is None and not in_force().assume_static_by_default):
+        if self.dynamic is True or (self.dynamic is None and not current_config().assume_static_by_default):
             marked |= set(range(tensor.dim()))
         elif self.dynamic is None:
             marked |= self.sizes.get(source, set())
@@ -85,7 +85,7 @@ class Policy:
 
     def is_dynamic_number(self, source: Source) -> bool:
         """Whether a number was seen to change."""
-        return self.dynamic is not False and any(source in known.numbers for known in self._asked())
+        return self.dynamic is not False and any(source in known.numbers for known in self._consulted())
 
     def symbolic(self) -> list[str]:
         """What was seen to change, as text: sizes of tensors and numbers."""
@@ -98,9 +98,10 @@ class Policy:
 
     def is_unspecialized(self, source: Source) -> bool:
         """Whether a value, or the content of a container, was seen to change too often to be specialized on."""
-        return any(source in known.unspecialized for known in self._asked())
+        return any(source in known.unspecialized for known in self._consulted())
 
-    def _asked(self) -> tuple[Learned, ...]:
+    def _consulted(self) -> tuple[Learned, ...]:
+        """What this unit goes by."""
         return (self.own,) if self.alone else (self.own, self.shared)
 
     def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:
@@ -127,7 +128,7 @@ class Policy:
                 self.sizes.setdefault(Local(name), set()).update(changed)
 
     def _learn_dynamic(self, failure: Failure) -> None:
-        settings = in_force()
+        settings = current_config()
         if self.dynamic is False or not settings.automatic_dynamic_shapes or failure.source is None:
             return
         if failure.tensor_change is not None and failure.tensor_change.rank is None:

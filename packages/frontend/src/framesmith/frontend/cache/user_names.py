@@ -14,7 +14,7 @@ from typing import Final, final
 
 import torch
 
-from framesmith.frontend.cache.origins import ContinuationOrigin, Home, RootOrigin
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.stack_expressions import stack_expression
@@ -36,12 +36,12 @@ _BETWEEN: Final = "\x1f"  # the separator of units in ASCII, which no text of a 
 class UserNames:
     """How the function of a compiled unit and its values are called in messages."""
 
-    def __init__(self, origin: RootOrigin | ContinuationOrigin, home: Home | None) -> None:
-        self._frames: Sequence[FrameLayout] = () if isinstance(origin, RootOrigin) else origin.point.frames
-        self._own = str(origin.namespace.get("__name__", ""))
-        self._forward = _forward_of(home)
-        self.code: CodeType = origin.code if self._forward is None else self._forward.__code__
-        kind = None if home is None else home.kind
+    def __init__(self, start: FunctionStart | ContinuationStart, definition: MethodDefinition | None) -> None:
+        self._frames: Sequence[FrameLayout] = () if isinstance(start, FunctionStart) else start.point.frames
+        self._own = str(start.namespace.get("__name__", ""))
+        self._forward = _forward_of(definition)
+        self.code: CodeType = start.code if self._forward is None else self._forward.__code__
+        kind = None if definition is None else definition.kind
         self.function = (
             self.code.co_qualname if self._forward is None or kind is None else f"{kind.__qualname__}.forward"
         )
@@ -88,9 +88,9 @@ class UserNames:
         return names[index + 1] if index + 1 < len(names) else None
 
 
-def _forward_of(home: Home | None) -> FunctionType | None:
+def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:
     """The `forward` that a compiled module runs, where it is a Python function."""
-    if home is None or not issubclass(home.kind, torch.nn.Module):
+    if definition is None or not issubclass(definition.kind, torch.nn.Module):
         return None
-    found = inspect.unwrap(home.kind.forward)
+    found = inspect.unwrap(definition.kind.forward)
     return found if isinstance(found, FunctionType) else None

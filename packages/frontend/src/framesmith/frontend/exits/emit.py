@@ -21,7 +21,7 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import location
-from framesmith.frontend.tracing.value_ends import write_held
+from framesmith.frontend.tracing.value_ends import keep_until_replayed
 from framesmith.graph.failures import Replay
 from framesmith.variables.core import TraceContext, Tracker
 
@@ -37,17 +37,17 @@ def write_ending(
         writer.line = location(machine.frames[0]).line
     # before the changes are replayed: a generator that they lead to has to be an object
     resumption = Resumption(writer, machine, escaping_values(machine, end))
-    write_held(machine, writer)
+    keep_until_replayed(machine, writer)
     write_changes(writer, machine.tx, code)
     for generator in machine.generators:
-        if has_pending_cleanup(generator) and not resumption.carries(generator):
+        if has_pending_cleanup(generator) and not resumption.is_decomposed(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
     for setting, value in machine.tx.changes.ambient.changes():
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
     lines = ending_lines(writer, machine, resumption, end, replay)
-    resumption.check()
-    return resumption.calls.ending(lines)
+    resumption.check_decomposed()
+    return resumption.calls.make_ending(lines)
 
 
 def write_changes(writer: EntryWriter, tx: TraceContext, code: CodeType) -> None:
@@ -68,12 +68,12 @@ def ending_lines(
         case Finished(value):
             return [f"return {writer.value(value)}"]
         case ResumeHere():
-            return [f"return {resumption.here()}"]
+            return [f"return {resumption.resume_here()}"]
         case RunRestNatively(_, raised):
-            return [f"return {resumption.rest_natively(raised)}"]
+            return [f"return {resumption.run_rest_natively(raised)}"]
         case BreakBefore(_, makes_weak_references):
             operation = NativeOperation(writer, machine, resumption, replay)
-            return operation.lines(makes_weak_references=makes_weak_references)
+            return operation.write(makes_weak_references=makes_weak_references)
         case _:
             assert_never(end)
 

@@ -55,24 +55,26 @@ class TailCallWriter:
         self._names: dict[ResumeTarget, str] = {}
         self._leaves = False
 
-    def to(self, target: ResumeTarget, state: ResumeState[str]) -> str:
+    def write_call(self, target: ResumeTarget, state: ResumeState[str]) -> str:
         """Go on at a resume point; `state` holds expressions."""
         hint = "natively" if target.is_native else "continuation"
         name = self._names.setdefault(target, f"{PREFIX}p{len(self._names)}_{hint}")
         # a native continuation empties the list that it is given, so that only the frames hold the values
         values = state.flatten()
-        return self._call(name, [f"[{', '.join(values)}]"] if target.is_native else values)
+        return self._write_call(name, [f"[{', '.join(values)}]"] if target.is_native else values)
 
-    def to_function(self, function: Callable[..., object], hint: str, arguments: Sequence[str]) -> str:
+    def write_function_call(
+        self, function: Callable[..., object], hint: str, arguments: Sequence[str]
+    ) -> str:
         """Go on in a function of our own."""
-        return self._call(self._writer.constant(function, hint), arguments)
+        return self._write_call(self._writer.constant(function, hint), arguments)
 
-    def _call(self, function: str, arguments: Sequence[str]) -> str:
+    def _write_call(self, function: str, arguments: Sequence[str]) -> str:
         self._leaves = True
         listed = "".join(f"{argument}, " for argument in arguments)
         return f"{self._writer.constant(TailCall, 'TailCall')}(({function}, ({listed})))"
 
-    def ending(self, lines: Sequence[str]) -> EntryEnding:
+    def make_ending(self, lines: Sequence[str]) -> EntryEnding:
         """These lines, with all targets that were written."""
         targets = {name: target for target, name in self._names.items()}
         return EntryEnding(tuple(lines), targets, self._leaves)

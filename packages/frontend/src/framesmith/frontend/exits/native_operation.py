@@ -9,13 +9,13 @@ from framesmith.bytecode.operation_effects import slots_taken
 from framesmith.frontend.exits.resumption import Resumption
 from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.generated.tail_calls import after_raising, raise_again
-from framesmith.frontend.tracing.finalizers import finalizable_with, variables_of
+from framesmith.frontend.generated.tail_calls import continue_after_raising, raise_again
+from framesmith.frontend.tracing.finalizers import find_finalizable, variables_of
 from framesmith.frontend.tracing.frame_readers import reads_frame
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.opcodes.table import NativeForm, NativeWriter
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION
@@ -24,7 +24,7 @@ from framesmith.guards.names import PREFIX
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
-from framesmith.variables.objects.exception_chains import restored
+from framesmith.variables.objects.exception_chains import restore_exception
 from framesmith.variables.objects.tracebacks import Passage
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
@@ -46,7 +46,7 @@ class NativeOperation:
         self._resumption = resumption
         self._replay = replay
 
-    def lines(self, *, makes_weak_references: bool) -> list[str]:
+    def write(self, *, makes_weak_references: bool) -> list[str]:
         """Run the operation natively, then resume behind it or in a handler.
 
         The frames run natively to their end where the operation has no native form, reads its frame, or may raise
@@ -70,21 +70,21 @@ class NativeOperation:
             frame.stack += operands  # the operation runs in the real frame, with its operands on the stack
             return self._rest_natively()
         self._resumption.note_operands(operands, makes_weak_references)
-        form = self._form(row, operands)
-        lines = self._inside_handler(self._statements(form))
+        form = self._make_form(row, operands)
+        lines = self._wrap_in_handler(self._make_statements(form))
         # without handlers, inner frames and values on the stack, an exception may leave the entry as it is
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
             lines = wrap_in_try(lines, self._raised_lines(operands))
         return [*lines, *self._outcome_lines(form)]
 
     def _rest_natively(self) -> list[str]:
-        return [f"return {self._resumption.rest_natively()}"]
+        return [f"return {self._resumption.run_rest_natively()}"]
 
     # -- the operation -----------------------------------------------------------------------------
-    def _form(self, write: NativeWriter, operands: Sequence[Tracker]) -> NativeForm:
+    def _make_form(self, write: NativeWriter, operands: Sequence[Tracker]) -> NativeForm:
         """The operation as source, its operands as names or literals, so that each is evaluated once."""
         writer = self._writer
-        texts = self._unbound(operands) or []
+        texts = self._write_unbound_method(operands) or []
         texts += [
             None if isinstance(value, Null) else writer.value(value) for value in operands[len(texts) :]
         ]
@@ -95,7 +95,7 @@ class NativeOperation:
                 texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
         return write(self._machine.frame.operation, texts, writer.constant)
 
-    def _unbound(self, operands: Sequence[Tracker]) -> list[str | None] | None:
+    def _write_unbound_method(self, operands: Sequence[Tracker]) -> list[str | None] | None:
         """Descriptor and receiver of a method that is called at once (`x.sin()`), which CPython does not bind.
 
         They take the first two slots of the call, so that errors have CPython's text. None for any other operation.
@@ -108,7 +108,7 @@ class NativeOperation:
                     return [self._writer.constant(descriptor, "method"), self._writer.value(receiver)]
         return None
 
-    def _statements(self, form: NativeForm) -> list[str]:
+    def _make_statements(self, form: NativeForm) -> list[str]:
         statements = list(form.statements)
         if self._replay is not None and statements:
             # an operation that may have done a part in the graph raises what it raised there instead (ADR 0015)
@@ -116,7 +116,7 @@ class NativeOperation:
             statements.insert(0, f"{self._writer.constant(self._replay.raise_given, 'raise_given')}()")
         return statements
 
-    def _inside_handler(self, lines: list[str]) -> list[str]:
+    def _wrap_in_handler(self, lines: list[str]) -> list[str]:
         """The lines, run while the exception that the frames handle is the one that CPython handles.
 
         To make it that it is raised again, so its traceback and context are put back as they were.
@@ -126,7 +126,7 @@ class NativeOperation:
             return lines
         writer = self._writer
         name = writer.value(handled)
-        restore = writer.constant(restored, "restored")
+        restore = writer.constant(restore_exception, "restore_exception")
         kept = writer.name("kept")
         return [
             f"{kept} = ({name}.__traceback__, {name}.__context__)",
@@ -141,7 +141,7 @@ class NativeOperation:
         """A return statement for each outcome of the operation, under its condition."""
         lines: list[str] = []
         for outcome in form.outcomes:
-            statement = f"return {self._resumption.after(outcome)}"
+            statement = f"return {self._resumption.resume_after(outcome)}"
             if outcome.condition is None:
                 lines.append(statement)
             else:
@@ -166,7 +166,7 @@ class NativeOperation:
             depth for depth, frame in enumerate(frames) if frame.reading.handlers[frame.current] is not None
         ]
         left = frames[catching[-1] + 1 :] if catching else []
-        return any(finalizable_with(self._machine, variables_of(frame)) for frame in left)
+        return any(find_finalizable(self._machine, variables_of(frame)) for frame in left)
 
     def _sees_exception(self, frame: Frame) -> bool:
         """Whether the frame does more than pass on an exception of its current operation: it may catch it, take it for
@@ -190,15 +190,20 @@ class NativeOperation:
         places = tuple((frame.code, location(frame).line) for frame in passed)
         note = f"{self._writer.constant(Passage(places, native=True), 'passage')}({_RAISED})"
         if not depth:
-            return [note, f"return {calls.to_function(raise_again, 'raise', [_RAISED, self._kept()])}"]
-        with self._kept_by_handler(operands):
-            onward = self._resumption.raising(depth, _RAISED)
+            return [
+                note,
+                f"return {calls.write_function_call(raise_again, 'raise', [_RAISED, self._write_variables()])}",
+            ]
+        with self._handler_operands_on_stack(operands):
+            onward = self._resumption.resume_raising(depth, _RAISED)
         # our ended frames, to which the traceback leads, are cleared before the continuation begins
-        settled = calls.to_function(after_raising, "after_raising", [_RAISED, onward])
+        settled = calls.write_function_call(
+            continue_after_raising, "continue_after_raising", [_RAISED, onward]
+        )
         return [note, f"return {settled}"]
 
     @contextmanager
-    def _kept_by_handler(self, operands: Sequence[Tracker]) -> Iterator[None]:
+    def _handler_operands_on_stack(self, operands: Sequence[Tracker]) -> Iterator[None]:
         """Put those operands back that the handler of the operation finds on the stack: what an inlined comprehension
         has built so far."""
         frame = self._machine.frame
@@ -208,10 +213,12 @@ class NativeOperation:
         yield
         del frame.stack[bottom:]
 
-    def _kept(self) -> str:
+    def _write_variables(self) -> str:
         """A tuple of the frames' variables that were built as objects: a traceback keeps them alive."""
         held = [value for frame in self._machine.frames for value in variables_of(frame)]
-        made = dict.fromkeys(text for value in held if (text := self._writer.made(value)) is not None)
+        made = dict.fromkeys(
+            text for value in held if (text := self._writer.find_variable(value)) is not None
+        )
         return f"({''.join(f'{text}, ' for text in made)})"
 
 

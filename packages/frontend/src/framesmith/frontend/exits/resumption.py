@@ -39,40 +39,40 @@ class Resumption:
         self._weakly_held = WeaklyHeld(machine, writer)
         self.calls = TailCallWriter(writer)
 
-    def carries(self, generator: GeneratorTracker) -> bool:
+    def is_decomposed(self, generator: GeneratorTracker) -> bool:
         """Whether a generator is handed over decomposed."""
         return id(generator) in self._decomposed
 
-    def check(self) -> None:
+    def check_decomposed(self) -> None:
         """Raise GraphBreak if a decomposed generator was built as an object as well: it would exist twice."""
         for generator in self._machine.generators:
-            if self.carries(generator) and self._writer.made(generator) is not None:
+            if self.is_decomposed(generator) and self._writer.find_variable(generator) is not None:
                 raise GraphBreak(GENERATOR, "a generator that something else holds as well")
 
     def note_operands(self, operands: Sequence[Tracker], makes_weak_references: bool) -> None:
         """The operands of an operation that runs natively: weak references to them may exist from then on."""
-        self._weakly_held.take(operands, makes_weak_references)
+        self._weakly_held.note_operands(operands, makes_weak_references)
 
     def drops_cleanup(self, frame: Frame) -> bool:
         """Whether a frame that is left would drop a decomposed generator that has pending cleanup."""
         return holds_pending_cleanup(frame, self._decomposed, self._machine.generators)
 
     # -- the tail calls, as expressions ------------------------------------------------------------
-    def rest_natively(self, raised: Tracker | None = None) -> str:
+    def run_rest_natively(self, raised: Tracker | None = None) -> str:
         """Run the frames natively from the current operation to their end; with `raised`, begin by raising it there."""
         frame = self._machine.frame
         snapshot = self._snapshot(frame, frame.current, raises=raised is not None)
-        values = self._state(snapshot)
+        values = self._write_state(snapshot)
         error = [] if raised is None else [self._writer.value(raised)]
-        return self._call(snapshot, ResumeState(values, error), is_native=True)
+        return self._write_call(snapshot, ResumeState(values, error), is_native=True)
 
-    def here(self) -> str:
+    def resume_here(self) -> str:
         """Resume at the next operation, none runs natively: what the frames no longer hold is freed in between."""
         frame = self._machine.frame
         snapshot = self._snapshot(frame, frame.index)
-        return self._call(snapshot, ResumeState(self._state(snapshot), []))
+        return self._write_call(snapshot, ResumeState(self._write_state(snapshot), []))
 
-    def after(self, outcome: Outcome) -> str:
+    def resume_after(self, outcome: Outcome) -> str:
         """Resume where an outcome of the native operation leads to, with what it pushes on the innermost stack."""
         frames = self._machine.frames
         frame = frames[-1]
@@ -82,14 +82,14 @@ class Resumption:
         layout = replace(layout, stack=(*layout.stack, *slots))
         snapshot = self._take_snapshot([*chain_layouts(frames, self._keeps), layout], frames)
         pushed = [text for text in outcome.pushes if text]
-        return self._call(snapshot, ResumeState(self._state(snapshot, pushed), []))
+        return self._write_call(snapshot, ResumeState(self._write_state(snapshot, pushed), []))
 
-    def raising(self, depth: int, raised: str) -> str:
+    def resume_raising(self, depth: int, raised: str) -> str:
         """Resume in the innermost of the first `depth` frames by raising there; `raised` is an expression."""
         frames = self._machine.frames[:depth]
         layouts = [*chain_layouts(frames, self._keeps), raising_layout(frames[-1], self._keeps)]
         snapshot = self._take_snapshot(layouts, frames, raises=True)
-        return self._call(snapshot, ResumeState(self._state(snapshot), [raised]))
+        return self._write_call(snapshot, ResumeState(self._write_state(snapshot), [raised]))
 
     # -- their parts -------------------------------------------------------------------------------
     @property
@@ -112,10 +112,10 @@ class Resumption:
             for position, value in enumerate(ResumeState(snapshot.states, []).flatten())
             if value is not None and is_borrowed(self._machine, value)
         ]
-        watched = self._machine.ends.watched
+        watched = self._machine.value_ends.watched
         return replace(snapshot, point=replace(snapshot.point, watched=watched, borrowed=tuple(borrowed)))
 
-    def _state(self, snapshot: FrameSnapshot, pushed: Sequence[str] = ()) -> list[FrameState[str]]:
+    def _write_state(self, snapshot: FrameSnapshot, pushed: Sequence[str] = ()) -> list[FrameState[str]]:
         """Expressions for the values of all frames; `pushed` are what the operation pushes on the innermost stack."""
         new = iter(pushed)
 
@@ -124,9 +124,11 @@ class Resumption:
 
         return [state.map(text_of) for state in snapshot.states]
 
-    def _call(self, snapshot: FrameSnapshot, state: ResumeState[str], *, is_native: bool = False) -> str:
+    def _write_call(
+        self, snapshot: FrameSnapshot, state: ResumeState[str], *, is_native: bool = False
+    ) -> str:
         namespaces = tuple(frame.namespace.value for frame in snapshot.frames)
-        return self.calls.to(ResumeTarget(snapshot.point, namespaces, is_native), state)
+        return self.calls.write_call(ResumeTarget(snapshot.point, namespaces, is_native), state)
 
 
 def raising_layout(frame: Frame, keeps: Keeps) -> FrameLayout:

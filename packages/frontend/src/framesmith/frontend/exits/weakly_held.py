@@ -13,9 +13,9 @@ import torch
 
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.tracing.finalizers import (
-    guard_kind,
-    is_kept,
-    may_be_referenced,
+    guard_type_if_taken_out,
+    has_observable_lifetime,
+    may_be_weakly_referenced,
     real_object,
     variables_of,
 )
@@ -37,18 +37,20 @@ class WeaklyHeld:
         self._machine = machine
         self._writer = writer
         self._tensors: list[object] | None = None
-        self._taken: set[int] = set()
+        self._operands: set[int] = set()
 
-    def take(self, operands: Sequence[Tracker], refers: bool) -> None:
+    def note_operands(self, operands: Sequence[Tracker], refers: bool) -> None:
         """Note the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
         if refers or any(makes_reference(value) for value in operands[:2] if not isinstance(value, Null)):
-            self._machine.ends.watched = True
-            self._taken.update(reachable(value for value in operands if not isinstance(value, Null)))
+            self._machine.value_ends.watched = True
+            self._operands.update(reachable(value for value in operands if not isinstance(value, Null)))
 
     def keeps(self, value: Tracker) -> bool:
         """Whether a variable is handed over although it is not read again."""
-        guard_kind(self._machine, value)
-        return is_kept(value) or any(self._is_seen(found) for found in reachable([value]).values())
+        guard_type_if_taken_out(self._machine, value)
+        return has_observable_lifetime(value) or any(
+            self._is_seen(found) for found in reachable([value]).values()
+        )
 
     def _is_seen(self, value: Tracker) -> bool:
         """Whether a weak reference may show how long the value lives."""
@@ -58,14 +60,14 @@ class WeaklyHeld:
         kind = value.python_type if real is None else type(real)
         if issubclass(kind, _REFERENCES):
             return True  # without the reference its callback is not called
-        if not may_be_referenced(kind):
+        if not may_be_weakly_referenced(kind):
             return False
-        if self._machine.ends.holds(real):
+        if self._machine.value_ends.notes(real):
             return True
         if issubclass(kind, torch.Tensor):
-            return id(value) in self._taken or self._is_referent(value, real)
+            return id(value) in self._operands or self._is_referent(value, real)
         if real is None:
-            return self._writer.made(value) is not None
+            return self._writer.find_variable(value) is not None
         return is_heap_type(kind) or weakref.getweakrefcount(real) > 0
 
     def _is_referent(self, value: Tracker, real: object) -> bool:

@@ -87,7 +87,7 @@ class Signature:
             parts.append(f"**{spelling(rest[0])}")
         return Signature(code, tuple(used), ", ".join(parts), code.co_freevars)
 
-    def owned(self) -> "Signature":
+    def with_owner(self) -> "Signature":
         """The same, for a function that its own first argument holds: it gets a weak reference to that argument."""
         text = self.text.replace(spelling(self.names[0]), OWNER, 1)
         return replace(self, text=text, is_owned=True)
@@ -107,7 +107,7 @@ class Absent:
 
 ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
-_STANCE_HOME, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_home", f"{PREFIX}stance")
+_STANCE_MODULE, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_module", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
 # Calls that an entry serves before it is tried first. Tuning only: two entries that serve in turn should not be swapped at
 # each call (a swap takes a lock), and a phase of a program is longer than a few calls.
@@ -185,9 +185,9 @@ class Dispatcher:
         """The function that tries the entries, then `miss`; the caller keeps it. `recover` is called if a graph raises."""
         rest = SlowPath(self, miss, recover or _give_up)
         cells = {_ABSENT: CellType(ABSENT), _FIRST: self._first, _REST: CellType(rest)}
-        cells.update({_STANCE_HOME: PROBE.module, _STANCE: PROBE.known})
+        cells.update({_STANCE_MODULE: PROBE.module, _STANCE: PROBE.known})
         cells.update(zip(map(spelling, self.signature.freevars), closure or (), strict=True))
-        code = self._code()
+        code = self._compile_code()
         held_cells = tuple(cells[name] for name in code.co_freevars)
         return FunctionType(_with_own_names(code, self.signature), self._namespace, closure=held_cells)
 
@@ -232,7 +232,7 @@ class Dispatcher:
         check_guards(entry.guards, program, names, self.signature.code.co_qualname)
         identity = Identity.of(self.signature.code)
         if entry.body is None or entry.is_forwarding:
-            identity = identity.hidden()  # another frame represents the user's function (ADR 0016)
+            identity = identity.as_hidden()  # another frame represents the user's function (ADR 0016)
         constants = Constants(kind="d")
         absent = constants(ABSENT, "absent")
         lines = [
@@ -240,36 +240,34 @@ class Dispatcher:
             f"  if not ({program.condition}): return {absent}",
             f"except {absent}.misses: return {absent}",
         ]
-        stamped = [(text, identity.firstlineno) for text in lines]
+        numbered = [(text, identity.firstlineno) for text in lines]
         if entry.body is None:
             call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
             if self._follows and entry.leaves:
-                call = (
-                    f"{constants(run_tail_calls, 'run_tail_calls')}({forgetting(call, program.temporaries)})"
-                )
-            stamped.append((f"return {call}", identity.firstlineno))
+                call = f"{constants(run_tail_calls, 'run_tail_calls')}({write_forgetting_call(call, program.temporaries)})"
+            numbered.append((f"return {call}", identity.firstlineno))
         else:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))
-            stamped += entry.body.after(loads, names, identity.firstlineno)
+            numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
         bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
-        return generated_function(", ".join(names), stamped, bound, identity, self._namespace)
+        return generated_function(", ".join(names), numbered, bound, identity, self._namespace)
 
-    def _code(self) -> CodeType:
+    def _compile_code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
         signature = self.signature
-        identity = Identity.of(signature.code).hidden()
+        identity = Identity.of(signature.code).as_hidden()
         key = (identity, signature.text, signature.freevars, self._asks)
         known = _codes.get(key)
         if known is None:
             names = (*map(spelling, signature.freevars), *_CELLS, *(_STANCE_CELLS if self._asks else ()))
-            stamped = [(text, identity.firstlineno) for text in self._lines()]
-            known = _codes[key] = generated_code(signature.text, stamped, identity, names)
+            numbered = [(text, identity.firstlineno) for text in self._write_lines()]
+            known = _codes[key] = generated_code(signature.text, numbered, identity, names)
         return known
 
-    def _lines(self) -> list[str]:
+    def _write_lines(self) -> list[str]:
         given = ", ".join(self.signature.spellings.values())
         result, attempt, failure = f"{PREFIX}result", f"{PREFIX}attempt", f"{PREFIX}failure"
-        asked = f"  if {_STANCE_HOME}._stance is not {_STANCE} and not {_REST}.agrees(): return {_REST}.miss({given})"
+        asked = f"  if {_STANCE_MODULE}._stance is not {_STANCE} and not {_REST}.agrees(): return {_REST}.miss({given})"
         return [
             *([f"{spelling(self.signature.names[0])} = {OWNER}()"] if self.signature.is_owned else ()),
             "try:",
@@ -291,7 +289,7 @@ class Dispatcher:
         ]
 
 
-def forgetting(call: str, temporaries: Sequence[str]) -> str:
+def write_forgetting_call(call: str, temporaries: Sequence[str]) -> str:
     """A call after which the frame holds nothing in temporaries: what the entry dropped is gone in what comes next."""
     if not temporaries:
         return call

@@ -6,7 +6,7 @@
         return TailCall((__fs_p0_continuation, (__fs_o0, )))       targets: {"__fs_p0_continuation": a resume point}
 
 An entry is written before it is known which functions its tail calls lead to: what they are is for the cache to say
-(`bind`). A target is data of any kind here; nothing in this room knows how an entry was traced.
+(`bind`). A target is data of any kind here; nothing in this subpackage knows how an entry was traced.
 """
 
 import re
@@ -31,7 +31,7 @@ class EntryBody:
     lines: tuple[Line, ...]
     constants: Mapping[str, object]
 
-    def after(self, loads: Mapping[str, str], arguments: Collection[str], line: int) -> list[Line]:
+    def inline_lines(self, loads: Mapping[str, str], arguments: Collection[str], line: int) -> list[Line]:
         """The lines, for a function with these arguments; `loads` says what each parameter of the entry is there.
 
         A load that is an argument is used under the argument's name, because a copy costs every call. Not where the
@@ -86,7 +86,7 @@ class EntryText(Generic[Target]):
 
     def bind(self, function_at: Callable[[Target], Callable[..., object]]) -> Entry:
         """Compile the text; `function_at` gives the function for each target."""
-        identity = self.identity.hidden() if self.is_forwarding else self.identity
+        identity = self.identity.as_hidden() if self.is_forwarding else self.identity
         functions = {name: function_at(target) for name, target in self.targets.items()}
         constants = {**self.constants, **functions}
         parameters = ", ".join(self.parameters)

@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import final
 
 from framesmith.bytecode.relocate import relocate_lines
-from framesmith.frontend.generated.verification import verified
+from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN
 from framesmith.guards.names import PREFIX
 
@@ -43,7 +43,7 @@ class Identity:
         """Those of the user's code object."""
         return Identity(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno)
 
-    def hidden(self) -> "Identity":
+    def as_hidden(self) -> "Identity":
         """The same for code that runs between the user's functions: counts of frames pass over it (ADR 0016)."""
         return replace(self, filename=HIDDEN)
 
@@ -53,10 +53,10 @@ def generated_code(
 ) -> CodeType:
     """A code object with exactly these free variables; the caller makes a function of it with its own cells."""
     lines = [(f"if 0: {', '.join(freevars)}", identity.firstlineno), *lines]
-    module = compile(text_of(parameters, lines, freevars), identity.filename, "exec")
+    module = compile(write_module(parameters, lines, freevars), identity.filename, "exec")
     outer = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     inner = next(constant for constant in outer.co_consts if isinstance(constant, CodeType))
-    return relocated(inner, lines, identity)
+    return set_user_lines(inner, lines, identity)
 
 
 def generated_function(
@@ -68,22 +68,22 @@ def generated_function(
 ) -> FunctionType:
     """A function over `namespace` with the constants in its closure."""
     names = tuple(constants)
-    module = compile(text_of(parameters, lines, names), identity.filename, "exec")
+    module = compile(write_module(parameters, lines, names), identity.filename, "exec")
     outer = FunctionType(next(c for c in module.co_consts if isinstance(c, CodeType)), namespace)
     function = outer(*constants.values())
     assert isinstance(function, FunctionType)
-    function.__code__ = relocated(function.__code__, lines, identity)
+    function.__code__ = set_user_lines(function.__code__, lines, identity)
     function.__name__, function.__qualname__ = identity.name, identity.qualname
     return function
 
 
-def relocated(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:
+def set_user_lines(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:
     """The code with the user's name and lines."""
     named = code.replace(co_name=identity.name, co_qualname=identity.qualname)
-    return verified(relocate_lines(named, user_lines(lines, identity), identity.firstlineno))
+    return verify_if_enabled(relocate_lines(named, user_lines(lines, identity), identity.firstlineno))
 
 
-def text_of(parameters: str, lines: Sequence[Line], names: tuple[str, ...]) -> str:
+def write_module(parameters: str, lines: Sequence[Line], names: tuple[str, ...]) -> str:
     """`def outer(names): def entry(parameters): lines; return entry`, the body from the third line on."""
     body = "\n".join(f"  {line}" for line, _ in lines)
     return f"def {_OUTER}({', '.join(names)}):\n def {PREFIX}entry({parameters}):\n{body}\n return {PREFIX}entry\n"

@@ -5,27 +5,30 @@ The `Writer` protocol of `variables`. Each line carries the user's line that it 
 
 import keyword
 import re
-from typing import final
+from typing import Final, final
 
 from torch import fx
 
 from framesmith.guards import Source
 from framesmith.guards.names import PREFIX, Constants
 from framesmith.guards.sources import Pinned
-from framesmith.variables.core import Constant, Lazy, Tracker
+from framesmith.variables.core import Constant, Lazy, Registry, Tracker
 from framesmith.variables.core.constant import has_copies, is_nan
 
 _UNFIT = re.compile(r"\W", re.ASCII)
+_NO_ROWS: Final = Registry(())
 
 
 @final
 class EntryWriter:
     """Collects the body of an entry.
 
-    Invariant: `loads` are read before anything is changed; body lines use only earlier names.
+    Invariant: `loads` are read before anything is changed; body lines use only earlier names. `registry`: the rows by which
+    values are built; an entry that only forwards a call builds none.
     """
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, registry: Registry = _NO_ROWS) -> None:
+        self.registry = registry
         self.constant = Constants(kind="k")
         self.line = line
         self.loads: dict[Source, str] = {}
@@ -67,7 +70,7 @@ class EntryWriter:
         if known is not None:
             return known[1]
         if isinstance(tracker, Constant):
-            return self._constant_value(tracker)
+            return self._write_constant(tracker)
         if tracker.source is not None:
             text = self.load(tracker.source)
         else:
@@ -79,7 +82,7 @@ class EntryWriter:
         self._values[id(tracker)] = (tracker, text)
         return text
 
-    def _constant_value(self, tracker: Constant) -> str:
+    def _write_constant(self, tracker: Constant) -> str:
         """One object of the trace is one object of the entry, whichever trackers hold it."""
         if tracker.source is not None and has_copies(tracker.value):
             return self.load(tracker.source)  # the very object, not an equal one
@@ -91,7 +94,7 @@ class EntryWriter:
             known = self._values[id(tracker.value)] = (tracker, name)
         return known[1]
 
-    def made(self, tracker: Tracker) -> str | None:
+    def find_variable(self, tracker: Tracker) -> str | None:
         """The variable of a tracker, if something asked for it already."""
         if isinstance(tracker, Lazy) and tracker.is_realized:
             tracker = tracker.realize()

@@ -57,7 +57,7 @@ def run_tail_calls(result: object) -> object:
 
 
 @hidden
-def after_raising(error: BaseException, onward: TailCall) -> TailCall:
+def continue_after_raising(error: BaseException, onward: TailCall) -> TailCall:
     """Continue with the exception of a native operation, when the frames that ran it have ended."""
     empty_our_frames(error)
     return onward

@@ -12,7 +12,7 @@ from framesmith.frontend.options import config
 from framesmith.guards import GuardSet, Program, verify_guards, verify_program
 
 
-def verified(code: CodeType) -> CodeType:
+def verify_if_enabled(code: CodeType) -> CodeType:
     """The code itself. Raises UnsoundCode for one that is wrong, if `config.verify_code` asks for the check."""
     if config.verify_code:
         _check(f"code of {code.co_qualname}", [str(problem) for problem in verify(code)])

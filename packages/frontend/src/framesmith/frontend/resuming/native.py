@@ -9,15 +9,15 @@ from typing import NoReturn, TypeVar, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
-from framesmith.frontend.generated.verification import verified
+from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.frame_state import FrameState, Reference
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
-from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration, is_generator
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
-from framesmith.variables.objects.exception_chains import raise_unchained, restored
+from framesmith.variables.objects.exception_chains import raise_unchained, restore_exception
 from framesmith.variables.objects.tracebacks import Passage
 
 V = TypeVar("V")
@@ -48,7 +48,7 @@ class NativeContinuation:
     def __init__(self, point: ResumePoint, namespaces: Sequence[dict[str, object]]) -> None:
         self._point = point
         self._form = point.form
-        self._layouts = (*point.frames, *map(as_suspended, point.generators))
+        self._layouts = (*point.frames, *map(suspended_start, point.generators))
         self._namespaces = namespaces
         self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
@@ -63,18 +63,18 @@ class NativeContinuation:
         state = self._form.unflatten(values)
         frames, given, count = state.frames, InnerResult([], state.raised), len(self._point.frames)
         suspended = dict(enumerate(pop_last(frames, len(frames) - count), count))
-        real = Generators(Counter(self._uses), suspended, self._suspended)
+        real = Generators(Counter(self._uses), suspended, self._make_suspended)
         while frames:
             own = frames.pop()
             depth = len(frames)
-            handled = self._handled(frames)
+            handled = self._find_handled(frames)
             try:
                 if handled is None:
                     given.returned.append(self._run(depth, own, given, real))
                 else:
                     self._run_handling(handled, depth, own, given, real)
             except BaseException as error:
-                self._pass_on(depth, without_our_frames(error), own.default, given)
+                self._pass_on(depth, strip_traceback_head(error), own.default, given)
         if given.raised:
             raise_from(given.raised)
         return given.returned.pop()
@@ -91,9 +91,9 @@ class NativeContinuation:
             return
         given.raised.append(error)
         if depth and not is_polyfill_code(self._point.frames[depth - 1].code):
-            self._passage(depth - 1)(error)
+            self._get_passage(depth - 1)(error)
 
-    def _handled(self, around: list[FrameState[object]]) -> BaseException | None:
+    def _find_handled(self, around: list[FrameState[object]]) -> BaseException | None:
         """The exception that the frames around another one handle (the innermost such frame counts), or None.
 
         It becomes the context of what is raised inside.
@@ -119,14 +119,14 @@ class NativeContinuation:
         try:
             raise handled
         except BaseException:
-            restored(handled, kept)
+            restore_exception(handled, kept)
             given.returned.append(self._run(depth, own, given, real))
 
     @hidden
     def _run(self, depth: int, own: FrameState[object], given: InnerResult, real: "Generators") -> object:
         """Run one frame until it returns or yields; what the inner one gave is taken out of `given`."""
         layout = self._layouts[depth]
-        result = self._begin(depth, own, given, real)
+        result = self._call_resume_function(depth, own, given, real)
         if is_generator(layout.code):
             assert isinstance(result, GeneratorType)
             real.keep(depth, result)
@@ -138,7 +138,9 @@ class NativeContinuation:
         return own.replacement.pop()
 
     @hidden
-    def _begin(self, number: int, own: FrameState[object], given: InnerResult, real: "Generators") -> object:
+    def _call_resume_function(
+        self, number: int, own: FrameState[object], given: InnerResult, real: "Generators"
+    ) -> object:
         """Call the resume function of a frame; returns its result, or a new generator for the code of one.
 
         The state is emptied, but for what the frame does not take.
@@ -150,7 +152,7 @@ class NativeContinuation:
             for slots in (own.stack, own.locals)
         )
         index, slots = self._resume_layout(layout, values, given)
-        code = self._code(number, index, slots, bool(given.raised))
+        code = self._get_code(number, index, slots, bool(given.raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
         function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
         values += [*bound, *given.raised]
@@ -171,7 +173,7 @@ class NativeContinuation:
         if (
             given.raised
         ):  # at the call, so that its handlers are found; it has popped its operands: None takes their slots
-            missing = missing_slots(layout)
+            missing = count_missing_slots(layout)
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)
         if given.ended_by is not None:
@@ -189,16 +191,16 @@ class NativeContinuation:
         return index, slots
 
     @hidden
-    def _suspended(self, number: int, own: FrameState[object], real: "Generators") -> RealGenerator:
+    def _make_suspended(self, number: int, own: FrameState[object], real: "Generators") -> RealGenerator:
         """A real generator, suspended at its `yield` or before its first instruction."""
         fresh = is_fresh(self._layouts[number])
-        generator = self._begin(number, own, InnerResult([] if fresh else [None], []), real)
+        generator = self._call_resume_function(number, own, InnerResult([] if fresh else [None], []), real)
         assert isinstance(generator, GeneratorType)
         if not fresh:
             next(generator)  # its resume function begins at the `yield`
         return generator
 
-    def _passage(self, depth: int) -> Passage:
+    def _get_passage(self, depth: int) -> Passage:
         """What adds a frame to the traceback of an exception that comes from its call; made once."""
         if depth not in self._passages:
             layout = self._point.frames[depth]
@@ -206,16 +208,16 @@ class NativeContinuation:
             self._passages[depth] = Passage(((layout.code, line or layout.code.co_firstlineno),))
         return self._passages[depth]
 
-    def _code(self, number: int, index: int, slots: tuple[Slot, ...], raises: bool) -> CodeType:
+    def _get_code(self, number: int, index: int, slots: tuple[Slot, ...], raises: bool) -> CodeType:
         key = (number, index, len(slots), raises)
         if key not in self._codes:
             layout = self._layouts[number]
             native = ResumeLayout(slots, layout.locals, raises)
-            self._codes[key] = verified(resume_function(layout.code, index, native))
+            self._codes[key] = verify_if_enabled(resume_function(layout.code, index, native))
         return self._codes[key]
 
 
-def as_suspended(layout: FrameLayout) -> FrameLayout:
+def suspended_start(layout: FrameLayout) -> FrameLayout:
     """The layout at which the resume function of a suspended generator begins.
 
     That is its `yield`, or the operation behind the start of its frame if it has not begun.
@@ -289,13 +291,13 @@ def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]
     return FunctionType(code.co_consts[0], {})
 
 
-def missing_slots(layout: FrameLayout) -> int:
+def count_missing_slots(layout: FrameLayout) -> int:
     """How many operands the running operation has popped: the stack is filled up by as many before it raises."""
     depth = stack_depths(reading_of(layout.code))[layout.current]
     return 0 if depth is None else max(depth - len(layout.stack), 0)
 
 
-def without_our_frames(error: BaseException) -> BaseException:
+def strip_traceback_head(error: BaseException) -> BaseException:
     """The exception, with the frames of framesmith and of polyfills taken off the head of its traceback."""
     traceback = error.__traceback__
     while traceback is not None and (

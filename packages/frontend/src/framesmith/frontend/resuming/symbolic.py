@@ -9,12 +9,12 @@ from types import CellType
 
 from framesmith.bytecode.resume import Slot
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_roles import is_generator
 from framesmith.frontend.tracing.frame_state import FrameState, Reference
 from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Frame, Machine, SavedException, reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
-from framesmith.frontend.tracing.stop_iteration import is_generator
-from framesmith.frontend.tracing.value_ends import own
+from framesmith.frontend.tracing.value_ends import take_ownership
 from framesmith.guards.sources import Local
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
@@ -38,14 +38,14 @@ def rebuild_frames(
     ]
     machine.frames += frames[: len(point.frames)]
     handed = [lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)]
-    own(machine, handed, point)
+    take_ownership(machine, handed, point)
     state = point.form.unflatten(handed)
     generators = [frame.generator for frame in frames]
     for layout, frame, own_state in zip(point.layouts, frames, state.frames, strict=True):
         if frame.generator is not None and frame in machine.frames:
             frame.generator.running = True
             assert isinstance(frame.generator.frame, SymbolicGenerator)
-            frame.generator.frame.begin()
+            frame.generator.frame.start_running()
         refill(tx, machine, layout, frame, own_state, generators)
     machine.frames[0].barrier = True  # what it returns is the outcome of the run
     return state.raised[0] if state.raised else None
@@ -71,12 +71,12 @@ def refill(
 ) -> None:
     """Fill a frame with its values; a slot that refers to a generator gets the tracker of the one with that number."""
 
-    def in_slot(value: Lazy | Reference) -> Tracker:
+    def resolve(value: Lazy | Reference) -> Tracker:
         found = generators[value.number] if isinstance(value, Reference) else value
         assert found is not None
         return found
 
-    stack = map(in_slot, state.stack)
+    stack = map(resolve, state.stack)
     for slot in layout.stack:
         if slot is Slot.NULL:
             frame.push(NULL)
@@ -86,7 +86,7 @@ def refill(
             machine.handled = tracker
         else:
             frame.push(next(stack))
-    frame.locals.update(zip(layout.locals, map(in_slot, state.locals), strict=True))
+    frame.locals.update(zip(layout.locals, map(resolve, state.locals), strict=True))
     for name, cell in zip(layout.cells, state.cells, strict=True):
         assert isinstance(cell.peek, CellType) and cell.source is not None
         frame.cells[name] = wrap_cell(tx, cell.peek, cell.source)

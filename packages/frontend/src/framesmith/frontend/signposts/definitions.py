@@ -39,8 +39,8 @@ def definitions() -> Mapping[str, tuple[Place, ...]]:
         folder = Path(str(layer.__file__)).parent
         for path in sorted(folder.rglob("*.py")):
             for name, line in _in_file(path):
-                found.setdefault(name, []).append((short(str(path)), line))
-                found.setdefault(f"{path.stem}.{name}", []).append((short(str(path)), line))
+                found.setdefault(name, []).append((path_in_package(str(path)), line))
+                found.setdefault(f"{path.stem}.{name}", []).append((path_in_package(str(path)), line))
     return {name: tuple(places) for name, places in found.items()}
 
 
@@ -69,6 +69,6 @@ def in_checkout(file: str) -> str:
     return source.as_posix() if is_ours else file
 
 
-def short(file: str) -> str:
+def path_in_package(file: str) -> str:
     """The path from `framesmith/` on."""
     return file[file.rfind(f"framesmith{os.sep}") :] if f"framesmith{os.sep}" in file else file

@@ -9,7 +9,7 @@ import torch
 
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.definitions import definitions
-from framesmith.frontend.signposts.tables import Signpost, at, place
+from framesmith.frontend.signposts.tables import Signpost, file_and_line, signpost_at
 from framesmith.guards.class_lookup import resolution_order
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.wrap_rules import EXACT
@@ -49,14 +49,14 @@ def posts_of(name: str, value: object) -> Iterator[Signpost]:
     """How a call of the object, or a value of this type, is traced."""
     row = row_of(REGISTRY.current(), value)
     if row is not None:
-        yield at(name, "call", row.handler)
+        yield signpost_at(name, "call", row.function)
     if isinstance(value, type):
         for base in resolution_order(value):
             rule = REGISTRY.current()[EXACT].get(base)
             if rule is not None:
-                yield at(name, f"wrapping of existing values, as {base.__name__}", rule)
+                yield signpost_at(name, f"wrapping of existing values, as {base.__name__}", rule)
                 break
     function = inspect.unwrap(value) if callable(value) else value
     if row is None and isinstance(function, FunctionType):
-        yield Signpost(name, "has no row: its Python code is inlined", *place(function))
+        yield Signpost(name, "has no row: its Python code is inlined", *file_and_line(function))
         yield Signpost(name, "the tracker of a function", *definitions()["FunctionTracker"][0])

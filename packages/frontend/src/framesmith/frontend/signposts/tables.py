@@ -16,7 +16,7 @@ import framesmith.guards.sources as guard_sources
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.signposts.definitions import in_checkout, short
+from framesmith.frontend.signposts.definitions import in_checkout, path_in_package
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.graph import break_kinds
 from framesmith.graph.breaks import BreakKind
@@ -52,23 +52,23 @@ def signposts() -> Iterator[Signpost]:
     """All of them, generated from the tables."""
     registry = REGISTRY.current()
     for row in registry[CALLS].values():
-        yield at(public_name(row.key), "call", row.handler)
+        yield signpost_at(public_name(row.key), "call", row.function)
     for named, directive in registry[DIRECTIVES].items():
-        yield at(".".join(named), "call", directive)
+        yield signpost_at(".".join(named), "call", directive)
     for kind, step in OPCODES.steps.items():
-        yield at(kind.name, "operation", step)
+        yield signpost_at(kind.name, "operation", step)
     yield from native_opcodes()
     for name in guard_kinds.__all__:
-        yield at(name, "guard, made and checked", getattr(guard_kinds, name))
+        yield signpost_at(name, "guard, made and checked", getattr(guard_kinds, name))
     for name in guard_sources.__all__:
-        yield at(name, "source", getattr(guard_sources, name))
+        yield signpost_at(name, "source", getattr(guard_sources, name))
     for kind_of_value, rule in registry[EXACT].items():
-        yield at(kind_of_value.__name__, "wrapping of existing values", rule)
+        yield signpost_at(kind_of_value.__name__, "wrapping of existing values", rule)
     lines = inspect.getsource(break_kinds).splitlines()
     for value in vars(break_kinds).values():
         if isinstance(value, BreakKind):
             line = next(i for i, text in enumerate(lines, 1) if f'"{value.id}"' in text)
-            yield Signpost(value.id, "graph break", short(break_kinds.__file__), line)
+            yield Signpost(value.id, "graph break", path_in_package(break_kinds.__file__), line)
 
 
 def public_name(key: object) -> str:
@@ -85,44 +85,46 @@ def native_opcodes() -> Iterator[Signpost]:
     table = inspect.getsource(operation_tables).splitlines()
     for name, kind in operation_tables.PASSED.items():
         yield _row(table, name, f"opcode, read as {Kind(kind).name}")
-        yield from executed(name, Kind(kind))
+        yield from step_signposts(name, Kind(kind))
     for name, fixed in operation_tables.FIXED.items():
         kinds = [Kind(operation[0]) for operation in fixed]
         yield _row(table, name, f"opcode, read as {', '.join(kind.name for kind in kinds)}")
         for kind in dict.fromkeys(kinds):
-            yield from executed(name, kind)
+            yield from step_signposts(name, kind)
     for name, rule in operation_tables.RULES.items():
-        yield at(name, "opcode, read by", rule)
+        yield signpost_at(name, "opcode, read by", rule)
         for kind in kinds_of(rule):
-            yield from executed(name, kind)
+            yield from step_signposts(name, kind)
 
 
 def _row(table: list[str], name: str, what: str) -> Signpost:
     """The row of an opcode in the table of operations."""
     line = next((number for number, text in enumerate(table, 1) if f'"{name}"' in text), 1)
-    return Signpost(name, what, short(operation_tables.__file__), line)
+    return Signpost(name, what, path_in_package(operation_tables.__file__), line)
 
 
-def executed(name: str, kind: Kind) -> Iterator[Signpost]:
+def step_signposts(name: str, kind: Kind) -> Iterator[Signpost]:
     """The step that executes an operation."""
     if kind in OPCODES.steps:
-        yield Signpost(name, f"opcode, may be read as {kind.name}: executed by", *place(OPCODES.steps[kind]))
+        yield Signpost(
+            name, f"opcode, may be read as {kind.name}: executed by", *file_and_line(OPCODES.steps[kind])
+        )
 
 
-def behind(kind: Kind) -> Iterator[Signpost]:
+def signposts_of_step(kind: Kind) -> Iterator[Signpost]:
     """What the step of an operation uses: functions of `variables`, and their use of `variables.operations`."""
     todo, seen = [(OPCODES.steps[kind], 0)], set[object]()
     while todo:
         code, depth = todo.pop(0)
-        for function in _used(code):
+        for function in _functions_in(code):
             if function in seen or (depth and ".operations." not in function.__module__):
                 continue
             seen.add(function)
-            yield at(kind.name, f"operation, uses {function.__name__}", function)
+            yield signpost_at(kind.name, f"operation, uses {function.__name__}", function)
             todo += [(function, depth + 1)] if not depth else []
 
 
-def _used(code: Callable[..., object]) -> Iterator[FunctionType]:
+def _functions_in(code: Callable[..., object]) -> Iterator[FunctionType]:
     """The functions of `variables`, above its core, that the code of a function names."""
     if not isinstance(code, FunctionType):
         return
@@ -138,19 +140,19 @@ def kinds_of(rule: Callable[..., object]) -> list[Kind]:
     return [Kind[name] for name in names if name in Kind.__members__ and Kind[name] in OPCODES.steps]
 
 
-def at(name: str, what: str, code: Callable[..., object]) -> Signpost:
+def signpost_at(name: str, what: str, code: Callable[..., object]) -> Signpost:
     """The signpost of a function or class."""
-    return Signpost(name, what, *place(code))
+    return Signpost(name, what, *file_and_line(code))
 
 
-def place(code: Callable[..., object]) -> tuple[str, int]:
+def file_and_line(code: Callable[..., object]) -> tuple[str, int]:
     """File, from the package's folder on, and line of a function or class."""
     code = inspect.unwrap(code)
     if isinstance(code, FunctionType):
-        return short(code.__code__.co_filename), code.__code__.co_firstlineno
+        return path_in_package(code.__code__.co_filename), code.__code__.co_firstlineno
     try:
         file = inspect.getsourcefile(code) or "?"
         line = inspect.getsourcelines(code)[1]
     except (OSError, TypeError):
         return "?", 0
-    return short(file), line
+    return path_in_package(file), line

@@ -70,7 +70,7 @@ TOPICS: Final = (
         ("recompile limit", "cache size limit", "too many entries", "recompile_limit"),
         (
             ("the option, `recompile_limit`", "Config"),
-            ("asked when no entry fits", "CompiledUnit._entry_for"),
+            ("asked when no entry fits", "CompiledUnit._find_or_make_entry"),
             ("the warning, with what varies and its line", "limit_text"),
         ),
     ),
@@ -78,7 +78,7 @@ TOPICS: Final = (
         "why a call is compiled again",
         ("recompile", "recompiles", "recompilation", "cache miss", "guard failure", "why recompiled"),
         (
-            ("the slow path", "CompiledUnit.missed"),
+            ("the slow path", "CompiledUnit.handle_miss"),
             ("which guard fails, in the user's words", "first_failure"),
             ("the reasons are noted and logged", "record_recompiles"),
             ("names of the user in these texts", "UserNames"),
@@ -134,7 +134,7 @@ TOPICS: Final = (
             ("how it is captured", "docs/optimizer-step.md"),
             ("its Python code is inlined like any function", "FunctionTracker"),
             ("parameters grouped by device and type", "group_tensors"),
-            ("`addcdiv_`, `addcmul_` ... whose factor is a tensor", "recipes._fused"),
+            ("`addcdiv_`, `addcmul_` ... whose factor is a tensor", "recipes._make_fused_row"),
             ("state that the first step makes: two misses in a loop", "Policy.learn"),
         ),
     ),
@@ -161,7 +161,7 @@ TOPICS: Final = (
         ("torch function recipe", "recipe", "new torch function", "torch recipe"),
         (
             ("the walk through all files", "docs/adding/torch-recipe.md"),
-            ("the rows", "recipes._fused"),
+            ("the rows", "recipes._make_fused_row"),
             ("the general rule: one node", "graph_call"),
         ),
     ),

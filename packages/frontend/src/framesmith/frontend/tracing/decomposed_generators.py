@@ -42,8 +42,8 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
         roots += [value for value in (frame.replacement, frame.otherwise) if value is not None]
     seen = reachable(roots)
     decomposed = {key: frame for key, frame in frames.items() if key not in seen}
-    decomposed = without_rings(machine, decomposed)
-    in_slots = decomposed_in(machine.frames, decomposed)  # nothing leads to the others any more
+    decomposed = leave_out_cycles(machine, decomposed)
+    in_slots = find_decomposed(machine.frames, decomposed)  # nothing leads to the others any more
     return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
 
 
@@ -62,7 +62,7 @@ def frames_of_generators(machine: Machine) -> Decomposed:
     return found
 
 
-def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
+def leave_out_cycles(machine: Machine, decomposed: Decomposed) -> Decomposed:
     """Leave out generators that hold each other or themselves, and running ones that an inner frame holds.
 
     A slot refers to a generator by the number of its frame, and frames are put together one after the other: none can
@@ -75,15 +75,15 @@ def without_rings(machine: Machine, decomposed: Decomposed) -> Decomposed:
         changed = False
         for key, frame in list(kept.items()):
             inside = machine.frames[depths[id(frame)] :] if id(frame) in depths else [frame]
-            if key in decomposed_in(inside, kept):
+            if key in find_decomposed(inside, kept):
                 del kept[key]  # an object, so what its frame holds is held by an object
-                for lost in decomposed_in([frame], kept):
+                for lost in find_decomposed([frame], kept):
                     kept.pop(lost, None)
                 changed = True
     return kept
 
 
-def decomposed_in(frames: Sequence[Frame], decomposed: Decomposed) -> set[int]:
+def find_decomposed(frames: Sequence[Frame], decomposed: Decomposed) -> set[int]:
     """The decomposed generators to which slots of these frames lead, directly or through decomposed generators."""
     found, todo = set[int](), list(frames)
     while todo:
@@ -99,7 +99,7 @@ def holds_pending_cleanup(
     frame: Frame, decomposed: Decomposed, generators: Sequence[GeneratorTracker]
 ) -> bool:
     """Whether a frame holds a decomposed generator that runs code of the user when it is dropped."""
-    held = decomposed_in([frame], decomposed)
+    held = find_decomposed([frame], decomposed)
     return any(id(generator) in held and has_pending_cleanup(generator) for generator in generators)
 
 

@@ -7,7 +7,7 @@ from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.guards import GuardSet, Source
 from framesmith.guards.fact_log import FactLog
-from framesmith.guards.facts import uncovered
+from framesmith.guards.facts import find_uncovered
 
 
 @final
@@ -30,6 +30,6 @@ def new_log(interpreter: Interpreter) -> FactLog:
 
 def check_facts(log: FactLog | None, guards: GuardSet, loads: Sequence[Source]) -> None:
     """Raise `UnguardedRead` that lists the reads no guard covers."""
-    problems = [] if log is None else uncovered(log.facts.values(), guards, loads)
+    problems = [] if log is None else find_uncovered(log.facts.values(), guards, loads)
     if problems:
         raise UnguardedRead("no guard covers what the trace read:\n  " + "\n  ".join(problems))

@@ -18,7 +18,7 @@ from typing import Final
 import torch
 
 from framesmith.frontend.tracing.machine import Frame, Machine
-from framesmith.frontend.tracing.value_end_state import Ending
+from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
@@ -80,11 +80,11 @@ def is_finalized(value: object) -> bool:
         assert isinstance(value, GeneratorType)
         return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
     if issubclass(kind, _CHAINS):
-        return any(is_finalized(inner) for inner in inside(value))
+        return any(is_finalized(inner) for inner in inner_objects(value))
     return static_lookup(kind, "__del__") is not MISSING
 
 
-def inside(iterator: object) -> list[object]:
+def inner_objects(iterator: object) -> list[object]:
     """What an iterator over iterators holds, also in its tuple of them."""
     held = gc.get_referents(iterator)
     return [one for value in held for one in (value if type(value) is tuple else (value,))]
@@ -98,7 +98,7 @@ def runs_finalizer(value: Tracker) -> bool:
     return real is not None and is_finalized(real)
 
 
-def is_kept(value: Tracker) -> bool:
+def has_observable_lifetime(value: Tracker) -> bool:
     """Whether it matters how long a variable that is not read again holds the value: it leads to something that is
     finalized, or to a generator that has not ended, which may be suspended later where dropping it is seen."""
     return any(
@@ -144,7 +144,7 @@ def is_namespace(value: object) -> bool:
     return module_dict(module) is value
 
 
-def finalizable_with(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
+def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
     """The finalizable values among these, and the generators with pending cleanup to which they lead.
 
     Whether something else holds them as well is not checked here.
@@ -171,17 +171,17 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
     real = real_object(value)
     if real is None:
         return False
-    guard_kind(machine, value)
+    guard_type_if_taken_out(machine, value)
     known = machine.finalized.get(id(real))
     if known is None:
         # the object is kept beside the answer, so that its id is not used for another
         known = machine.finalized[id(real)] = (real, is_finalized(real) or holds_finalized(real))
-    if known[1] or not machine.ends.watched or not is_owned(machine, value):
+    if known[1] or not machine.value_ends.watched or not is_owned(machine, value):
         return known[1]
-    return is_seen(machine, real) or leads_to_any(real, partial(is_seen, machine))
+    return is_end_observable(machine, real) or leads_to_any(real, partial(is_end_observable, machine))
 
 
-def guard_kind(machine: Machine, value: Tracker) -> None:
+def guard_type_if_taken_out(machine: Machine, value: Tracker) -> None:
     """Guard the type of an unread value that was taken out of what the trace changed: its end is seen or not by type."""
     source = value.source
     unread = isinstance(value, Lazy) and not value.is_realized
@@ -194,7 +194,7 @@ def is_owned(machine: Machine, value: Tracker) -> bool:
     out of what the trace changed. Any other value is held by the object from which it was read."""
     source = value.source
     if isinstance(source, Local):
-        return machine.ends.owning and source.name not in machine.ends.borrowed
+        return machine.value_ends.owning and source.name not in machine.value_ends.borrowed
     return source is not None and is_taken_out(machine, source)
 
 
@@ -206,28 +206,28 @@ def is_borrowed(machine: Machine, value: Tracker) -> bool:
 
 def is_taken_out(machine: Machine, source: Source) -> bool:
     """Whether a value was read from what the trace changed."""
-    changed = machine.ends.changed
+    changed = machine.value_ends.changed
     return bool(changed) and any(base in changed for base in source.ancestors())
 
 
-def is_seen(machine: Machine, value: object) -> bool:
+def is_end_observable(machine: Machine, value: object) -> bool:
     """Whether the program sees the end of an existing value: code of the user runs then, or a weak reference leads to it.
 
     For what is no instance of a Python class, such as a tensor, weak references count once one was made in sight.
     """
     if is_finalized(value):
         return True
-    ends, kind = machine.ends, type(value)
+    ends, kind = machine.value_ends, type(value)
     if id(value) in ends.referents:
         return True
     return (ends.watched or is_plain_instance(kind)) and is_observable(kind) and is_weakly_observed(value)
 
 
-def may_be_seen(machine: Machine, kind: type) -> bool:
+def may_end_observably(machine: Machine, kind: type) -> bool:
     """Whether the program may see the end of instances of a type: False saves inspecting each of many."""
     if static_lookup(kind, "__del__") is not MISSING or kind is GeneratorType or issubclass(kind, _CHAINS):
         return True
-    return is_observable(kind) and (machine.ends.watched or is_plain_instance(kind))
+    return is_observable(kind) and (machine.value_ends.watched or is_plain_instance(kind))
 
 
 def is_plain_instance(kind: type) -> bool:
@@ -240,7 +240,7 @@ def is_observable(kind: type) -> bool:
     return not issubclass(kind, _HELD_ANYWAY)
 
 
-def may_be_referenced(kind: type) -> bool:
+def may_be_weakly_referenced(kind: type) -> bool:
     """Whether there may be weak references to instances of a type that matter."""
     return bool(weak_offset(kind)) and is_observable(kind)
 
@@ -272,17 +272,17 @@ def variables_of(frame: Frame) -> list[Tracker]:
     return [*frame.locals.values(), *frame.cells.values()]
 
 
-def drop(machine: Machine, values: Iterable[Tracker]) -> None:
+def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
     """The frames no longer hold these values: do what CPython does to those that nothing else holds.
 
     A generator is closed; for an existing object the entry ends here. Raises GraphBreak where closing raises, and where
     an entry cannot end here.
     """
-    for value in finalizable_with(machine, values):
+    for value in find_finalizable(machine, values):
         if is_held(machine, value):
             continue
         if not isinstance(value, GeneratorTracker):
-            end_here(machine, Ending(real_object(value), value))
+            end_entry_here(machine, EndingValue(real_object(value), value))
             continue
         try:
             value.attribute(machine.tx, "close").call(machine.tx, (), {})
@@ -292,12 +292,12 @@ def drop(machine: Machine, values: Iterable[Tracker]) -> None:
             ) from None
 
 
-def end_here(machine: Machine, ending: Ending) -> None:
+def end_entry_here(machine: Machine, ending: EndingValue) -> None:
     """Have the entry end with the running operation, since the program sees the end of a value.
 
     A nested run cannot end in the middle: GraphBreak, and the operation that asked for it runs natively.
     """
-    ends = machine.ends
+    ends = machine.value_ends
     reason = GraphBreak(VALUE_ENDS, f"the end of {type(ending.real).__name__} is seen by the program")
     if ends.nested:
         raise reason
@@ -305,9 +305,9 @@ def end_here(machine: Machine, ending: Ending) -> None:
     ends.let_go.append(ending)
 
 
-def check_left(machine: Machine, values: Iterable[Tracker]) -> None:
+def check_left_variables(machine: Machine, values: Iterable[Tracker]) -> None:
     """Raise GraphBreak if variables of frames that an exception has left are finalizable: they live as long as the
     exception, and how long that is only CPython can know."""
-    for value in finalizable_with(machine, values):
+    for value in find_finalizable(machine, values):
         if not is_held(machine, value):
             raise GraphBreak(GENERATOR, f"an exception leaves a frame that holds {value.describe()}")

@@ -7,10 +7,10 @@ from types import CodeType
 from typing import TypeAlias, final
 
 from framesmith.bytecode.resume import ResumeLayout, Slot
-from framesmith.frontend.tracing.finalizers import is_kept
+from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, SavedException
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Null, Tracker
 
 Keeps: TypeAlias = Callable[[Tracker], bool]
@@ -41,7 +41,7 @@ class FrameLayout:
         return ResumeLayout(self.stack, self.locals)
 
 
-def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[FrameLayout]:
+def chain_layouts(frames: Sequence[Frame], keeps: Keeps = has_observable_lifetime) -> list[FrameLayout]:
     """The layouts of frames that wait for the one inside them.
 
     An inner frame that is no call but is asked for a value may end the iteration: live is what was live before it.
@@ -52,7 +52,9 @@ def chain_layouts(frames: Sequence[Frame], keeps: Keeps = is_kept) -> list[Frame
     ]
 
 
-def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps = is_kept) -> FrameLayout:
+def layout_of(
+    frame: Frame, index: int, live_at: int | None = None, keeps: Keeps = has_observable_lifetime
+) -> FrameLayout:
     """The layout for resuming at operation `index` with the frame's present stack. `live_at`: the operation whose live
     locals are handed over, `index` by default. `keeps`: which others are handed over although they are not read again."""
     live = live_names(frame, index if live_at is None else live_at)
@@ -72,7 +74,7 @@ def layout_of(frame: Frame, index: int, live_at: int | None = None, keeps: Keeps
     )
 
 
-def carrying(stack: Sequence[Tracker]) -> list[Tracker]:
+def values_in_slots(stack: Sequence[Tracker]) -> list[Tracker]:
     """What the slots of a stack carry, in the form in which it is handed over."""
     slots = [slot for slot in stack if not isinstance(slot, Null)]
     return [slot.current if isinstance(slot, SavedException) else slot for slot in slots]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, final
 
 from framesmith.bytecode.resume import Slot
-from framesmith.frontend.tracing.frame_layout import FrameLayout, carrying
+from framesmith.frontend.tracing.frame_layout import FrameLayout, values_in_slots
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.parameter_names import local_name
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Tracker
 
 V = TypeVar("V")
@@ -114,7 +114,7 @@ def names_of(layout: FrameLayout, depth: int) -> FrameState[str]:
 
 def state_of(layout: FrameLayout, frame: Frame) -> FrameState[Tracker | None]:
     """The values of one frame; None for a slot that the operation at the break will push."""
-    own = carrying(frame.stack)
+    own = values_in_slots(frame.stack)
     more = sum(slot is not Slot.NULL for slot in layout.stack[len(frame.stack) :])
     count = len(own) + more
     slots: list[Tracker | Reference | None] = [

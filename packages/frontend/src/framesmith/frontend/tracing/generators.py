@@ -8,8 +8,8 @@ from typing import final
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
 from framesmith.frontend.tracing.finalizers import held_by, runs_finalizer
-from framesmith.frontend.tracing.frame_layout import carrying, layout_of
-from framesmith.frontend.tracing.machine import Frame, Machine, is_end
+from framesmith.frontend.tracing.frame_layout import layout_of, values_in_slots
+from framesmith.frontend.tracing.machine import Frame, Machine, is_stop_iteration
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -45,19 +45,19 @@ class SymbolicGenerator:
         frame = self.frame
         if not self._started:
             return False
-        return cleans_up(frame) or any(runs_finalizer(value) for value in frame.stack)
+        return has_user_handler(frame) or any(runs_finalizer(value) for value in frame.stack)
 
     def release(self) -> None:
         """Let go of all values."""
         self.frame.release()
 
-    def held(self) -> Iterator[Tracker]:
+    def held_values(self) -> Iterator[Tracker]:
         """What the frame holds."""
         return iter(held_by(self.frame))
 
     def close(self, exception: Tracker) -> Yielded | Returned:
         """Raise at the `yield` where it is suspended; what the frame holds goes as soon as the exception leaves it."""
-        receiver = self._receiver()
+        receiver = self._subiterator()
         if isinstance(receiver, GeneratorTracker):
             try:
                 generator_close(self._machine.tx, receiver)
@@ -71,7 +71,7 @@ class SymbolicGenerator:
         finally:
             self.frame.closing = False
 
-    def _receiver(self) -> Tracker | None:
+    def _subiterator(self) -> Tracker | None:
         """The iterator of the `yield from` at which it is suspended."""
         frame = self.frame
         before = frame.reading.operations[frame.current - 1]
@@ -90,7 +90,7 @@ class SymbolicGenerator:
 
     def resume(self, value: Tracker, exception: Tracker | None) -> Yielded | Returned:
         """Resume with a value or an exception; the caller's handled exception is put back afterwards."""
-        receiver = None if exception is None else self._receiver()
+        receiver = None if exception is None else self._subiterator()
         if receiver is not None:
             self._check_thrown(receiver)
         return self._resume(value, exception)
@@ -99,20 +99,22 @@ class SymbolicGenerator:
         machine, frame = self._machine, self.frame
         raised = None if exception is None else ObservedException(exception)
         if not self._started and raised is not None:
-            if is_end(raised) and not _converts_ends(frame):
-                raised.exception = machine.in_place_of(raised.exception, "generator raised StopIteration")
+            if is_stop_iteration(raised) and not _converts_stop_iteration(frame):
+                raised.exception = machine.make_replacement(
+                    raised.exception, "generator raised StopIteration"
+                )
             try:
                 raise raised
             finally:
                 del raised  # it holds this frame
-        self.begin()
+        self.start_running()
         if raised is None:
             frame.push(value)
         frame.barrier = True
         try:
             outcome = machine.run(frame, raised)
         finally:
-            self.left()
+            self.leave()
         assert isinstance(outcome, Yielded | Returned)
         return outcome
 
@@ -120,10 +122,10 @@ class SymbolicGenerator:
         """Resume with a value, as the innermost frame of the machine."""
         self.frame.barrier = False
         self._machine.enter(self.frame)
-        self.begin()
+        self.start_running()
         self.frame.push(value)
 
-    def begin(self) -> None:
+    def start_running(self) -> None:
         """It runs from now on, in the machine and with its own handled exception."""
         self._started = True
         machine = self._machine
@@ -131,7 +133,7 @@ class SymbolicGenerator:
         if self._handled is not None:
             machine.handled = self._handled
 
-    def left(self) -> None:
+    def leave(self) -> None:
         """Out of the machine again: the caller's handled exception is put back."""
         machine = self._machine
         self._handled = None if machine.handled is self._outside else machine.handled
@@ -143,23 +145,23 @@ class SymbolicGenerator:
         if self._handled is not None:
             raise GraphBreak(GENERATOR, "a generator suspended inside an exception handler")
         if not self._started and not frame.stack:
-            return self._fresh(generator, writer)
+            return self._write_unstarted(generator, writer)
         if self._started and frame.operation.kind is not Kind.YIELD:
             raise GraphBreak(GENERATOR, "a generator that delegates to another one")
         if self._started:
             frame.push(Constant(None))
         # one that has not begun goes on behind its start, where nothing sent is left on its stack
-        at = frame.current if self._started else _behind_start(frame)
+        at = frame.current if self._started else _index_behind_start(frame)
         layout = layout_of(frame, at)
         code = resume_function(frame.code, at, layout.native)
-        values = [*carrying(frame.stack), *(frame.locals[name] for name in layout.locals)]
+        values = [*values_in_slots(frame.stack), *(frame.locals[name] for name in layout.locals)]
         if self._started:
             frame.pop()
-        return self._build(
+        return self._write_generator(
             generator, writer, code, [writer.value(value) for value in values], prime=self._started
         )
 
-    def _fresh(self, generator: Tracker, writer: Writer) -> str:
+    def _write_unstarted(self, generator: Tracker, writer: Writer) -> str:
         code = self.frame.code
         arguments: list[str] = []
         names = code.co_varnames
@@ -180,9 +182,9 @@ class SymbolicGenerator:
                 arguments.insert(code.co_argcount, f"*{text}")
             else:
                 arguments.append(f"**{text}")
-        return self._build(generator, writer, code, arguments, prime=False)
+        return self._write_generator(generator, writer, code, arguments, prime=False)
 
-    def _build(
+    def _write_generator(
         self, generator: Tracker, writer: Writer, code: CodeType, arguments: list[str], *, prime: bool
     ) -> str:
         frame = self.frame
@@ -197,19 +199,19 @@ class SymbolicGenerator:
         return name
 
 
-def _behind_start(frame: Frame) -> int:
+def _index_behind_start(frame: Frame) -> int:
     """The operation that follows the `POP` of what is sent first."""
     operations = frame.reading.operations
     return next(at for at in range(frame.index, len(operations)) if operations[at].kind is Kind.POP) + 1
 
 
-def cleans_up(frame: Frame) -> bool:
+def has_user_handler(frame: Frame) -> bool:
     """Whether a handler of the user is in force; 3.12 has one of its own around each generator."""
     handler = frame.reading.handlers[frame.current]
     return handler is not None and frame.reading.operations[handler.target].kind is not Kind.INTRINSIC
 
 
-def _converts_ends(frame: Frame) -> bool:
+def _converts_stop_iteration(frame: Frame) -> bool:
     """Whether the code itself makes RuntimeError of StopIteration (from 3.12), which it does not before its first
     instruction. Until 3.11 the generator's method did, wherever the generator was suspended."""
     operations = frame.reading.operations

@@ -9,11 +9,11 @@ from typing import TypeVar, final
 
 from framesmith.bytecode.meaning import Handler
 from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
-from framesmith.frontend.tracing.finalizers import check_left, drop, variables_of
-from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, frame_of, is_end
+from framesmith.frontend.tracing.finalizers import check_left_variables, drop_references, variables_of
+from framesmith.frontend.tracing.frame_roles import FrameRole
+from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, is_stop_iteration, make_frame
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.frontend.tracing.trace_end import (
     BreakBefore,
     Finished,
@@ -23,7 +23,7 @@ from framesmith.frontend.tracing.trace_end import (
     TraceEnd,
 )
 from framesmith.frontend.tracing.user_stack import location
-from framesmith.frontend.tracing.value_ends import observe, settle
+from framesmith.frontend.tracing.value_ends import check_lost_values, observe_changes
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
@@ -83,7 +83,7 @@ class Interpreter:
     def attach(self, tx: TraceContext) -> Machine:
         """Make the machine; `tx` is the context whose inliner this interpreter is."""
         self._machine = Machine(tx, self.run_frame)
-        observe(self._machine)
+        observe_changes(self._machine)
         return self._machine
 
     def release(self) -> None:
@@ -97,9 +97,9 @@ class Interpreter:
         if isinstance(pending, PendingStep):
             return run_step(self.machine.tx, pending)
         try:
-            outcome = self.run_frame(frame_of(pending), None)
+            outcome = self.run_frame(make_frame(pending), None)
         except ObservedException as error:
-            if pending.otherwise is None or not is_end(error):
+            if pending.otherwise is None or not is_stop_iteration(error):
                 raise
             return pending.otherwise
         assert isinstance(outcome, Tracker)
@@ -116,8 +116,8 @@ class Interpreter:
         frame.barrier = True
         machine.frames.append(frame)
         self._nesting += 1
-        machine.ends.nested += 1
-        machine.ends.runs += 1
+        machine.value_ends.nested += 1
+        machine.value_ends.runs += 1
         try:
             if raised is not None:
                 self._unwind_inside(raised)
@@ -125,7 +125,7 @@ class Interpreter:
                 self._step()
         finally:
             self._nesting -= 1
-            machine.ends.nested -= 1
+            machine.value_ends.nested -= 1
         outcome, machine.outcome = machine.outcome, None
         return outcome
 
@@ -149,7 +149,7 @@ class Interpreter:
     def _unwind_inside(self, error: ObservedException) -> None:
         """Unwind in a nested run; what the stacks held is dropped before an uncaught exception is raised outside."""
         caught, dropped = self._unwind(without_traceback(error, self._outside))
-        drop(self.machine, dropped)
+        drop_references(self.machine, dropped)
         if not caught:
             try:
                 raise error
@@ -164,7 +164,7 @@ class Interpreter:
         machine = self.machine
         dropped: list[Tracker] = []
         left: list[Tracker] = []
-        self._settle_context(error)
+        self._set_implicit_context(error)
         while True:
             frame = machine.frames[-1]
             self._note_passage(error, frame)
@@ -176,17 +176,17 @@ class Interpreter:
             machine.frames.pop()
             # variables live on in the traceback, unless the exception is not kept
             (dropped if frame.closing else left).extend(variables_of(frame))
-            self._leave_by(error, frame)
+            self._leave_frame(error, frame)
             if frame.barrier:
                 break
-            if frame.role is not FrameRole.CALL and is_end(error):
-                dropped += machine.end(frame, Constant(None))
-                check_left(machine, left)
+            if frame.role is not FrameRole.CALL and is_stop_iteration(error):
+                dropped += machine.end_iteration(frame, Constant(None))
+                check_left_variables(machine, left)
                 return True, dropped
-        check_left(machine, left)
+        check_left_variables(machine, left)
         return handler is not None, dropped
 
-    def _leave_by(self, error: ObservedException, frame: Frame) -> None:
+    def _leave_frame(self, error: ObservedException, frame: Frame) -> None:
         """An exception leaves a frame. A generator ends with it, and its StopIteration becomes RuntimeError (PEP 479;
         3.12 has bytecode for that)."""
         generator, machine = frame.generator, self.machine
@@ -195,9 +195,9 @@ class Interpreter:
         frame.locals.clear()
         frame.cells.clear()
         if not frame.barrier:
-            generator.left(machine.tx, ended=True)
-        if is_end(error):
-            error.exception = machine.in_place_of(error.exception, "generator raised StopIteration")
+            generator.leave(machine.tx, ended=True)
+        if is_stop_iteration(error):
+            error.exception = machine.make_replacement(error.exception, "generator raised StopIteration")
 
     def _enter_handler(self, frame: Frame, handler: Handler, exception: Tracker) -> None:
         del frame.stack[handler.depth :]
@@ -213,13 +213,13 @@ class Interpreter:
             exception.note_passage(self.machine.tx, frame.code, location(frame).line)
         error.again = False
 
-    def _settle_context(self, error: ObservedException) -> None:
+    def _set_implicit_context(self, error: ObservedException) -> None:
         """Implicit chaining (PEP 3134): the exception that is being handled becomes the context, once."""
         machine = self.machine
         if not error.chained:
             error.chained = True
             if machine.handled is not None:
-                machine.chain(error.exception, machine.handled)
+                machine.chain_exceptions(error.exception, machine.handled)
             elif isinstance(exception := error.exception.realize(), ExceptionTracker):
                 exception.follow_caller(machine.tx)
 
@@ -229,7 +229,7 @@ class Interpreter:
         if any(frame.reading.handlers[frame.current] is not None for frame in frames):
             return True
         asked = takewhile(lambda frame: frame.generator is None, reversed(frames))
-        return any(frame.role is not FrameRole.CALL for frame in asked) and is_end(error)
+        return any(frame.role is not FrameRole.CALL for frame in asked) and is_stop_iteration(error)
 
     # -- the outermost run: here graph breaks are decided ------------------------------------------
     def run(self, raised: Tracker | None = None) -> TraceEnd:
@@ -245,34 +245,34 @@ class Interpreter:
             if not self._is_caught(error):
                 return RunRestNatively(None, raised)
             _, dropped = self._unwind(error)
-            if (ended := self._let_go(dropped)) is not None:
+            if (ended := self._drop_unwound(dropped)) is not None:
                 return ended
-        ends = machine.ends
+        ends = machine.value_ends
         while machine.outcome is None:
             frame, runs = machine.frames[-1], ends.runs
             end = self._guarded_step()
             if end is None and (ends.held or ends.reason is not None) and machine.outcome is None:
-                end = self._settled(frame, ends.runs != runs)
+                end = self._end_at_lost_value(frame, ends.runs != runs)
             if end is not None:
-                return self._reachable(end)
+                return self._end_where_resumable(end)
         outcome = machine.outcome
         assert isinstance(outcome, Tracker)
         return Finished(outcome)
 
-    def _settled(self, frame: Frame, has_nested: bool) -> ResumeHere | None:
+    def _end_at_lost_value(self, frame: Frame, has_nested: bool) -> ResumeHere | None:
         """The end of the trace here, if the operation let go of a value whose end is seen; else None.
 
         If the operation ran frames in its midst, it is not known when it let go: Restart, and it runs natively.
         """
-        if not settle(self.machine):
+        if not check_lost_values(self.machine):
             return None
-        reason = self.machine.ends.reason
+        reason = self.machine.value_ends.reason
         assert reason is not None
         if has_nested:
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, BreakBefore(reason)))
         return ResumeHere(reason)
 
-    def _reachable(self, end: NativeEnd | ResumeHere) -> NativeEnd | ResumeHere:
+    def _end_where_resumable(self, end: NativeEnd | ResumeHere) -> NativeEnd | ResumeHere:
         """The end of the trace, if the frames can be left there. The frame of a generator that has to be a real object
         cannot (ADR 0009): Restart, to stop before the step that entered it; GraphBreak if it ran from the start."""
         depth = depth_of_real_generator(self.machine)
@@ -281,7 +281,7 @@ class Interpreter:
         inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
         if not inner.entered:
             raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
-        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, _end_outside(end)))
+        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, _end_for_outer_frame(end)))
 
     def _guarded_step(self) -> NativeEnd | ResumeHere | None:
         """Run one operation. If it cannot be traced, put the frame back as it was and return the end of the trace.
@@ -293,11 +293,16 @@ class Interpreter:
         self._steps += 1
         machine.tx.graph.step = self._steps
         if self._stop is not None and self._steps == self._stop.step:
-            return self._stopped_as_planned(frame)
+            return self._stop_as_planned(frame)
         unbound: ObservedException | None = None
         known, decisions = machine.tx.guards.mark(), machine.tx.graph.decisions
-        references = machine.ends.references
-        stack, depth, handled, state = list(frame.stack), len(machine.frames), machine.handled, self._state()
+        references = machine.value_ends.references
+        stack, depth, handled, state = (
+            list(frame.stack),
+            len(machine.frames),
+            machine.handled,
+            self._change_versions(),
+        )
         try:
             self._execute(frame)
             for entered in machine.frames[depth:]:
@@ -307,17 +312,19 @@ class Interpreter:
             return None
         except ObservedException as error:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
-                return self._go_to_handler(without_traceback(error, self._outside), frame)
+                return self._enter_handler_or_restart(without_traceback(error, self._outside), frame)
             end: NativeEnd = RunRestNatively(None)
-            unbound = self._unbound(without_traceback(error, self._outside), frame)
+            unbound = self._find_unbound_error(without_traceback(error, self._outside), frame)
         except GraphBreak as reason:
-            made = machine.ends.references != references
+            made = machine.value_ends.references != references
             end = BreakBefore(without_traceback(reason, self._outside), makes_weak_references=made)
         except FakeFailure as failure:
             end = BreakBefore(GraphBreak(UNSUPPORTED_VALUE, str(failure)))
         del machine.frames[depth:]
         machine.outcome = None
-        if self._state() != state or (end.reason is not None and self._has_read_values(known, decisions)):
+        if self._change_versions() != state or (
+            end.reason is not None and self._has_read_values(known, decisions)
+        ):
             # Changes cannot be undone: the entry would replay them, and the operation, which runs natively, would make
             # them again. Guards on what it read would be needless: natively it takes any value (ADR 0010).
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
@@ -327,7 +334,7 @@ class Interpreter:
         frame.index = frame.current
         machine.handled = handled
         if unbound is not None:
-            self._settle_context(unbound)
+            self._set_implicit_context(unbound)
             self._note_passage(unbound, frame)
             return RunRestNatively(None, unbound.exception)
         return end
@@ -335,44 +342,44 @@ class Interpreter:
     def _has_read_values(self, known: int, decisions: int) -> bool:
         """Whether guards on values were added since `known`: an operation that runs natively takes any value."""
         return self.machine.tx.graph.decisions != decisions or any(
-            isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.since(known)
+            isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.added_since(known)
         )
 
-    def _unbound(self, error: ObservedException, frame: Frame) -> ObservedException | None:
+    def _find_unbound_error(self, error: ObservedException, frame: Frame) -> ObservedException | None:
         """The exception, if it is about an unbound variable of this frame; it is handed over then. Raised natively it
         would be another: in a continuation, variables with cells are free variables, for which it is a NameError."""
         kind = error.exception.python_type
         is_own = self.machine.frames[-1] is frame and issubclass(kind, UnboundLocalError)
         return error if is_own else None
 
-    def _go_to_handler(self, error: ObservedException, frame: Frame) -> ResumeHere | None:
+    def _enter_handler_or_restart(self, error: ObservedException, frame: Frame) -> ResumeHere | None:
         """Unwind. If that cannot be traced: Restart, and the frames run natively from the operation that raised."""
         try:
             _, dropped = self._unwind(error)
-            return self._let_go(dropped)
+            return self._drop_unwound(dropped)
         except GraphBreak as reason:
             end = RunRestNatively(without_traceback(reason, self._outside))
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end)) from None
 
-    def _let_go(self, dropped: list[Tracker]) -> ResumeHere | None:
+    def _drop_unwound(self, dropped: list[Tracker]) -> ResumeHere | None:
         """Drop what an exception took off the stacks. Returns the end of the trace here, if something has to be dropped
         for real: it is freed as the entry ends."""
-        state = self._state()
+        state = self._change_versions()
         try:
-            drop(self.machine, dropped)
+            drop_references(self.machine, dropped)
         except GraphBreak as reason:
-            if self._state() == state:
+            if self._change_versions() == state:
                 return ResumeHere(without_traceback(reason, self._outside))
             raise
-        reason_here = self.machine.ends.reason
+        reason_here = self.machine.value_ends.reason
         return None if reason_here is None else ResumeHere(reason_here)
 
-    def _state(self) -> tuple[int, int, int]:
+    def _change_versions(self) -> tuple[int, int, int]:
         """Versions of the changes made so far: equal before and after an operation that changed nothing."""
         tx = self.machine.tx
         return tx.changes.version, tx.changes.ambient.version, tx.graph.operations
 
-    def _stopped_as_planned(self, frame: Frame) -> NativeEnd:
+    def _stop_as_planned(self, frame: Frame) -> NativeEnd:
         stop = self._stop
         assert stop is not None
         frame.current = frame.index
@@ -384,7 +391,7 @@ class Interpreter:
         return stop.end
 
 
-def _end_outside(end: NativeEnd | ResumeHere) -> NativeEnd:
+def _end_for_outer_frame(end: NativeEnd | ResumeHere) -> NativeEnd:
     """The end for the operation of an outer frame that had led to this one: it runs natively, with all it leads to.
 
     An exception that nothing handles (there is no break then) comes out of it natively as well.

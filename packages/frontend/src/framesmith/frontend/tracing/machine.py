@@ -7,14 +7,20 @@ from typing import Protocol, final
 from weakref import WeakKeyDictionary
 
 from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
-from framesmith.frontend.tracing.stop_iteration import FrameRole, end_of_iteration
-from framesmith.frontend.tracing.value_end_state import Ends
+from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration
+from framesmith.frontend.tracing.value_end_state import ValueEnds
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.literals import literal
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
-from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, born_here, end_of
+from framesmith.variables.callables.generators import (
+    GeneratorTracker,
+    Returned,
+    Yielded,
+    make_stop_iteration,
+    require_new_generator,
+)
 from framesmith.variables.core import (
     NULL,
     Constant,
@@ -157,7 +163,7 @@ def new_frame(
     return Frame(code, reading_of(code), namespace, dict(arguments), cells, function)
 
 
-def frame_of(pending: PendingFrame) -> Frame:
+def make_frame(pending: PendingFrame) -> Frame:
     """The frame of a pending call, at its first instruction."""
     namespace = pending.namespace
     assert isinstance(namespace, NamespaceTracker)
@@ -166,7 +172,7 @@ def frame_of(pending: PendingFrame) -> Frame:
     return frame
 
 
-def is_end(error: ObservedException) -> bool:
+def is_stop_iteration(error: ObservedException) -> bool:
     """Whether an exception is the end of an iterator."""
     return issubclass(error.exception.python_type, StopIteration)
 
@@ -189,7 +195,7 @@ class Machine:
         self.frames: list[Frame] = []
         self.handled: Tracker | None = None
         self.generators: list[GeneratorTracker] = []
-        self.ends = Ends()
+        self.value_ends = ValueEnds()
         self.finalized: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)
         self.outcome: Tracker | Yielded | Returned | None = None
         self._literals: dict[int, Tracker] = {}
@@ -199,7 +205,7 @@ class Machine:
         """The innermost frame."""
         return self.frames[-1]
 
-    def literal(self, value: object) -> Tracker:
+    def load_literal(self, value: object) -> Tracker:
         """A constant of the code; a tuple or a NaN is one object wherever the same one is loaded."""
         if type(value) not in _HAVE_COPIES:
             return from_python(self.tx, value)
@@ -218,7 +224,7 @@ class Machine:
         self.frames.clear()
         self.generators.clear()
         self.finalized.clear()
-        self.ends.release()
+        self.value_ends.release()
         self._literals.clear()
 
     def deliver(self, result: Tracker | PendingCall, role: FrameRole = FrameRole.CALL) -> None:
@@ -227,9 +233,9 @@ class Machine:
             self.frame.push(result)
             return
         if isinstance(result, PendingStep):
-            born_here(result.generator).enter(self.tx, result.value)
+            require_new_generator(result.generator).enter(self.tx, result.value)
         else:
-            self.enter(frame_of(result))
+            self.enter(make_frame(result))
         self.frame.role = role if result.otherwise is None else FrameRole.DEFAULT
         self.frame.otherwise = result.otherwise
 
@@ -258,14 +264,14 @@ class Machine:
             return []
         generator = frame.generator
         assert generator is not None
-        generator.left(self.tx, ended=isinstance(outcome, Returned))
+        generator.leave(self.tx, ended=isinstance(outcome, Returned))
         if isinstance(outcome, Returned):
-            return self.end(frame, outcome.value)
+            return self.end_iteration(frame, outcome.value)
         frame.role, frame.otherwise = FrameRole.CALL, None
         self.frame.push(outcome.value)
         return [generator]
 
-    def end(self, inner: Frame, value: Tracker) -> list[Tracker]:
+    def end_iteration(self, inner: Frame, value: Tracker) -> list[Tracker]:
         """An inner frame has ended an iteration: act on the frame around it as the role of the inner one says.
 
         Returns what the frame lets go of. Raises StopIteration (observed) for a call, for which an end is an exception.
@@ -273,7 +279,7 @@ class Machine:
         frame = self.frame
         found = end_of_iteration(inner.role, frame.operation)
         if found is None:
-            raise end_of(self.tx, value)
+            raise make_stop_iteration(self.tx, value)
         dropped = frame.pop_many(found.drops)
         if found.pushes:
             frame.push(value if inner.otherwise is None else inner.otherwise)
@@ -309,20 +315,20 @@ class Machine:
             )
         return contents
 
-    def chain(self, exception: Tracker, earlier: Tracker, *, as_cause: bool = False) -> None:
+    def chain_exceptions(self, exception: Tracker, earlier: Tracker, *, as_cause: bool = False) -> None:
         """Record that `exception` was raised while `earlier` was handled, as CPython does."""
         if isinstance(exception, ExceptionTracker):
             set_context(self.tx, exception, earlier.realize())
             if as_cause:
                 set_cause(self.tx, exception, earlier)
 
-    def in_place_of(self, exception: Tracker, message: str) -> Tracker:
+    def make_replacement(self, exception: Tracker, message: str) -> Tracker:
         """The RuntimeError that a generator raises in place of another exception (PEP 479)."""
         raised = new_exception(self.tx, RuntimeError, Constant(message))
-        self.chain(raised, exception, as_cause=True)
+        self.chain_exceptions(raised, exception, as_cause=True)
         return raised
 
-    def reraised(self, exception: Tracker) -> ObservedException:
+    def make_reraised(self, exception: Tracker) -> ObservedException:
         """An exception that is raised again: its context stays as it is."""
         error = ObservedException(exception)
         error.chained = error.again = True

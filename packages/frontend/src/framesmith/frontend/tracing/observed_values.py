@@ -29,35 +29,35 @@ class ObservedValues:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._version = 0
-        self._is_looking = False
+        self._is_noting = False
         self._nodes: dict[fx.Node, None] = {}
 
-    def before(self) -> None:
+    def before_recording(self) -> None:
         """Such an operation is about to be recorded: note what the program can see.
 
         Asking for the node of a number may record an operation in turn: that one is ignored.
         """
-        if self._is_looking:
+        if self._is_noting:
             return
-        self._is_looking = True
+        self._is_noting = True
         try:
-            self._look()
+            self._note_visible()
         finally:
-            self._is_looking = False
+            self._is_noting = False
 
-    def after(self, node: fx.Node) -> None:
+    def after_recording(self, node: fx.Node) -> None:
         """Raise GraphBreak if a nested run recorded such an operation and its step has done something that can be seen.
 
         No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
         """
-        if not self._machine.ends.nested or not may_raise(node):
+        if not self._machine.value_ends.nested or not may_raise(node):
             return
         step = node.meta[STEP][0]
         nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))
         if any(changes(one) for one in nodes if one.op != "placeholder"):
             raise GraphBreak(FAILURE_INSIDE, str(node.target))
 
-    def _look(self) -> None:
+    def _note_visible(self) -> None:
         machine = self._machine
         roots = list[Tracker]()
         if machine.tx.changes.version != self._version:
@@ -83,7 +83,7 @@ class ObservedValues:
             if isinstance(node, fx.Node):
                 self._nodes[node] = None
 
-    def kept(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
+    def find_freed(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
         """The observed nodes that the graph would free, since they are not among `outputs`."""
         graph = self._machine.tx.graph.graph
         return [

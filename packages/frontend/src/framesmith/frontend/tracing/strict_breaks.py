@@ -1,4 +1,4 @@
-"""`error_on_graph_break`: a switch inside the code for what `fullgraph=True` says of a whole function.
+"""`error_on_graph_break`: what `fullgraph=True` is for a whole function, as a manager inside the code.
 
 The managers that are open where the graph breaks say what holds: their `__exit__` is on the stacks of the frames, also
 of those that a continuation puts together again.
@@ -21,7 +21,7 @@ ROWS: Final = Rows()
 
 @final
 class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
-    """Inside of it a graph break is an error (`FullGraphError`), or with False none. Also a decorator.
+    """Inside of it a graph break is an error (`FullGraphError`), and with False it is none. Also a decorator.
 
     The innermost one counts; `fullgraph=True` holds in any case. Without a compiler it does nothing.
     """
@@ -53,7 +53,7 @@ def is_strict(machine: Machine) -> bool:
 
 
 def _error_of(tx: TraceContext, value: Tracker) -> bool | None:
-    """What an open manager says; None for any other value."""
+    """Whether an open manager makes a break an error; None for a value that is no such manager."""
     if isinstance(value, Lazy) and not value.is_realized:
         found = value.peek
         owner = found.__self__ if type(found) is MethodType else None
@@ -68,6 +68,6 @@ def _error_of(tx: TraceContext, value: Tracker) -> bool | None:
 
 
 @ROWS.entry(DIRECTIVES, ("torch._dynamo.decorators", "error_on_graph_break"))
-def _made(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
-    """The same of `torch._dynamo`."""
+def _answer_dynamo_switch(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+    """The manager of the same name in `torch._dynamo`, traced as ours."""
     return tx.wrap(error_on_graph_break, Pinned(error_on_graph_break)).begin_call(tx, args, kwargs)

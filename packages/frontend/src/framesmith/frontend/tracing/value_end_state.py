@@ -14,7 +14,7 @@ from framesmith.variables.core import Tracker
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class EndingValue:
     """An existing value whose end is seen, or that leads to such a value.
 
     `tracker` represents it, or with `is_inside` the container that holds it.
@@ -27,7 +27,7 @@ class Ending:
 
 @final
 @dataclass(slots=True, eq=False)
-class Ends:
+class ValueEnds:
     """The values whose end is seen, and what is known of weak references.
 
     - `watched`: a weak reference was made in sight, in this trace or in one that led to it.
@@ -46,11 +46,11 @@ class Ends:
     nested: int = 0
     runs: int = 0
     references: int = 0
-    held: dict[int, Ending] = field(default_factory=dict)
+    held: dict[int, EndingValue] = field(default_factory=dict)
     referents: dict[int, object] = field(default_factory=dict)
     borrowed: set[str] = field(default_factory=set)
     changed: set[Source] = field(default_factory=set)
-    let_go: list[Ending] = field(default_factory=list)
+    let_go: list[EndingValue] = field(default_factory=list)
     reason: GraphBreak | None = None
 
     def release(self) -> None:
@@ -61,6 +61,6 @@ class Ends:
         self.let_go.clear()
         self.reason = None
 
-    def holds(self, real: object) -> bool:
+    def notes(self, real: object) -> bool:
         """Whether an existing value is noted here, since its end is seen."""
         return real is not None and (id(real) in self.held or id(real) in self.referents)

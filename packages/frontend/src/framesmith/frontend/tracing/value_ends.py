@@ -13,18 +13,18 @@ from typing import TypeVar
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.tracing.container_contents import leads_to, parts_of
 from framesmith.frontend.tracing.finalizers import (
-    end_here,
+    end_entry_here,
+    is_end_observable,
     is_observable,
     is_owned,
     is_plain_instance,
-    is_seen,
-    may_be_referenced,
-    may_be_seen,
+    may_be_weakly_referenced,
+    may_end_observably,
     real_object,
 )
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.resume_points import ResumePoint
-from framesmith.frontend.tracing.value_end_state import Ending
+from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
@@ -35,19 +35,19 @@ from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.remains import REMAINS, remains_of
 
 
-def observe(machine: Machine) -> None:
+def observe_changes(machine: Machine) -> None:
     """Have the mutation log report what changes and what is weakly referenced to the machine."""
     log = machine.tx.changes
-    log.on_change = partial(before_change, machine)
-    log.on_reference = partial(referenced, machine)
+    log.on_change = partial(note_contents_before_change, machine)
+    log.on_reference = partial(note_weak_reference, machine)
 
 
-def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
+def take_ownership(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
     """These values were handed over to a continuation and belong to its frames, the borrowed ones excepted.
 
     Those whose end is seen are noted; for those whose end may be seen in another call, it is guarded that it is not.
     """
-    ends, watched, names = machine.ends, point.watched, point.names
+    ends, watched, names = machine.value_ends, point.watched, point.names
     ends.owning, ends.watched = True, watched
     # once a weak reference was made in sight, no other holder of an instance is relied upon
     ends.borrowed |= {names[position] for position in point.borrowed if not watched}
@@ -57,17 +57,17 @@ def own(machine: Machine, given: Sequence[Lazy], point: ResumePoint) -> None:
         real = value.peek
         kind = type(real)
         if static_lookup(kind, "__del__") is not MISSING:
-            ends.held[id(real)] = Ending(real, value)
-        elif is_observable(kind) if watched else is_plain_instance(kind) and may_be_referenced(kind):
+            ends.held[id(real)] = EndingValue(real, value)
+        elif is_observable(kind) if watched else is_plain_instance(kind) and may_be_weakly_referenced(kind):
             if is_weakly_observed(real):
-                ends.held[id(real)] = Ending(real, value)
+                ends.held[id(real)] = EndingValue(real, value)
             else:
                 machine.tx.guard(value.source, NotWeaklyObserved(), "its end is not seen")
 
 
-def referenced(machine: Machine, target: Tracker) -> None:
+def note_weak_reference(machine: Machine, target: Tracker) -> None:
     """A weak reference to `target` is made: in the trace, or natively if the value is new."""
-    ends, real = machine.ends, real_object(target)
+    ends, real = machine.value_ends, real_object(target)
     ends.references += 1
     if real is None:
         ends.watched = True
@@ -75,43 +75,47 @@ def referenced(machine: Machine, target: Tracker) -> None:
     ends.referents[id(real)] = real
     if is_owned(machine, target):
         ends.watched = True
-        ends.held[id(real)] = Ending(real, target)
+        ends.held[id(real)] = EndingValue(real, target)
     elif not is_plain_instance(type(real)):  # weak references to these count only once one was made in sight
         ends.watched = True
 
 
-def before_change(machine: Machine, tracker: Tracker) -> None:
+def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
     """An existing container is about to change for the first time: note the values in it whose end is seen.
 
     The change may let go of them.
     """
     if tracker.source is None or machine.tx.changes.is_changed(tracker):
         return
-    machine.ends.changed.add(tracker.source)
+    machine.value_ends.changed.add(tracker.source)
     real = real_object(tracker)
     registry = machine.tx.registry
     if real is None or type(tracker) not in registry[REMAINS]:
         return
     parts = parts_of(real, registry[CONTAINERS])
     kinds = {id(kind): kind for kind in map(type, parts)}  # by identity: a metaclass may define `__hash__`
-    seen = {key for key, kind in kinds.items() if may_be_seen(machine, kind)}
+    seen = {key for key, kind in kinds.items() if may_end_observably(machine, kind)}
     for part in parts if seen else ():
-        if id(type(part)) in seen and id(part) not in machine.ends.held and is_seen(machine, part):
-            machine.ends.held[id(part)] = Ending(part, tracker, is_inside=True)
+        if (
+            id(type(part)) in seen
+            and id(part) not in machine.value_ends.held
+            and is_end_observable(machine, part)
+        ):
+            machine.value_ends.held[id(part)] = EndingValue(part, tracker, is_inside=True)
 
 
-def settle(machine: Machine) -> bool:
+def check_lost_values(machine: Machine) -> bool:
     """After an operation: end the entry if it let go of a value whose end is seen. Returns whether the entry ends."""
-    ends = machine.ends
-    lost = [ending for ending in ends.held.values() if not is_led_to(machine, ending)]
+    ends = machine.value_ends
+    lost = [ending for ending in ends.held.values() if not is_still_held(machine, ending)]
     for ending in lost:
         del ends.held[id(ending.real)]
-        end_here(machine, ending)
+        end_entry_here(machine, ending)
     return ends.reason is not None
 
 
-def is_led_to(machine: Machine, ending: Ending) -> bool:
-    """Whether what the frames hold still leads to a value."""
+def is_still_held(machine: Machine, ending: EndingValue) -> bool:
+    """Whether the frames still hold a value, directly or through others."""
     if not ending.is_inside and any(
         value is ending.tracker
         for frame in machine.frames
@@ -122,10 +126,12 @@ def is_led_to(machine: Machine, ending: Ending) -> bool:
     changed = {id(real_object(one)): one for one in machine.tx.changes.changed()}
     found = reachable(roots(machine)).values()
     registry = machine.tx.registry
-    return any(holds(registry, tracker, ending.real, changed) for tracker in found)
+    return any(leads_to_value(registry, tracker, ending.real, changed) for tracker in found)
 
 
-def holds(registry: Registry, tracker: Tracker, real: object, changed: Mapping[int, Tracker]) -> bool:
+def leads_to_value(
+    registry: Registry, tracker: Tracker, real: object, changed: Mapping[int, Tracker]
+) -> bool:
     """Whether a tracker represents the value, or an existing one that still holds it. `changed`: the containers that the
     trace changed, by the identity of the real ones."""
     value = real_object(tracker)
@@ -143,16 +149,18 @@ def roots(machine: Machine) -> Iterator[Tracker]:
 
     A changed object that was handed over to the frames is theirs: it counts only where a frame holds it.
     """
-    owning = machine.ends.owning
+    owning = machine.value_ends.owning
     for changed in machine.tx.changes.changed():
         if not (owning and isinstance(changed.source, Local)):
             yield changed
-    yield from present((machine.handled,))
+    yield from skip_none((machine.handled,))
     for frame in machine.frames:
         for slot in frame.stack:
-            yield from present((slot.current, slot.previous) if isinstance(slot, SavedException) else (slot,))
+            yield from skip_none(
+                (slot.current, slot.previous) if isinstance(slot, SavedException) else (slot,)
+            )
         yield from (*frame.locals.values(), *frame.cells.values(), *frame.names.values())
-        yield from present((frame.function, frame.replacement, frame.otherwise, frame.generator))
+        yield from skip_none((frame.function, frame.replacement, frame.otherwise, frame.generator))
     outcome = machine.outcome
     if outcome is not None:
         yield outcome.value if isinstance(outcome, Yielded | Returned) else outcome
@@ -161,14 +169,14 @@ def roots(machine: Machine) -> Iterator[Tracker]:
 T = TypeVar("T")
 
 
-def present(values: Iterable[T | None]) -> Iterator[T]:
+def skip_none(values: Iterable[T | None]) -> Iterator[T]:
     """Those that are not None."""
     return (value for value in values if value is not None)
 
 
-def write_held(machine: Machine, writer: EntryWriter) -> None:
+def keep_until_replayed(machine: Machine, writer: EntryWriter) -> None:
     """Have the frame of the entry hold the values that end with it until all changes are replayed."""
-    for ending in machine.ends.let_go:
+    for ending in machine.value_ends.let_go:
         if ending.tracker.source is None:
             continue
         text = writer.value(ending.tracker)

@@ -23,7 +23,7 @@ class SameObject(Relation):
     right: Source
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return (self.left, self.right)
 
     def holds(self, values: Sequence[object]) -> bool:
@@ -47,7 +47,7 @@ class DistinctObjects(Relation):
     sources: tuple[Source, ...]
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return self.sources
 
     def holds(self, values: Sequence[object]) -> bool:
@@ -77,7 +77,7 @@ class SameStorage(Relation):
     right: Source
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return (self.left, self.right)
 
     def holds(self, values: Sequence[object]) -> bool:
@@ -102,7 +102,7 @@ class DistinctStorages(Relation):
     sources: tuple[Source, ...]
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return self.sources
 
     def holds(self, values: Sequence[object]) -> bool:
@@ -131,7 +131,7 @@ class SameOverlap(Relation):
     layout: Layout | None
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return (self.left, self.right)
 
     def compared(self) -> tuple[object, ...]:

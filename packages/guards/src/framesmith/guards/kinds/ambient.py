@@ -9,7 +9,7 @@ from torch.utils._device import DeviceContext
 
 from framesmith.guards import torch_adapter
 from framesmith.guards.comparison import same_constant
-from framesmith.guards.kinds.base import Relation, shown
+from framesmith.guards.kinds.base import Relation, show_value
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
 
@@ -51,7 +51,7 @@ class GlobalState(Relation):
         return (tuple(sorted(map(str, self.switches.fields.items()))), *self._stacks())
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return ()
 
     def holds(self, values: Sequence[object] = ()) -> bool:
@@ -80,7 +80,7 @@ class GlobalState(Relation):
         for label, name in _STACK_FIELDS.items():
             was, found = getattr(self, name), getattr(now, name)
             if not same_constant(was, found):
-                changes.append(f"{label} changed from {shown(was)} to {shown(found)}")
+                changes.append(f"{label} changed from {show_value(was)} to {show_value(found)}")
         return f"the global state of torch changed: {'; '.join(changes)}"
 
     def text(self) -> str:
@@ -116,7 +116,7 @@ class AmbientValue(Relation):
         return (id(self.function), self.arguments, self.answer)
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return ()
 
     def holds(self, values: Sequence[object] = ()) -> bool:
@@ -130,10 +130,10 @@ class AmbientValue(Relation):
         return f"{names.constant(same_constant, 'same')}({call}, {names.constant(self.answer, 'answer')})"
 
     def explain(self, values: Sequence[object] = ()) -> str:
-        return f"{self.text()}, and is {shown(self.function(*self.arguments))} now"
+        return f"{self.text()}, and is {show_value(self.function(*self.arguments))} now"
 
     def text(self) -> str:
-        return f"{self._name()}({', '.join(map(shown, self.arguments))}) was {shown(self.answer)}"
+        return f"{self._name()}({', '.join(map(show_value, self.arguments))}) was {show_value(self.answer)}"
 
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)

@@ -11,7 +11,7 @@ from framesmith.guards.class_lookup import (
     static_lookup,
     type_dict,
 )
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.kinds.containers import HasKey
 from framesmith.guards.kinds.identity import Identical
 from framesmith.guards.names import Names
@@ -41,7 +41,7 @@ class HasInstanceAttribute(Claim):
     def text(self, source: Source) -> str:
         return f"{self.name!r} {'in' if self.present else 'not in'} {source.text()}.__dict__"
 
-    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+    def lower(self, source: Source) -> list[tuple[Source, Claim]]:
         return [(InstanceDict(source), HasKey(self.name, self.present))]
 
 
@@ -72,15 +72,17 @@ class ClassAttribute(Claim):
         return f"{lookup}({value_expression}, {self.name!a}) is {names.constant(self.value, self.name)}"
 
     def explain(self, value: object, source: Source) -> str:
-        found = shown(static_lookup(value, self.name))
-        return f"{source.text()}: class attribute {self.name!r} changed from {shown(self.value)} to {found}"
+        found = show_value(static_lookup(value, self.name))
+        return (
+            f"{source.text()}: class attribute {self.name!r} changed from {show_value(self.value)} to {found}"
+        )
 
     def text(self, source: Source) -> str:
         if self.value is MISSING:
             return f"{source.text()} has no class attribute {self.name}"
-        return f"{source.text()}.{self.name} is {shown(self.value)} (class attribute)"
+        return f"{source.text()}.{self.name} is {show_value(self.value)} (class attribute)"
 
-    def lowered(self, source: Source) -> list[tuple[Source, Claim]] | None:
+    def lower(self, source: Source) -> list[tuple[Source, Claim]] | None:
         """For a pinned class: absent in the classes before the owner, and the object in the owner's dictionary."""
         if not isinstance(source, Pinned) or not issubclass(type(source.value), type):
             return None

@@ -42,7 +42,7 @@ class Claim(Comparable):
     def text(self, source: Source) -> str:
         """The claim as a line of a table."""
 
-    def lowered(self, source: Source) -> "Sequence[tuple[Source, Claim]] | None":
+    def lower(self, source: Source) -> "Sequence[tuple[Source, Claim]] | None":
         """The same statement as claims over sources that other guards share (instance dictionaries ...)."""
         return None
 
@@ -57,12 +57,12 @@ class Relation(Comparable):
 
     @property
     @abstractmethod
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         """The sources it speaks about."""
 
     @abstractmethod
     def holds(self, values: Sequence[object]) -> bool:
-        """Whether it holds of these values, in the order of `over`."""
+        """Whether it holds of these values, in the order of `all_sources`."""
 
     @abstractmethod
     def render(self, expressions: Sequence[str], names: Names) -> str:
@@ -77,7 +77,7 @@ class Relation(Comparable):
         """The relation as a line of a table."""
 
 
-def shown(value: object, limit: int = 60) -> str:
+def show_value(value: object, limit: int = 60) -> str:
     """The value for a message: short, on one line. No `__repr__` that a user wrote runs, also not of an item."""
     kind = type(value)
     if value is MISSING:
@@ -93,10 +93,10 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def described(value: object) -> str:
+def describe_value(value: object) -> str:
     """The value and its type for a message about a wrong argument: `3, an int`."""
     kind = a_type(type(value))
-    text = shown(value)
+    text = show_value(value)
     return text if value is None or text == kind else f"{text}, {kind}"
 
 

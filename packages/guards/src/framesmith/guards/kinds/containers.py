@@ -11,7 +11,7 @@ from typing import cast, final
 
 from framesmith.guards.comparison import hash_key, same_constant
 from framesmith.guards.iterators import has_at_least
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import DictKeys
@@ -61,15 +61,17 @@ class KeysAre(Claim):
         extra = [key for key in found if not _holds(self.keys, key)]
         if missing or extra:
             changes = [
-                f"{label} {shown(keys)}" for label, keys in (("without", missing), ("new", extra)) if keys
+                f"{label} {show_value(keys)}"
+                for label, keys in (("without", missing), ("new", extra))
+                if keys
             ]
             return f"{source.text()}: keys changed ({', '.join(changes)})"
-        return f"{source.text()}: the order of the keys changed from {shown([*self.keys])} to {shown(found)}"
+        return f"{source.text()}: the order of the keys changed from {show_value([*self.keys])} to {show_value(found)}"
 
     def text(self, source: Source) -> str:
-        return f"list({source.text()}) == {shown([*self.keys])}"
+        return f"list({source.text()}) == {show_value([*self.keys])}"
 
-    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+    def lower(self, source: Source) -> list[tuple[Source, Claim]]:
         return [(DictKeys(source), _Listed(self.keys))]
 
 
@@ -97,10 +99,10 @@ class _Listed(Claim):
         return f"{listed} == {types} and {value_expression} == {expected}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: changed from {shown([*self.keys])} to {shown(value)}"
+        return f"{source.text()}: changed from {show_value([*self.keys])} to {show_value(value)}"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} == {shown([*self.keys])}"
+        return f"{source.text()} == {show_value([*self.keys])}"
 
 
 @final
@@ -122,10 +124,10 @@ class HasKey(Claim):
         return f"{literal(self.key, names)} {'in' if self.present else 'not in'} {value_expression}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: {shown(self.key)} is {'no longer' if self.present else 'now'} in it"
+        return f"{source.text()}: {show_value(self.key)} is {'no longer' if self.present else 'now'} in it"
 
     def text(self, source: Source) -> str:
-        return f"{shown(self.key)} {'in' if self.present else 'not in'} {source.text()}"
+        return f"{show_value(self.key)} {'in' if self.present else 'not in'} {source.text()}"
 
 
 @final

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import cast, final
 
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.kinds.identity import Identical
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -28,12 +28,12 @@ class CodeIs(Claim):
         return f"{value_expression}.__code__ is {names.constant(self.code, self.code.co_name)}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: is another function now: expected {_where(self.code)}, found {shown(value)}"
+        return f"{source.text()}: is another function now: expected {_where(self.code)}, found {show_value(value)}"
 
     def text(self, source: Source) -> str:
         return f"code of {source.text()} is {_where(self.code)}"
 
-    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+    def lower(self, source: Source) -> list[tuple[Source, Claim]]:
         return [(Attribute(source, "__code__"), Identical(self.code))]
 
 

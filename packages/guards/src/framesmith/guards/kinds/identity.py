@@ -4,7 +4,7 @@ import weakref
 from dataclasses import dataclass
 from typing import final
 
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 
@@ -28,10 +28,10 @@ class Identical(Claim):
         return f"{value_expression} is {names.constant(self.value, _hint(self.value))}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: is another object now: expected {shown(self.value)}, found {shown(value)}"
+        return f"{source.text()}: is another object now: expected {show_value(self.value)}, found {show_value(value)}"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} is {shown(self.value)}"
+        return f"{source.text()} is {show_value(self.value)}"
 
 
 @final
@@ -51,10 +51,10 @@ class NotIdentical(Claim):
         return f"{value_expression} is not {names.constant(self.value, _hint(self.value))}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: is {shown(self.value)} now"
+        return f"{source.text()}: is {show_value(self.value)} now"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} is not {shown(self.value)}"
+        return f"{source.text()} is not {show_value(self.value)}"
 
 
 @final
@@ -83,11 +83,11 @@ class WeaklyIdentical(Claim):
 
     def explain(self, value: object, source: Source) -> str:
         expected = self.reference()
-        what = "which is gone" if expected is None else shown(expected)
-        return f"{source.text()}: is another object now: expected {what}, found {shown(value)}"
+        what = "which is gone" if expected is None else show_value(expected)
+        return f"{source.text()}: is another object now: expected {what}, found {show_value(value)}"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} is {shown(self.reference())} (held weakly)"
+        return f"{source.text()} is {show_value(self.reference())} (held weakly)"
 
 
 def _hint(value: object) -> str:

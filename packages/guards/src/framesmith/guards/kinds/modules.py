@@ -32,7 +32,7 @@ class NoModuleHooks(Claim):
     def text(self, source: Source) -> str:
         return f"{source.text()} has no hooks"
 
-    def lowered(self, source: Source) -> list[tuple[Source, Claim]]:
+    def lower(self, source: Source) -> list[tuple[Source, Claim]]:
         return [(InstanceDict(source), _NoHooksIn())]
 
 

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from typing import ClassVar, cast, final
 
 from framesmith.guards.comparison import same_constant
-from framesmith.guards.kinds.base import Relation, shown
+from framesmith.guards.kinds.base import Relation, show_value
 from framesmith.guards.names import Names, PlainNames
 from framesmith.guards.sources.base import Source
 
@@ -48,7 +48,7 @@ class ShapeExpression(Relation):
         return (self.template, self.sources)
 
     @property
-    def over(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Source, ...]:
         return self.sources
 
     def holds(self, values: Sequence[object]) -> bool:
@@ -69,7 +69,8 @@ class ShapeExpression(Relation):
 
     def explain(self, values: Sequence[object]) -> str:
         found = ", ".join(
-            f"{source.text()} = {shown(value)}" for source, value in zip(self.sources, values, strict=True)
+            f"{source.text()} = {show_value(value)}"
+            for source, value in zip(self.sources, values, strict=True)
         )
         return f"{self.text()} no longer holds ({found})"
 

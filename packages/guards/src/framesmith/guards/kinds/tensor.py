@@ -11,7 +11,7 @@ from typing import final
 import torch
 
 from framesmith.guards import torch_adapter
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.kinds.tensor_spec import Dims, TensorSpec, details_of, sizes_of, strides_of
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
@@ -81,12 +81,12 @@ class TensorIs(Claim):
     def explain(self, value: object, source: Source) -> str:
         name = source.text()
         if not isinstance(value, torch.Tensor):
-            return f"{name}: was a tensor, is {shown(value)} now"
+            return f"{name}: was a tensor, is {show_value(value)} now"
         change = self.change(value)
         with torch._C.DisableTorchFunction():
             fields = _fields(self.spec, value)
         phrases = [
-            f"{field} changed from {shown(fields[field][0])} to {shown(fields[field][1])}"
+            f"{field} changed from {show_value(fields[field][0])} to {show_value(fields[field][1])}"
             if field in fields
             else f"its {field} changed"
             for field in change.other

@@ -7,7 +7,7 @@ from typing import final
 
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.comparison import Comparable, hash_key, is_plain_constant, same_constant
-from framesmith.guards.kinds.base import Claim, shown
+from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
 
@@ -47,10 +47,10 @@ class EqualTo(Claim):
             types = f" ({type(self.value).__name__} to {type(value).__name__})"
         else:
             types = ""
-        return f"{source.text()}: value changed from {shown(self.value)} to {shown(value)}{types}"
+        return f"{source.text()}: value changed from {show_value(self.value)} to {show_value(value)}{types}"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} == {shown(self.value)}"
+        return f"{source.text()} == {show_value(self.value)}"
 
 
 @final
@@ -68,10 +68,10 @@ class NotEqualTo(Claim):
         return f"{value_expression} != {names.constant(self.value, 'value')}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: equals {shown(self.value)} now"
+        return f"{source.text()}: equals {show_value(self.value)} now"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} != {shown(self.value)}"
+        return f"{source.text()} != {show_value(self.value)}"
 
 
 @final
@@ -88,7 +88,7 @@ class Truthy(Claim):
         return f"not not {value_expression}" if self.expected else f"not {value_expression}"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: bool() of it changed from {self.expected} to {bool(value)} ({shown(value)})"
+        return f"{source.text()}: bool() of it changed from {self.expected} to {bool(value)} ({show_value(value)})"
 
     def text(self, source: Source) -> str:
         return f"bool({source.text()}) is {self.expected}"

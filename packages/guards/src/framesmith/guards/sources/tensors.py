@@ -20,7 +20,7 @@ class TensorSize(Source):
     dim: int
 
     def read(self, scope: Scope) -> object:
-        return ask(scope.value_of(self.base), "size", self.dim)
+        return call_tensor_method(scope.value_of(self.base), "size", self.dim)
 
     def expression(self, names: Names) -> str:
         return f"{names.source(self.base)}.size({self.dim})"
@@ -38,7 +38,7 @@ class TensorStride(Source):
     dim: int
 
     def read(self, scope: Scope) -> object:
-        return ask(scope.value_of(self.base), "stride", self.dim)
+        return call_tensor_method(scope.value_of(self.base), "stride", self.dim)
 
     def expression(self, names: Names) -> str:
         return f"{names.source(self.base)}.stride({self.dim})"
@@ -55,7 +55,7 @@ class TensorStorageOffset(Source):
     base: Source
 
     def read(self, scope: Scope) -> object:
-        return ask(scope.value_of(self.base), "storage_offset")
+        return call_tensor_method(scope.value_of(self.base), "storage_offset")
 
     def expression(self, names: Names) -> str:
         return f"{names.source(self.base)}.storage_offset()"
@@ -81,6 +81,6 @@ class Gradient(Source):
         return f"{self.base.text()}.grad"
 
 
-def ask(tensor: object, method: str, *arguments: int) -> object:
+def call_tensor_method(tensor: object, method: str, *arguments: int) -> object:
     """`tensor.method(*arguments)`; AttributeError (a miss) when the value is no tensor."""
     return getattr(tensor, method)(*arguments)

@@ -10,16 +10,16 @@ from framesmith.variables.builtin_types.sequences import (
     index_in,
     user_errors,
 )
-from framesmith.variables.core.asked_texts import absence, asked_absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import fill_absence_message, find_absence_message
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.index import index_of, known_equal
 
 ROWS: Final = Rows()
-_INDEX_FAILS: Final = asked_absence(deque[object]().index)
-_REMOVE_FAILS: Final = asked_absence(deque[object]().remove)
+_INDEX_FAILS: Final = find_absence_message(deque[object]().index)
+_REMOVE_FAILS: Final = find_absence_message(deque[object]().remove)
 
 NONE: Final = Constant(None)
 ONE: Final = Constant(1)
@@ -135,7 +135,7 @@ def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tra
         if known_equal(tx, item, value):
             del self.change(tx)[place]
             return NONE
-    return raise_observed(tx, ValueError, absence(value, _REMOVE_FAILS))
+    return raise_observed(tx, ValueError, fill_absence_message(value, _REMOVE_FAILS))
 
 
 @ROWS.call(deque.index)

@@ -8,7 +8,7 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, Item
-from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker, unpack
 from framesmith.variables.builtin_types.sequences import (
     compare_items,
@@ -249,7 +249,7 @@ class DequeIterator(IteratorTracker):
         if not self.index:
             return text
         name = writer.define(self, text, "iterator")
-        writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
+        writer.statement(f"{writer.constant(advance_by, 'advance_by')}({name}, {self.index})")
         return name
 
 

@@ -38,17 +38,17 @@ class DictEntries:
         self.structure += 1
         self.by_name[name] = DictEntry(key, value, rank=self.structure)
 
-    def as_stored(self) -> list[DictEntry]:
+    def in_stored_order(self) -> list[DictEntry]:
         """The items in the order in which they were stored. `move_to_end`
         does not change it, and a plain dict has no other."""
         if not self.moves:
             return list(self.by_name.values())
         return sorted(self.by_name.values(), key=lambda entry: (not entry.original, entry.rank))
 
-    def moved(self) -> list[DictEntry]:
+    def items_to_move(self) -> list[DictEntry]:
         """The items that replay has to move to the end, in turn, once all are
         stored: all after the longest prefix whose order is right already."""
-        stored, order = iter(self.as_stored()), list(self.by_name.values())
+        stored, order = iter(self.in_stored_order()), list(self.by_name.values())
         for index, entry in enumerate(order):
             if not any(one is entry for one in stored):
                 return order[index:]

@@ -69,10 +69,10 @@ class DictIterator(IteratorTracker):
         if self.spoiled or len(self.state.by_name) != len(self.entries):
             self.spoiled = True
             raise_observed(tx, RuntimeError, "dictionary changed size during iteration")
-        if self._moved():
+        if self._has_moved():
             raise GraphBreak(UNKNOWN_ITERATOR, "the keys of a dict changed while it was iterated over")
 
-    def _moved(self) -> bool:
+    def _has_moved(self) -> bool:
         return (self.state.structure, self.state.moves) != self.versions
 
     def children(self) -> Iterator[Tracker]:
@@ -85,17 +85,17 @@ class DictIterator(IteratorTracker):
         backwards = writer.constant(reversed, "reversed")
         if self.owner is None:
             return self.text.format(f"{writer.constant(dict, 'dict')}()", iter=make, reversed=backwards)
-        if self.spoiled or self._moved():
+        if self.spoiled or self._has_moved():
             self.unsupported("building it again after its dict changed")
         text = self.text.format(writer.value(self.owner), iter=make, reversed=backwards)
         name = writer.define(self, text, "iterator")
         if self.index:
-            step = writer.constant(step_on, "step_on")
+            step = writer.constant(advance_by, "advance_by")
             writer.statement(f"{step}({name}, {self.index})")
         return name
 
 
-def step_on(iterator: Iterator[object], count: int) -> None:
+def advance_by(iterator: Iterator[object], count: int) -> None:
     """Take `count` items out of a builtin iterator."""
     for _ in range(count):
         next(iterator)

@@ -154,7 +154,7 @@ def defaultdict_missing(tx: TraceContext, self: DictTracker, key: Tracker, /) ->
 @ROWS.call(dict.__reversed__, OrderedDict.__reversed__)
 def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`reversed(self)`."""
-    self.complete(tx)
+    self.read_all(tx)
     ordered = issubclass(self.kind, OrderedDict)
     kind = ORDERED_ITERATOR if ordered else KEY_REVERSED
     return DictIterator(self, self.state, lambda entry: entry.key, kind, "{reversed}({0})", True)
@@ -166,13 +166,13 @@ KEY_REVERSED: type = type(reversed(dict[object, object]()))
 @ROWS.call(dict)
 def call_dict(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`dict(mapping or pairs, **named)`."""
-    return _filled(tx, new_dict(()), source, named)
+    return _fill_new_dict(tx, new_dict(()), source, named)
 
 
 @ROWS.call(OrderedDict)
 def call_ordered(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`OrderedDict(mapping or pairs, **named)`."""
-    return _filled(tx, new_dict((), OrderedDict), source, named)
+    return _fill_new_dict(tx, new_dict((), OrderedDict), source, named)
 
 
 @ROWS.call(defaultdict)
@@ -180,10 +180,10 @@ def call_defaultdict(
     tx: TraceContext, factory: Tracker = NONE, source: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """`defaultdict(factory, mapping or pairs, **named)`."""
-    return _filled(tx, new_dict((), defaultdict, factory), source, named)
+    return _fill_new_dict(tx, new_dict((), defaultdict, factory), source, named)
 
 
-def _filled(
+def _fill_new_dict(
     tx: TraceContext, new: DictTracker, source: Tracker | None, named: dict[str, Tracker]
 ) -> DictTracker:
     _update(tx, new, source, named)

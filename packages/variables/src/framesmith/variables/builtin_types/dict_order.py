@@ -22,7 +22,7 @@ def copies_items(kind: type) -> bool:
 
 
 def list_values(value: object) -> object:
-    """The values in order: the source of a value whose key is no plain constant reads it through this function."""
+    """The values in order. A value whose key is no plain constant has a source that calls this and takes one by its index."""
     assert isinstance(value, dict)
     if not isinstance(value, OrderedDict):
         return list(dict.values(value))

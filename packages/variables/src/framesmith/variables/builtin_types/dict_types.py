@@ -1,7 +1,7 @@
 """`dict`, `OrderedDict` and `defaultdict` as builtin types: wrapping, texts, the dict part of instances of subclasses."""
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from framesmith.graph import GraphBreak
@@ -101,6 +101,17 @@ def wrap_default_part(tx: TraceContext, value: object, source: Source, kind: typ
     return DictTracker(source, kind, value, factory)
 
 
+def fill_ordered(target: OrderedDict[object, object], items: Mapping[object, object]) -> None:
+    """Fill an OrderedDict without calling an override of a subclass."""
+    for key, value in items.items():
+        OrderedDict.__setitem__(target, key, value)
+
+
+def fill_default(target: defaultdict[object, object], plain: defaultdict[object, object]) -> None:
+    """Copy factory and items of `plain`, without calling an override of a subclass."""
+    defaultdict.__init__(target, plain.default_factory, plain)
+
+
 _SAMPLE: Final = dict[object, object]()
 _ITERATORS: Final[tuple[type, ...]] = (
     *(type(iter(_SAMPLE)), type(iter(_SAMPLE.values())), type(iter(_SAMPLE.items()))),
@@ -114,7 +125,7 @@ ROWS.builtin_type(
         build=build_dict,
         text=dict_text,
         iterators=_ITERATORS,
-        part=BuiltinPart(plain_dict, wrap_dict_part, lambda: new_dict([])),
+        part=BuiltinPart(plain_dict, wrap_dict_part, lambda: new_dict([]), dict.update),
         holds_items=True,
         is_mutable=True,
     ),
@@ -125,7 +136,7 @@ ROWS.builtin_type(
         build=build_dict,
         text=ordered_text,
         iterators=(type(iter(OrderedDict())),),
-        part=BuiltinPart(plain_ordered, wrap_dict_part, lambda: new_dict([], OrderedDict)),
+        part=BuiltinPart(plain_ordered, wrap_dict_part, lambda: new_dict([], OrderedDict), fill_ordered),
         holds_items=True,
         is_mutable=True,
     ),
@@ -134,7 +145,7 @@ ROWS.builtin_type(
         (DictTracker,),
         wrap=wrap_dict,
         text=default_text,
-        part=BuiltinPart(plain_dict, wrap_default_part, lambda: new_dict([], defaultdict)),
+        part=BuiltinPart(plain_dict, wrap_default_part, lambda: new_dict([], defaultdict), fill_default),
         holds_items=True,
         is_mutable=True,
     ),

@@ -64,7 +64,7 @@ class ViewTracker(Tracker):
         return self.iterator(tx, backwards=False)
 
     def iterator(self, tx: TraceContext, backwards: bool) -> Tracker:
-        self.owner.complete(tx)
+        self.owner.read_all(tx)
         sample: OrderedDict[str, object] | dict[str, object]
         sample = OrderedDict() if issubclass(self.owner.kind, OrderedDict) else {}
         view = getattr(sample, self.name)()
@@ -74,7 +74,7 @@ class ViewTracker(Tracker):
 
     def trackers(self, tx: TraceContext) -> list[Tracker]:
         """The keys, values or pairs, in order; guards the keys of an existing dict."""
-        return [PICK[self.name](entry) for entry in self.owner.complete(tx).values()]
+        return [PICK[self.name](entry) for entry in self.owner.read_all(tx).values()]
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
@@ -125,8 +125,8 @@ class ViewTracker(Tracker):
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
         exact = as_set(tx, other)
         size = self.owner.size(tx)
-        if exact is not None and exact.kind is set and size <= len(exact.complete(tx)):
-            return exact.combined(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
+        if exact is not None and exact.kind is set and size <= len(exact.read_all(tx)):
+            return exact.combine(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
         view: ViewTracker = self
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self

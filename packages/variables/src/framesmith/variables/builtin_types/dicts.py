@@ -1,7 +1,7 @@
 """`dict`, `OrderedDict` and `defaultdict`: the tracker. The types are described in `dict_types`, methods in `dict_methods`, views in `dict_views`.
 
 An existing dict is read key by key: a look-up by a constant key is guarded by the presence of that key only. Asking
-for all keys (iteration, comparison, a key that is no constant) guards the keys and their order: `complete`.
+for all keys (iteration, comparison, a key that is no constant) guards the keys and their order: `run_pending`.
 """
 
 import weakref
@@ -83,7 +83,7 @@ class DictTracker(Tracker):
         return self.state.by_name
 
     # -- reading -----------------------------------------------------------------------------------
-    def complete(self, tx: TraceContext) -> dict[Hashable, DictEntry]:
+    def read_all(self, tx: TraceContext) -> dict[Hashable, DictEntry]:
         """All entries in order; guards the keys of an existing dict, or its length and each key."""
         if self.is_complete:
             return self.entries
@@ -125,12 +125,12 @@ class DictTracker(Tracker):
         if entry is not None or self.is_complete or name in self.dropped:
             return entry
         if not isinstance(key, Constant) or not is_plain_constant(key.value):
-            return self.complete(tx).get(name)
+            return self.read_all(tx).get(name)
         assert self.value is not None and self.source is not None
         if self._plain is None:
             self._plain = all(is_plain_constant(existing) for existing in dict.keys(self.value))
         if not self._plain:
-            return self.complete(tx).get(name)
+            return self.read_all(tx).get(name)
         if not dict.__contains__(self.value, key.value):
             tx.note("is not there", self.source, key.value)
             tx.guard(self, HasKey(key.value, False))
@@ -149,7 +149,7 @@ class DictTracker(Tracker):
     def items(self, tx: TraceContext | None = None) -> list[tuple[Tracker, Tracker]]:
         """All pairs, in order. Without a context the dict must be complete already."""
         if tx is not None:
-            self.complete(tx)
+            self.read_all(tx)
         assert self.is_complete
         return [(entry.key, entry.value) for entry in self.entries.values()]
 
@@ -168,7 +168,7 @@ class DictTracker(Tracker):
     def store(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`dict.__setitem__`: a key that is present keeps its position and its first key object."""
         if self.deferred_stores or is_unspecialized_key(key.realize()):
-            self._store_blindly(tx, key.realize(), value)
+            self._store_without_lookup(tx, key.realize(), value)
             return
         entry = self.find(tx, key)
         tx.changes.note(self)
@@ -177,7 +177,7 @@ class DictTracker(Tracker):
         else:
             entry.value, entry.changed = value, True
 
-    def _store_blindly(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+    def _store_without_lookup(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         native = self.kind in (dict, OrderedDict, defaultdict) and not self.is_complete
         check_storable(key, dict.keys(self.value or {}) if native else None)
         tx.changes.note(self)
@@ -201,13 +201,13 @@ class DictTracker(Tracker):
 
     def clear(self, tx: TraceContext) -> None:
         """Delete all items."""
-        for entry in list(self.complete(tx).values()):
+        for entry in list(self.read_all(tx).values()):
             self.remove(tx, entry.key)
         tx.changes.note(self)
 
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
         """Move a key to the end or to the front; False when it is missing."""
-        entries = self.complete(tx)
+        entries = self.read_all(tx)
         name = hash_key_of(tx, key.realize(), as_dict_key, self.kind)
         if name not in entries:
             return False
@@ -260,7 +260,7 @@ class DictTracker(Tracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`: the keys."""
-        self.complete(tx)
+        self.read_all(tx)
         kind = ORDERED_ITERATOR if issubclass(self.kind, OrderedDict) else KEY_ITERATOR
         return DictIterator(self, self.state, lambda entry: entry.key, kind, "{iter}({0})")
 
@@ -339,7 +339,7 @@ class DictTracker(Tracker):
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, kind, None, self.factory)
-        for name, entry in self.complete(tx).items():
+        for name, entry in self.read_all(tx).items():
             result.state.add(name, entry.key, entry.value)
         return result
 
@@ -366,7 +366,7 @@ class DictTracker(Tracker):
         return Constant(self._equals(tx, right) == (symbol == "=="))
 
     def _equals(self, tx: TraceContext, other: "DictTracker") -> bool:
-        mine, theirs = self.complete(tx), other.complete(tx)
+        mine, theirs = self.read_all(tx), other.read_all(tx)
         if len(mine) != len(theirs):
             return False
         for name, entry in list(mine.items()):
@@ -394,21 +394,21 @@ class DictTracker(Tracker):
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
         """A dict display; a dict that holds itself, or has attributes, is made empty and then filled."""
-        stored, moved = self.state.as_stored(), self.state.moved()
+        stored, moved = self.state.in_stored_order(), self.state.items_to_move()
         if fills := bool(self.attributes) or reaches_itself(self):
-            name = writer.define(self, self._made(writer, "{}"), "dict")
+            name = writer.define(self, self._write_new(writer, "{}"), "dict")
             for entry in stored:
                 writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
         else:
             pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
-            name = self._made(writer, f"{{{', '.join(pairs)}}}")
+            name = self._write_new(writer, f"{{{', '.join(pairs)}}}")
         if moved and not fills:
             name = writer.define(self, name, "dict")
         write_moves(name, moved, writer)
         write_attributes(name, self.attributes, writer)
         return name
 
-    def _made(self, writer: Writer, display: str) -> str:
+    def _write_new(self, writer: Writer, display: str) -> str:
         if self.kind is dict:
             return display
         kind = writer.constant(self.kind, class_name(self.kind))
@@ -430,13 +430,13 @@ class DictTracker(Tracker):
         for key in self.dropped.values():
             name = writer.value(key)
             writer.statement(f"del {place}[{name}]" if plain else f"{delete}({place}, {name})")
-        entries = self.state.as_stored()
+        entries = self.state.in_stored_order()
         new = [entry for entry in entries if entry.original and entry.changed]
         new += [entry for entry in entries if not entry.original]
         text = "{}[{}] = {}" if plain else f"{store}({{}}, {{}}, {{}})"
         for entry in new:
             writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
-        write_moves(place, self.state.moved(), writer)
+        write_moves(place, self.state.items_to_move(), writer)
         for key, value in self.deferred_stores:
             writer.statement(text.format(place, writer.value(key), writer.value(value)))
         write_attributes(place, self.attributes, writer)

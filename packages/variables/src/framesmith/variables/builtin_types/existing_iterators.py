@@ -28,7 +28,7 @@ from framesmith.guards.kinds import (
     TypeIs,
 )
 from framesmith.guards.sources import CallResult, IteratorPart, IteratorPeek
-from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -85,11 +85,13 @@ class ExistingIterator(IteratorTracker):
     def _check_untouched(self, tx: TraceContext) -> None:
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
+        changes = [one for one in tx.changes.changed() if one is not self and one.source is not None]
+        if not changes:  # as a rule: what is behind the iterator need not be looked for at each advance
+            return
         containers = (*tx.registry[CONTAINERS], bytearray)
         behind = containers_behind(self.value, containers)
-        for changed in tx.changes.changed():
-            if changed is self or changed.source is None:
-                continue
+        for changed in changes:
+            assert changed.source is not None
             if isinstance(changed, ExistingIterator):
                 if shares(self.value, changed.value):
                     raise GraphBreak(UNKNOWN_ITERATOR, "two iterators share one position")
@@ -110,7 +112,7 @@ class ExistingIterator(IteratorTracker):
         if self.taken == 1:
             writer.statement(f"{writer.constant(next, 'next')}({place})")
         elif self.taken:
-            writer.statement(f"{writer.constant(step_on, 'step_on')}({place}, {self.taken})")
+            writer.statement(f"{writer.constant(advance_by, 'advance_by')}({place}, {self.taken})")
         if self.exhausted:
             writer.statement(f"{writer.constant(next, 'next')}({place}, None)")
 

@@ -10,7 +10,7 @@ from typing import final
 
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.iterators import IteratorTracker
-from framesmith.variables.builtin_types.itertools_types import listed
+from framesmith.variables.builtin_types.itertools_types import write_tuple
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.operations.binary import binary
@@ -252,11 +252,11 @@ class PoolIterator(IteratorTracker):
         """A new iterator over the inputs, advanced by as many results as were taken."""
         make = writer.constant(self.kind, class_name(self.kind))
         pools = self.pools if self.kind is itertools.product else self.pools[:1]
-        text = self.text.format(", ".join([listed(writer, pool) for pool in pools]), make=make)
+        text = self.text.format(", ".join([write_tuple(writer, pool) for pool in pools]), make=make)
         if not self.taken:
             return text
         name = writer.define(self, text, "iterator")
-        writer.statement(f"{writer.constant(drop, 'drop')}({name}, {self.taken})")
+        writer.statement(f"{writer.constant(skip_items, 'skip_items')}({name}, {self.taken})")
         return name
 
 
@@ -268,7 +268,7 @@ def unpack_members(tx: TraceContext, item: Tracker) -> list[Tracker]:
     return members
 
 
-def drop(iterator: Iterator[object], count: int) -> None:
+def skip_items(iterator: Iterator[object], count: int) -> None:
     """Advance `iterator` by `count` items, or to its end."""
     for _ in itertools.islice(iterator, count):
         pass

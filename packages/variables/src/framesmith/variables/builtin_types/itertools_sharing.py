@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import final
 
-from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -154,5 +154,5 @@ class TeeIterator(IteratorTracker):
         if not self.place:
             return text
         name = writer.define(self, text, "iterator")
-        writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.place})")
+        writer.statement(f"{writer.constant(advance_by, 'advance_by')}({name}, {self.place})")
         return name

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.truth import known_truth
 
 
-def listed(writer: Writer, items: Sequence[Tracker]) -> str:
+def write_tuple(writer: Writer, items: Sequence[Tracker]) -> str:
     """The source text of a tuple display."""
     return f"({''.join([f'{writer.value(item)}, ' for item in items])})"
 
@@ -216,13 +216,13 @@ class CycleIterator(IteratorTracker):
         make = writer.constant(itertools.cycle, "cycle")
         if self.part is None:
             place = self.place % len(self.saved) if self.saved else 0
-            return f"{make}({listed(writer, self.saved[place:] + self.saved[:place])})"
+            return f"{make}({write_tuple(writer, self.saved[place:] + self.saved[:place])})"
         if not self.saved:
             return f"{make}({writer.value(self.part)})"
         chain = writer.constant(itertools.chain, "chain")
-        text = f"{make}({chain}({listed(writer, self.saved)}, {writer.value(self.part)}))"
+        text = f"{make}({chain}({write_tuple(writer, self.saved)}, {writer.value(self.part)}))"
         name = writer.define(self, text, "iterator")
-        writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {len(self.saved)})")
+        writer.statement(f"{writer.constant(advance_by, 'advance_by')}({name}, {len(self.saved)})")
         return name
 
 
@@ -268,9 +268,9 @@ class WhileIterator(IteratorTracker):
         if not self.switched:
             return f"{make}({writer.value(self.test)}, {writer.value(self.part)})"
         part = "()" if self.kind is itertools.takewhile else writer.value(self.part)
-        return f"{make}({writer.constant(never, 'never')}, {part})"
+        return f"{make}({writer.constant(always_false, 'always_false')}, {part})"
 
 
-def never(item: object) -> bool:
+def always_false(item: object) -> bool:
     """A test that is always false: replaces the test of a `takewhile` or `dropwhile` that has switched."""
     return False

@@ -5,16 +5,16 @@ from typing import Final
 from framesmith.variables.builtin_types.iterators import LIST_REVERSED, ReversedIterator
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import count, find, index_in, sort_items, user_errors
-from framesmith.variables.core.asked_texts import asked_absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_absence_message
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.index import index_of
 from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
-_NOT_IN_LIST: Final = asked_absence(list[object]().index)
+_NOT_IN_LIST: Final = find_absence_message(list[object]().index)
 
 NONE = Constant(None)
 

@@ -305,7 +305,7 @@ ROWS.builtin_type(
         build=new_list,
         text=list_text,
         iterators=(type(iter([])), type(reversed([]))),
-        part=BuiltinPart(plain_list, wrap_list_part, lambda: ListTracker([])),
+        part=BuiltinPart(plain_list, wrap_list_part, lambda: ListTracker([]), list.extend),
         holds_items=True,
         is_mutable=True,
     )

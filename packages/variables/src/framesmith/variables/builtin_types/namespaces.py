@@ -17,7 +17,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.wrap_rules import looked_up
+from framesmith.variables.core.wrap_rules import wrap_found
 
 ROWS: Final = Rows()
 
@@ -52,7 +52,7 @@ class NamespaceTracker(Tracker):
             tx.guard(self, HasKey(name, False))
             return None
         self._check_imported(tx, name)
-        found = looked_up(tx, self.value[name], Item(self.source, name))
+        found = wrap_found(tx, self.value[name], Item(self.source, name))
         self._loaded[name] = found
         return found
 
@@ -71,7 +71,7 @@ class NamespaceTracker(Tracker):
             return found
         scope = builtins_of(self.value)
         if name in scope:
-            return looked_up(tx, scope[name], Item(Pinned(scope, "builtins"), name))
+            return wrap_found(tx, scope[name], Item(Pinned(scope, "builtins"), name))
         tx.note("is not there", Pinned(scope, "builtins"), name)
         tx.guard(Pinned(scope, "builtins"), HasKey(name, False))
         return raise_observed(tx, NameError, f"name '{name}' is not defined")

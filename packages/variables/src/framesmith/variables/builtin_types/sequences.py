@@ -6,9 +6,9 @@ from typing import Never, final
 
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
-from framesmith.variables.core.asked_texts import absence
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import fill_absence_message
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
@@ -156,5 +156,5 @@ def index_in(
     """`items.index(value, start, stop)`; ValueError with the text `missing`, in which `{}` stands for the value."""
     place = find(tx, items, value, *bounds(tx, len(items), start, stop))
     if place is None:
-        raise_observed(tx, ValueError, absence(value, missing))
+        raise_observed(tx, ValueError, fill_absence_message(value, missing))
     return Constant(place)

@@ -60,7 +60,7 @@ def is_exact(item: Hashable) -> bool:
     return not isinstance(item, float | complex) or item == item  # each NaN is hashed by its address
 
 
-def is_born_here(item: Hashable) -> bool:
+def is_new_object(item: Hashable) -> bool:
     """Whether an item is an object created in the trace: it has no address yet, so CPython could give it any order."""
     match item:
         case StandIn(("object", Tracker() as tracker)):

@@ -5,7 +5,7 @@ from typing import Protocol, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
-from framesmith.variables.builtin_types.dict_iterators import step_on
+from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.set_items import is_exact
 from framesmith.variables.builtin_types.set_recipes import Content
@@ -71,5 +71,5 @@ class SetIterator(IteratorTracker):
             self.unsupported("building it again in mid-course")
         name = writer.define(self, f"{make}({writer.value(self.owner)})", "iterator")
         if self.index:
-            writer.statement(f"{writer.constant(step_on, 'step_on')}({name}, {self.index})")
+            writer.statement(f"{writer.constant(advance_by, 'advance_by')}({name}, {self.index})")
         return name

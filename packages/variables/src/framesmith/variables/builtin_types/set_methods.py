@@ -6,7 +6,7 @@ from typing import Final
 from framesmith.variables.builtin_types.hashed_items import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.set_items import stand_in
-from framesmith.variables.builtin_types.set_recipes import Content, Items, listed
+from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_names
 from framesmith.variables.builtin_types.sets import Operand, SetTracker, as_set, new_set
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -27,7 +27,7 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
     names = [stand_in(hash_key_of(tx, item, use)) for item in items]
     trackers = {id(name): item for name, item in zip(names, items, strict=True)}
     given = dict.fromkeys(names) if iterable.python_type is dict else names
-    return Operand(given, trackers, listed(given, trackers))
+    return Operand(given, trackers, items_of_names(given, trackers))
 
 
 def own_set(tx: TraceContext, self: Tracker) -> SetTracker:
@@ -67,7 +67,7 @@ def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     result = SetTracker(None, kind)
     result.members = made.members
     result.content = kind(dict.fromkeys(made.members) if is_dict else [*made.members])
-    result.come_about(Items(tuple(made.members.values()), is_dict))
+    result.record_construction(Items(tuple(made.members.values()), is_dict))
     return result
 
 
@@ -96,7 +96,7 @@ def set_remove(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
 @ROWS.call(set.pop)
 def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
     """`self.pop()`: the first in iteration order; breaks the graph if one of several members is not known."""
-    members = self.in_order(tx)
+    members = self.members_in_order(tx)
     if not members:
         raise_observed(tx, KeyError, "pop from an empty set")
     if len(members) > 1 and not all(member.is_python_constant() for member in members):
@@ -139,7 +139,7 @@ def _combines(name: str) -> None:
             return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
         use = as_common_item if name == "intersection" else as_set_item
         for other in others:
-            result = result.combined(tx, _method(name), operand(tx, other, use))
+            result = result.combine(tx, _method(name), operand(tx, other, use))
         return result
 
 
@@ -154,7 +154,7 @@ def _method(name: str) -> Callable[..., Content]:
 def _tests(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-        content = own_set(tx, self).complete(tx)
+        content = own_set(tx, self).read_all(tx)
         return Constant(bool(getattr(content, name)(operand(tx, other).names)))
 
 
@@ -180,7 +180,7 @@ def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Trac
 @ROWS.call(set.symmetric_difference, frozenset.symmetric_difference)
 def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`self.symmetric_difference(other)`."""
-    return own_set(tx, self).combined(tx, _method("symmetric_difference"), operand(tx, other))
+    return own_set(tx, self).combine(tx, _method("symmetric_difference"), operand(tx, other))
 
 
 for _name in ("union", "intersection", "difference"):

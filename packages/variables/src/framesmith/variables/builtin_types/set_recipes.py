@@ -31,7 +31,7 @@ class Items:
         listed = f"[{', '.join([writer.value(item) for item in self.trackers])}]"
         return f"{writer.constant(dict.fromkeys, 'fromkeys')}({listed})" if self.are_keys else listed
 
-    def everything(self) -> Iterator[Tracker]:
+    def written_trackers(self) -> Iterator[Tracker]:
         """All that `text` writes."""
         return iter(self.trackers)
 
@@ -53,7 +53,7 @@ class Existing:
             f"{kind}({Items(self.items).text(writer)})" if self.is_changed() else writer.value(self.tracker)
         )
 
-    def everything(self) -> Iterator[Tracker]:
+    def written_trackers(self) -> Iterator[Tracker]:
         """All that `text` writes."""
         return iter(self.items)
 
@@ -73,11 +73,11 @@ class Combined:
         right = "" if self.right is None else f", {self.right.text(writer)}"
         return f"{writer.constant(self.operation, 'operation')}({self.left.text(writer)}{right})"
 
-    def everything(self) -> Iterator[Tracker]:
+    def written_trackers(self) -> Iterator[Tracker]:
         """All that `text` writes."""
-        yield from self.left.everything()
+        yield from self.left.written_trackers()
         if self.right is not None:
-            yield from self.right.everything()
+            yield from self.right.written_trackers()
 
 
 @final
@@ -111,13 +111,13 @@ class Changed:
     def text(self, writer: Writer) -> str:
         """One call of `change_all` that makes the set and all changes."""
         steps = [f", ({change.text(writer)})" for change in self.changes]
-        return f"{writer.constant(change_all, 'change_all')}({fresh(self.start, writer, self.kind)}{''.join(steps)})"
+        return f"{writer.constant(change_all, 'change_all')}({write_new_set(self.start, writer, self.kind)}{''.join(steps)})"
 
-    def everything(self) -> Iterator[Tracker]:
+    def written_trackers(self) -> Iterator[Tracker]:
         """All that `text` writes."""
-        yield from self.start.everything()
+        yield from self.start.written_trackers()
         for change in self.changes:
-            yield from change.items.everything()
+            yield from change.items.written_trackers()
 
 
 Recipe: TypeAlias = Items | Existing | Combined | Changed
@@ -132,25 +132,27 @@ def change_all(
     return target
 
 
-def fresh(start: Recipe, writer: Writer, kind: type) -> str:
+def write_new_set(start: Recipe, writer: Writer, kind: type) -> str:
     """The source text of a new set: the recipe itself, or a copy where it is no new set."""
     text = start.text(writer)
     is_new = isinstance(start, Combined | Changed)
     return text if is_new else f"{writer.constant(kind, class_name(kind))}({text})"
 
 
-def as_a_set(recipe: Recipe, kind: type) -> Recipe:
+def as_set_recipe(recipe: Recipe, kind: type) -> Recipe:
     """The recipe of an operand, which an operator needs as a set: made into one if it is a list of items."""
     return Combined(kind, recipe, None, 1) if isinstance(recipe, Items) else recipe
 
 
-def combined(operation: Callable[..., object], left: Recipe, right: Recipe | None) -> Combined | None:
+def combine_recipes(operation: Callable[..., object], left: Recipe, right: Recipe | None) -> Combined | None:
     """The recipe of an operation; None when the expression would be nested too deeply for the parser."""
     depth = 1 + max(left.depth, 0 if right is None else right.depth)
     return None if depth > _DEEPEST else Combined(operation, left, right, depth)
 
 
-def in_turn(content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker], kind: type) -> Items | None:
+def items_one_by_one(
+    content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker], kind: type
+) -> Items | None:
     """The items one by one, if a set made of them has the same order and size as `content`; else None."""
     for order in ([*members], [*content]):
         if same_layout(kind(order), content):
@@ -164,6 +166,6 @@ def same_layout(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> bo
     return sys.getsizeof(left) == sys.getsizeof(right) and all(one is other for one, other in pairs)
 
 
-def listed(names: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:
+def items_of_names(names: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:
     """The recipe of the items of a sequence, or of the keys of a dict."""
     return Items(tuple(trackers[id(name)] for name in names), isinstance(names, dict))

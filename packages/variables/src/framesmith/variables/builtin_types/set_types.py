@@ -6,10 +6,14 @@ from typing import Final
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker, build_set, set_storage
+from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 
@@ -34,9 +38,9 @@ def set_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     """`{1, 2}`, `frozenset({1, 2})` or `set()`."""
     assert isinstance(value, SetTracker)
     name = class_name(value.kind)
-    if not value.complete(tx):
+    if not value.read_all(tx):
         return f"{name}()"
-    display = f"{{{join(tx, value.in_order(tx))}}}"
+    display = f"{{{join(tx, value.members_in_order(tx))}}}"
     return display if value.kind is set else f"{name}({display})"
 
 
@@ -50,6 +54,12 @@ def plain_frozenset(value: object) -> frozenset[object]:
     """As `plain_set`."""
     assert isinstance(value, frozenset)
     return frozenset(frozenset.__iter__(value))
+
+
+def reduce_set(tx: TraceContext, value: Tracker) -> Tracker:
+    """`set.__reduce__`: the type, the items in a list, and no state."""
+    kind = from_python(tx, value.python_type)
+    return TupleTracker([kind, TupleTracker([ListTracker(unpack(tx, value))]), Constant(None)])
 
 
 def wrap_set_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
@@ -66,7 +76,8 @@ ROWS.builtin_type(
         build=build_set,
         text=set_text,
         iterators=(type(iter(set())),),
-        part=BuiltinPart(plain_set, wrap_set_part, SetTracker),
+        part=BuiltinPart(plain_set, wrap_set_part, SetTracker, set.update),
+        reduce=reduce_set,
         holds_items=True,
         is_mutable=True,
     ),
@@ -77,6 +88,7 @@ ROWS.builtin_type(
         build=build_set,
         text=set_text,
         part=BuiltinPart(plain_frozenset),
+        reduce=reduce_set,
         holds_items=True,
     ),
 )

@@ -19,7 +19,7 @@ from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
 from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
-from framesmith.variables.builtin_types.set_items import is_born_here, is_exact, stand_in
+from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, stand_in
 from framesmith.variables.builtin_types.set_iterators import SetIterator
 from framesmith.variables.builtin_types.set_recipes import (
     Change,
@@ -28,10 +28,10 @@ from framesmith.variables.builtin_types.set_recipes import (
     Existing,
     Items,
     Recipe,
-    as_a_set,
-    combined,
-    fresh,
-    in_turn,
+    as_set_recipe,
+    combine_recipes,
+    items_one_by_one,
+    write_new_set,
 )
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
@@ -87,7 +87,7 @@ class SetTracker(Tracker):
         self.is_complete = value is None
         self.order_known = True
         self.is_mirrored = True  # the content has the layout of the existing set
-        self.is_blind = False
+        self.has_unread_items = False
         self.start: Recipe = Items(())
         self.log: list[Change] = []
         self._visiting = False
@@ -98,7 +98,7 @@ class SetTracker(Tracker):
         return self.kind
 
     # -- reading -----------------------------------------------------------------------------------
-    def complete(self, tx: TraceContext) -> Content:
+    def read_all(self, tx: TraceContext) -> Content:
         """All members, by their stand-ins; guards the members of an existing set in their order."""
         if self.is_complete:
             return self.content
@@ -128,13 +128,13 @@ class SetTracker(Tracker):
     def _check_readable(self, tx: TraceContext) -> None:
         """Break the graph once the trace has added an unspecialized item: which members there are is not known then."""
         require_specializable(tx, self)
-        if self.is_blind:
+        if self.has_unread_items:
             cannot_specialize(self.describe())
 
-    def has(self, tx: TraceContext, item: Tracker) -> bool:
+    def contains_item(self, tx: TraceContext, item: Tracker) -> bool:
         """`item in self`; where only constants of an existing set are asked for, just the answer is guarded."""
         item = item.realize()
-        if self.is_blind:
+        if self.has_unread_items:
             self._check_readable(tx)
         name = name_of(tx, item)
         if not self.is_complete and self.value is not None:
@@ -144,16 +144,16 @@ class SetTracker(Tracker):
                 found = item.value in self.value
                 tx.guard(self, HasKey(item.value, found))
                 return found
-        return name in self.complete(tx)
+        return name in self.read_all(tx)
 
-    def in_order(self, tx: TraceContext) -> list[Tracker]:
+    def members_in_order(self, tx: TraceContext) -> list[Tracker]:
         """The members in iteration order; breaks the graph where that order is not known."""
-        content = self.complete(tx)
+        content = self.read_all(tx)
         if not self.order_known and len(content) > 1:
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of an existing set after it was changed")
         if self.value is not None and self.order_known:
             return list(self.members.values())
-        if len(content) > 1 and not all(is_exact(item) or is_born_here(item) for item in content):
+        if len(content) > 1 and not all(is_exact(item) or is_new_object(item) for item in content):
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of a set whose items are hashed by their address")
         return [self.members[name] for name in content]
 
@@ -164,7 +164,7 @@ class SetTracker(Tracker):
     # -- changing ----------------------------------------------------------------------------------
     def change(self, tx: TraceContext) -> set[Hashable]:
         """The content, for a caller that is about to change it; what `value` or a frozenset holds is copied first."""
-        content = self.complete(tx)
+        content = self.read_all(tx)
         tx.changes.note(self)
         if self.source is not None:
             self.order_known = False
@@ -175,20 +175,20 @@ class SetTracker(Tracker):
     def add(self, tx: TraceContext, item: Tracker) -> None:
         """Add an item; an equal item that is in the set already stays.
         An unspecialized item is added without a look-up (ADR 0010)."""
-        if self.is_blind or is_unspecialized_key(item.realize()):
-            self._add_blindly(tx, item.realize())
+        if self.has_unread_items or is_unspecialized_key(item.realize()):
+            self._add_without_lookup(tx, item.realize())
             return
         name = stand_in(hash_key_of(tx, item.realize(), as_set_item))
-        if name not in self.complete(tx):
+        if name not in self.read_all(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
             self._note("add", item)
 
-    def _add_blindly(self, tx: TraceContext, item: Tracker) -> None:
+    def _add_without_lookup(self, tx: TraceContext, item: Tracker) -> None:
         native = self.kind is set and not self.is_complete
         check_storable(item, _iterate(self.value or set()) if native else None)
         tx.changes.note(self)
-        self.is_blind = True
+        self.has_unread_items = True
         self._note("add", item)
 
     def _note(self, method: str, item: Tracker) -> None:
@@ -197,7 +197,7 @@ class SetTracker(Tracker):
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Remove an item; False when it was not in the set."""
         name = name_of(tx, item.realize())
-        if name not in self.complete(tx):
+        if name not in self.read_all(tx):
             return False
         self.change(tx).discard(name)
         self._note("discard", self.members.pop(name))
@@ -205,15 +205,15 @@ class SetTracker(Tracker):
 
     def operand(self, tx: TraceContext) -> Operand:
         """This set as the operand of another set."""
-        names = self.complete(tx)
+        names = self.read_all(tx)
         known = (self.order_known and self.is_mirrored) or len(names) < 2
-        return Operand(names, self._trackers(), as_a_set(self.recipe(), self.kind), known)
+        return Operand(names, self._trackers(), as_set_recipe(self.recipe(), self.kind), known)
 
     def _trackers(self) -> dict[int, Tracker]:
         """The trackers of the members, by the identity of their stand-ins."""
         return {id(name): tracker for name, tracker in self.members.items()}
 
-    def combined(
+    def combine(
         self,
         tx: TraceContext,
         operation: Callable[..., Content],
@@ -225,7 +225,7 @@ class SetTracker(Tracker):
         result.content = operation(self.content, other.names)
         result.order_known = mine.order_known and other.order_known
         result.members = _members(result.content, mine.trackers, other.trackers)
-        result.come_about(combined(operation, mine.recipe, other.recipe))
+        result.record_construction(combine_recipes(operation, mine.recipe, other.recipe))
         return result
 
     def copy(self, tx: TraceContext, kind: type) -> "SetTracker":
@@ -234,14 +234,14 @@ class SetTracker(Tracker):
         result.content = set(self.content) if kind is set else frozenset(self.content)
         result.members = _members(result.content, mine.trackers)
         result.order_known = mine.order_known
-        result.come_about(combined(kind, mine.recipe, None))
+        result.record_construction(combine_recipes(kind, mine.recipe, None))
         return result
 
-    def come_about(self, recipe: Recipe | None) -> None:
+    def record_construction(self, recipe: Recipe | None) -> None:
         """Record how the set was made: by adding its items one by
         one, where that gives the same order, else by `recipe`."""
         is_known = self.order_known and all(map(is_exact, self.content))
-        simple = in_turn(self.content, self.members, self.kind) if is_known else None
+        simple = items_one_by_one(self.content, self.members, self.kind) if is_known else None
         self.start = simple or recipe or Items(tuple(self.members.values()))
         self.order_known = self.order_known and (simple is not None or recipe is not None)
 
@@ -256,7 +256,7 @@ class SetTracker(Tracker):
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
-        before, known = self.complete(tx), self.order_known or len(self.content) < 2
+        before, known = self.read_all(tx), self.order_known or len(self.content) < 2
         mine = self._trackers()
         content = self.change(tx)
         names = set(content) if other.names is before else other.names
@@ -305,7 +305,7 @@ class SetTracker(Tracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        return SetIterator(self, self, self.in_order(tx))
+        return SetIterator(self, self, self.members_in_order(tx))
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
@@ -324,7 +324,7 @@ class SetTracker(Tracker):
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`, by hash and equality."""
-        return Constant(self.has(tx, item))
+        return Constant(self.contains_item(tx, item))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with a set."""
@@ -332,7 +332,7 @@ class SetTracker(Tracker):
         if symbol not in OPERATIONS or right is None:
             return None
         operation: Callable[..., Content] = OPERATIONS[symbol]
-        return self.combined(tx, operation, right.operand(tx))
+        return self.combine(tx, operation, right.operand(tx))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`&= |= -= ^=` change a set; None (NotImplemented) for a frozenset, so that the binary operation is used."""
@@ -347,19 +347,19 @@ class SetTracker(Tracker):
         right = as_set(tx, other)
         if right is None:
             return None
-        return Constant(bool(FUNCTIONS[symbol](self.complete(tx), right.complete(tx))))
+        return Constant(bool(FUNCTIONS[symbol](self.read_all(tx), right.read_all(tx))))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A frozenset hashes by its members; TypeError for a set."""
         if not issubclass(self.kind, frozenset):
             return unhashable(tx, self)
-        self.complete(tx)
+        self.read_all(tx)
         return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
 
     def children(self) -> Iterator[Tracker]:
         """The known members, and unspecialized items that were added."""
         yield from self.members.values()
-        if self.is_blind:
+        if self.has_unread_items:
             for change in self.log:
                 if isinstance(change.items, Items):
                     yield from change.items.trackers
@@ -374,17 +374,17 @@ class SetTracker(Tracker):
             name = writer.define(self, f"{writer.constant(set, 'set')}()", "set")
             writer.statement(f"{name}.update({Items(tuple(self.members.values())).text(writer)})")
             return name
-        return fresh(self._written(), writer, self.kind)
+        return write_new_set(self._written_recipe(), writer, self.kind)
 
-    def _written(self) -> Recipe:
+    def _written_recipe(self) -> Recipe:
         """The recipe, or only the members where it would rebuild removed items that are no constants."""
         recipe = self.recipe()
         held = set(map(id, self.members.values()))
-        written = (item for item in recipe.everything() if item.source is None and id(item) not in held)
+        written = (item for item in recipe.written_trackers() if item.source is None and id(item) not in held)
         if all(item.is_python_constant() for item in written):
             return recipe
         is_exact_order = all(map(is_exact, self.content))
-        simple = in_turn(self.content, self.members, self.kind) if is_exact_order else None
+        simple = items_one_by_one(self.content, self.members, self.kind) if is_exact_order else None
         if is_exact_order and simple is None:
             self.unsupported("building it again in its order")
         return simple or Items(tuple(self.members.values()))
@@ -402,7 +402,7 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     """The stand-in of an item that is searched for: CPython searches for a set as for the equal frozenset."""
     storage = item.storage(tx)
     if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
-        return frozenset(storage.complete(tx))
+        return frozenset(storage.read_all(tx))
     return stand_in(hash_key_of(tx, item, as_set_item))
 
 
@@ -433,7 +433,7 @@ def build_set(tx: TraceContext, value: object) -> SetTracker:
     result = SetTracker(None, type(value))
     result.members = {item: from_python(tx, item) for item in value}
     result.content = value
-    result.come_about(Items(tuple(result.members.values())))
+    result.record_construction(Items(tuple(result.members.values())))
     return result
 
 

@@ -82,7 +82,7 @@ class TupleTracker(Tracker):
 
     def as_python_constant(self) -> object:
         """A real tuple of the values, of the same type."""
-        return make(self.kind, [item.as_python_constant() for item in self.items])
+        return make_tuple(self.kind, [item.as_python_constant() for item in self.items])
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
@@ -295,7 +295,7 @@ def field_index(kind: type, name: str) -> int | None:
     return arguments[0]
 
 
-def make(kind: type, items: list[object]) -> object:
+def make_tuple(kind: type, items: list[object]) -> object:
     """A tuple of the given type; runs no code of a named tuple class."""
     if kind is torch.Size or is_struct_sequence(kind):
         return kind(items)

@@ -6,7 +6,7 @@ The methods of `object` that do the same are in `objects.object_methods`.
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
@@ -43,7 +43,7 @@ def getattr_(
 def attribute_or_none(tx: TraceContext, target: Tracker, name: str) -> Tracker | None:
     """The attribute, or None where reading it raises AttributeError."""
     try:
-        return complete(tx, target.begin_attribute(tx, name))
+        return run_pending(tx, target.begin_attribute(tx, name))
     except ObservedException as error:
         if issubclass(error.exception.python_type, AttributeError):
             return None

@@ -66,7 +66,7 @@ class CachedFunctionTracker(Tracker):
         keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
         here = Pinned(self.value, self.describe())
         stored = Stored(self.value, positional, keywords)
-        self._check_room(stored)
+        self._check_size(stored)
         earlier = Counter(call.key for call in self._calls)[stored.key]
         # an earlier attempt of this trace made the call already: the program makes it once
         is_made = earlier < _made.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
@@ -76,7 +76,7 @@ class CachedFunctionTracker(Tracker):
         tx.changes.note(self)
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
-    def _check_room(self, stored: "Stored") -> None:
+    def _check_size(self, stored: "Stored") -> None:
         """Break unless the cache can hold the results of all calls of the trace until the entry has run."""
         settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
         maxsize = settings.get("maxsize")
@@ -131,7 +131,7 @@ class CachedFunctionTracker(Tracker):
 
     def replay(self, writer: Writer) -> None:
         """Repeat the calls of the trace, so that counters and the order of eviction are those of eager."""
-        again = writer.constant(repeat, "repeat")
+        again = writer.constant(call_unless_made, "call_unless_made")
         function = writer.constant(self.value, "cached")
         for call in self._calls:
             writer.statement(f"{again}({function}, {writer.constant(call, 'call')})")
@@ -162,7 +162,7 @@ class Stored:
         settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
         twin = functools.lru_cache(typed=settings.get("typed", False))(lambda *args, **kwargs: None)
         self.make(twin)
-        return next(iter(_contents(twin)[0]))
+        return next(iter(_cache_content(twin)[0]))
 
     def make(self, function: Callable[..., object]) -> object:
         """Call the function with the arguments."""
@@ -170,11 +170,11 @@ class Stored:
 
     def is_stored(self, function: object) -> bool:
         """Whether the cache holds the result, so that a call would run no code of the user."""
-        return self.key in _contents(function)[0]
+        return self.key in _cache_content(function)[0]
 
     def __call__(self, function: object) -> object:
         """The result, read from the cache without a call; KeyError if it is not stored."""
-        results, linked = _contents(function)
+        results, linked = _cache_content(function)
         found = results[self.key]
         if type(found) is not _LINK:
             return found
@@ -182,7 +182,7 @@ class Stored:
         return next(linked[place + 1] for place in range(0, len(linked), 3) if linked[place] is key)
 
 
-def repeat(function: Callable[..., object], call: Stored) -> None:
+def call_unless_made(function: Callable[..., object], call: Stored) -> None:
     """Make a call of the program, unless the trace made it already: then it is removed from the list of those."""
     if (function, call.key) in _made.calls:
         _made.calls.remove((function, call.key))
@@ -190,7 +190,7 @@ def repeat(function: Callable[..., object], call: Stored) -> None:
         call.make(function)
 
 
-def _contents(function: object) -> tuple[dict[Hashable, object], list[object]]:
+def _cache_content(function: object) -> tuple[dict[Hashable, object], list[object]]:
     """The content of a cache, which `gc.get_referents` gives: the dictionary from keys to results, or to links where
     the cache is bounded; and then key, result, type of the link for each of them."""
     inside = gc.get_referents(function)

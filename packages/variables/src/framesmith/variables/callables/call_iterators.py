@@ -43,7 +43,7 @@ class CallIterator(IteratorTracker):
         """A call of `iter` with two arguments."""
         make = writer.constant(iter, "iter")
         if self.function is None:
-            none = writer.constant(_nothing, "nothing")
+            none = writer.constant(_give_nothing, "nothing")
             return f"{make}({none}, None)"
         return f"{make}({writer.value(self.function)}, {writer.value(self.sentinel)})"
 
@@ -90,5 +90,5 @@ class SubscriptReversed(IteratorTracker):
         return name
 
 
-def _nothing() -> None:
+def _give_nothing() -> None:
     """The function of an exhausted iterator when it is reconstructed: its result is the sentinel."""

@@ -8,7 +8,7 @@ from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.reductions import begin_gathered, runs_python
+from framesmith.variables.callables.reductions import begin_call_with_items, runs_python
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
@@ -24,7 +24,7 @@ ROWS: Final = Rows()
 def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
     if iterable is not None and runs_python(iterable):
-        return begin_gathered(tx, iterable, list)
+        return begin_call_with_items(tx, iterable, list)
     return ListTracker([] if iterable is None else unpack(tx, iterable))
 
 
@@ -32,7 +32,7 @@ def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker |
 def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
-        return begin_gathered(tx, iterable, tuple)
+        return begin_call_with_items(tx, iterable, tuple)
     if iterable is not None and iterable.python_type is tuple:
         return iterable
     return TupleTracker([] if iterable is None else unpack(tx, iterable))
@@ -70,7 +70,7 @@ def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | 
         return fold(tx, int, [value] if base is None else [value, base])
     if base is not None:
         return value.unsupported("int() with a base")
-    return _converted(
+    return _convert_number(
         tx,
         value,
         ("__int__", "__index__", "__trunc__"),
@@ -85,7 +85,7 @@ def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
         return Constant(0.0)
     if isinstance(value, Constant):  # a symbolic number stays one
         return fold(tx, float, [value])
-    return _converted(
+    return _convert_number(
         tx, value, ("__float__", "__index__"), "float() argument must be a string or a real number, not"
     )
 
@@ -101,7 +101,7 @@ def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | 
     return real.attribute(tx, "__complex__").call(tx, [], {})
 
 
-def _converted(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
+def _convert_number(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
     """Call the first of these conversion methods that the type
     has; breaks for text and buffers, TypeError for others."""
     if issubclass(value.python_type, str | bytes):

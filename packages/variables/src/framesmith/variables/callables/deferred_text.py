@@ -97,7 +97,7 @@ def deferred_format(
 ) -> Tracker:
     """`format(value, spec)`, or `str`, `repr` and `ascii` with
     an empty spec: deferred for an unread value, else `now()`."""
-    if not spec.endswith("c") and _is_unread(tx, value) and _takes(function, value, spec):
+    if not spec.endswith("c") and _is_unread(tx, value) and _can_format(function, value, spec):
         extra = (f", {spec!r}",) if spec else ()
 
         def write(writer: Writer) -> str:
@@ -107,7 +107,7 @@ def deferred_format(
     return now()
 
 
-def _takes(function: Callable[..., str], value: Tracker, spec: str) -> bool:
+def _can_format(function: Callable[..., str], value: Tracker, spec: str) -> bool:
     """Whether values of this type can be formatted so. If not,
     the trace formats now, so that the user's error is raised."""
     kind = type(value.peek) if isinstance(value, Lazy) else value.python_type

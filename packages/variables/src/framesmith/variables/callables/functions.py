@@ -1,12 +1,14 @@
-"""Python functions, existing ones and those created in the trace; binding of arguments to parameters."""
+"""Existing Python functions: in which way a call of one is traced, and its attributes.
 
-import inspect
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from types import CellType, CodeType, FunctionType
+Those created in the trace are in `nested_functions`, the binding of arguments in `argument_binding`.
+"""
+
+from collections.abc import Callable, Hashable
+from types import CodeType, FunctionType
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE, DISABLED, NATIVE_CALL
+from framesmith.graph.break_kinds import DISABLED, NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import CodeIs, HasInstanceAttribute, Identical, TypeIs
 from framesmith.guards.sources import (
@@ -20,9 +22,8 @@ from framesmith.guards.sources import (
 )
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
-from framesmith.variables.builtin_types.dicts import new_dict
-from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
-from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.builtin_types.namespaces import namespace_of
+from framesmith.variables.callables.argument_binding import bind_arguments
 from framesmith.variables.callables.compiled import ORIGINAL, is_compiled
 from framesmith.variables.core.base import (
     Arguments,
@@ -31,20 +32,15 @@ from framesmith.variables.core.base import (
     PendingFrame,
     TraceContext,
     Tracker,
-    Writer,
-    complete,
-    tell_apart,
+    guard_distinct,
 )
-from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
-from framesmith.variables.core.wrap_rules import lazy, looked_up
+from framesmith.variables.core.wrap_rules import lazy, wrap_found
 
 ROWS: Final = Rows()
-
-__all__ = ["FunctionTracker", "NestedFunction", "Tracker", "bind_arguments", "complete"]
 
 Directive = Callable[..., Tracker | PendingCall]
 DIRECTIVES: Final = Table[tuple[str, str], Directive]("directives")
@@ -81,59 +77,6 @@ DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
 """Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
 
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
-_VARARGS = inspect.CO_VARARGS
-_VARKEYWORDS = inspect.CO_VARKEYWORDS
-_ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-
-
-def mismatch(name: str, problem: str) -> GraphBreak:
-    """The graph break for a call that does not fit the signature:
-    the call runs natively and raises its own TypeError."""
-    return GraphBreak(CALL_SIGNATURE, f"{name}(): {problem}")
-
-
-def bind_arguments(
-    code: CodeType,
-    args: Sequence[Tracker],
-    kwargs: Mapping[str, Tracker],
-    defaults: Mapping[str, Tracker],
-) -> dict[str, Tracker]:
-    """Fast locals of a new frame. `defaults` maps parameter names to their default values.
-
-    The rule is "Calls" of the Python language reference. A call that does not fit breaks the graph, so
-    that eager raises its own message. A call that makes a coroutine breaks it too.
-    """
-    if code.co_flags & _ASYNCHRONOUS:
-        raise GraphBreak(ASYNC_FRAME, f"{code.co_qualname}()")
-    count, keyword_only = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames
-    bound: dict[str, Tracker] = dict(zip(names[:count], args, strict=False))
-    extra = tuple(args[count:])
-    surplus: dict[str, Tracker] = {}
-    named = names[code.co_posonlyargcount : count + keyword_only]
-    for name, value in kwargs.items():
-        if name in named:
-            if name in bound:
-                raise mismatch(code.co_name, f"got multiple values for argument {name!r}")
-            bound[name] = value
-        elif code.co_flags & _VARKEYWORDS:
-            surplus[name] = value
-        else:
-            raise mismatch(code.co_name, f"got an unexpected keyword argument {name!r}")
-    for name in names[: count + keyword_only]:
-        if name not in bound:
-            if name not in defaults:
-                raise mismatch(code.co_name, f"missing argument {name!r}")
-            bound[name] = defaults[name]
-    position = count + keyword_only
-    if code.co_flags & _VARARGS:
-        bound[names[position]] = TupleTracker(extra)
-        position += 1
-    elif extra:
-        raise mismatch(code.co_name, f"takes {count} positional arguments but {len(args)} were given")
-    if code.co_flags & _VARKEYWORDS:
-        bound[names[position]] = new_dict([(Constant(name), value) for name, value in surplus.items()])
-    return bound
 
 
 @final
@@ -174,10 +117,10 @@ class FunctionTracker(Tracker):
         for index, value in enumerate(values):
             name = code.co_varnames[first + index]
             if first + index >= given and name not in kwargs:
-                found[name] = looked_up(tx, value, FunctionDefault(self.anchor, index))
+                found[name] = wrap_found(tx, value, FunctionDefault(self.anchor, index))
         for name, value in (self.value.__kwdefaults__ or {}).items():
             if name not in kwargs:
-                found[name] = looked_up(tx, value, FunctionKeywordDefault(self.anchor, name))
+                found[name] = wrap_found(tx, value, FunctionKeywordDefault(self.anchor, name))
         return found
 
     def cells(self, tx: TraceContext) -> tuple[CellTracker, ...]:
@@ -206,7 +149,7 @@ class FunctionTracker(Tracker):
         if value.__code__ in tx.registry[DISABLED_CODES] or any(
             value.__dict__.get(mark) for mark in _DISABLED_MARKS
         ):
-            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_mark(value)}")
+            raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_disabled_note(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
         if str(value.__module__).startswith(NATIVE_MODULES):
@@ -229,7 +172,7 @@ class FunctionTracker(Tracker):
         """Attributes of the function object; its `__dict__` comes
         first, as the type has no data descriptor of those names."""
         if name in self.value.__dict__:
-            return looked_up(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
+            return wrap_found(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
         if tx.guards.facts is not None:
             tx.note("is not there", InstanceDict(self.anchor), name)
         tx.guard(self.anchor, HasInstanceAttribute(name, False))
@@ -239,7 +182,7 @@ class FunctionTracker(Tracker):
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether they are the same function object."""
-        tell_apart(tx, self, other)
+        guard_distinct(tx, self, other)
         return isinstance(other, FunctionTracker) and other.value is self.value
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -256,7 +199,7 @@ class FunctionTracker(Tracker):
         return f"function {self.value.__qualname__}"
 
 
-def _mark(function: FunctionType) -> str:
+def _disabled_note(function: FunctionType) -> str:
     """How a function was disabled, and the user's reason for it, as a suffix for the message."""
     said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
     reason = next((f": {text}" for text in said if isinstance(text, str) and text), "")
@@ -285,128 +228,3 @@ def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.guard(source, TypeIs(FunctionType))
     tx.guard(source, CodeIs(value.__code__))
     return FunctionTracker(value, source, source)
-
-
-@final
-class NestedFunction(Tracker):
-    """A function created in the trace by `def` or `lambda`."""
-
-    def __init__(
-        self,
-        code: CodeType,
-        namespace: NamespaceTracker,
-        *,
-        defaults: tuple[Tracker, ...] = (),
-        keyword_defaults: Mapping[str, Tracker] | None = None,
-        annotations: Tracker | None = None,
-        annotate: Tracker | None = None,
-        closure: tuple[CellTracker, ...] = (),
-    ) -> None:
-        self.code = code
-        self.namespace = namespace
-        self.defaults = defaults
-        self.keyword_defaults = dict(keyword_defaults or {})
-        self.annotations = annotations
-        self.annotate = annotate  # the function that evaluates them when they are asked for (PEP 649)
-        self.closure = closure
-        self.attributes: dict[str, Tracker] = {}
-
-    @property
-    def python_type(self) -> type:
-        """`types.FunctionType`."""
-        return FunctionType
-
-    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """The frame of the call, with the arguments bound."""
-        code = self.code
-        first = code.co_argcount - len(self.defaults)
-        defaults = {code.co_varnames[first + i]: value for i, value in enumerate(self.defaults)}
-        bound = bind_arguments(code, args, kwargs, {**defaults, **self.keyword_defaults})
-        return PendingFrame(code, self.namespace, bound, self.closure, self)
-
-    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Attributes that were set, and those that the code object
-        determines; others raise AttributeError or break the graph."""
-        if name in self.attributes:
-            return self.attributes[name]
-        if name in ("__name__", "__qualname__"):
-            return Constant(self.code.co_name if name == "__name__" else self.code.co_qualname)
-        if name == "__module__":
-            return self.namespace.load(tx, "__name__")
-        if name == "__doc__":
-            cells = tuple(CellType() for _ in self.code.co_freevars)
-            return Constant(FunctionType(self.code, {}, closure=cells).__doc__)
-        if name == "__code__":
-            return Constant(self.code)
-        if name == "__defaults__":
-            return TupleTracker(self.defaults) if self.defaults else Constant(None)
-        if name == "__closure__":
-            return TupleTracker(self.closure) if self.closure else Constant(None)
-        if name == "__kwdefaults__" and not self.keyword_defaults:
-            return Constant(None)
-        if name == "__annotate__" and hasattr(FunctionType, name):
-            return self.annotate or Constant(None)
-        if name.startswith("__") and name.endswith("__"):
-            return self.unsupported(f"reading attribute {name!r}")
-        return raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
-
-    def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Set any attribute; those that change how the function runs break the graph."""
-        if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
-            self.unsupported(f"storing attribute {name!r}")
-        tx.changes.note(self)
-        self.attributes[name] = value
-
-    def hash_key(self, tx: TraceContext) -> Hashable:
-        """Functions hash by identity."""
-        return ("object", self)
-
-    def truth(self, tx: TraceContext) -> bool:
-        """A function is true."""
-        return True
-
-    def children(self) -> Iterator[Tracker]:
-        """Defaults, cells, attributes and what evaluates annotations."""
-        yield from (*self.defaults, *self.keyword_defaults.values(), *self.closure, *self.attributes.values())
-        if self.annotate is not None:
-            yield self.annotate
-
-    def reconstruct(self, writer: Writer) -> str:
-        """A new function object over the same code, globals and cells."""
-        make = writer.constant(FunctionType, "FunctionType")
-        code = writer.constant(self.code, f"code_{self.code.co_name}")
-        namespace = writer.constant(self.namespace.value, "globals")
-        cells = "".join(f"{writer.value(cell)}, " for cell in self.closure)
-        closure = f"({cells})" if cells else "None"
-        name = writer.define(
-            self, f"{make}({code}, {namespace}, {self.code.co_name!r}, None, {closure})", "function"
-        )
-        if self.defaults:
-            values = "".join(f"{writer.value(value)}, " for value in self.defaults)
-            writer.statement(f"{name}.__defaults__ = ({values})")
-        if self.keyword_defaults:
-            pairs = ", ".join(
-                f"{key!r}: {writer.value(value)}" for key, value in self.keyword_defaults.items()
-            )
-            writer.statement(f"{name}.__kwdefaults__ = {{{pairs}}}")
-        if self.annotations is not None:
-            make_annotations = writer.constant(set_annotations, "set_annotations")
-            writer.statement(f"{make_annotations}({name}, {writer.value(self.annotations)})")
-        if self.annotate is not None:
-            writer.statement(f"{name}.__annotate__ = {writer.value(self.annotate)}")
-        for key, value in self.attributes.items():
-            setter = writer.constant(setattr, "setattr")
-            writer.statement(f"{setter}({name}, {key!r}, {writer.value(value)})")
-        return name
-
-    def describe(self) -> str:
-        """`function f`, for messages."""
-        return f"function {self.code.co_qualname}"
-
-
-def set_annotations(function: FunctionType, annotations: object) -> None:
-    """Set annotations in either form of the compiler: a dict, or a flat tuple of names and values."""
-    if isinstance(annotations, tuple):
-        annotations = dict(zip(annotations[::2], annotations[1::2], strict=True))
-    assert isinstance(annotations, dict)
-    function.__annotations__ = annotations

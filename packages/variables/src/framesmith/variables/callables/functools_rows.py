@@ -9,7 +9,8 @@ from typing import Final
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
-from framesmith.variables.callables.functions import FunctionTracker, NestedFunction
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows

@@ -53,7 +53,7 @@ class SuspendedFrame(Protocol):
         """Whether user code runs when the suspended generator is closed."""
         ...
 
-    def held(self) -> Iterator[Tracker]:
+    def held_values(self) -> Iterator[Tracker]:
         """The trackers that the frame holds."""
         ...
 
@@ -75,7 +75,7 @@ class SuspendedFrame(Protocol):
         which continues with `value` as the result of the `yield`."""
         ...
 
-    def left(self) -> None:
+    def leave(self) -> None:
         """The symbolic interpreter has popped the frame, which yielded or ended."""
         ...
 
@@ -144,11 +144,11 @@ class GeneratorTracker(Tracker):
         self.running = True
         self.frame.enter(value)
 
-    def left(self, tx: TraceContext, *, ended: bool) -> None:
+    def leave(self, tx: TraceContext, *, ended: bool) -> None:
         """The symbolic interpreter has popped the frame; `ended` tells a return from a `yield`."""
         tx.changes.note(self)
         self.running, self.finished = False, ended
-        self.frame.left()
+        self.frame.leave()
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of generators that have a row; other attributes break the graph."""
@@ -168,7 +168,7 @@ class GeneratorTracker(Tracker):
 
     def children(self) -> Iterator[Tracker]:
         """The trackers that its frame holds; none once it has ended."""
-        return iter(()) if self.finished else self.frame.held()
+        return iter(()) if self.finished else self.frame.held_values()
 
     def reconstruct(self, writer: Writer) -> str:
         """A real generator suspended at the same instruction."""
@@ -212,7 +212,7 @@ class GeneratorMethod(Tracker):
         return f"{writer.value(self.generator)}.{self.descriptor.__name__}"
 
 
-def end_of(tx: TraceContext, value: Tracker) -> ObservedException:
+def make_stop_iteration(tx: TraceContext, value: Tracker) -> ObservedException:
     """StopIteration with the value that a generator returned."""
     arguments = () if isinstance(value, Constant) and value.value is None else (value,)
     return ObservedException(new_exception(tx, StopIteration, *arguments))
@@ -221,22 +221,22 @@ def end_of(tx: TraceContext, value: Tracker) -> ObservedException:
 def run_step(tx: TraceContext, pending: PendingStep) -> Tracker:
     """Run a step of a generator up to its `yield`: the yielded value,
     else the default of `next`, else StopIteration is raised."""
-    outcome = born_here(pending.generator).step(tx, pending.value, None)
+    outcome = require_new_generator(pending.generator).step(tx, pending.value, None)
     if isinstance(outcome, Yielded):
         return outcome.value
     if pending.otherwise is not None:
         return pending.otherwise
-    raise end_of(tx, outcome.value)
+    raise make_stop_iteration(tx, outcome.value)
 
 
 def _begin(tx: TraceContext, self: GeneratorTracker, value: Tracker) -> PendingStep:
     step = self.begin_step(tx, value)
     if step is None:
-        raise end_of(tx, Constant(None))
+        raise make_stop_iteration(tx, Constant(None))
     return step
 
 
-def born_here(generator: Tracker) -> GeneratorTracker:
+def require_new_generator(generator: Tracker) -> GeneratorTracker:
     """The generator if it was created in the trace; an existing one breaks the graph and runs natively."""
     if isinstance(generator, GeneratorTracker):
         return generator
@@ -246,7 +246,7 @@ def born_here(generator: Tracker) -> GeneratorTracker:
 @ROWS.call(GeneratorType.__next__)
 def generator_next(tx: TraceContext, self: Tracker) -> PendingStep:
     """`generator.__next__()`."""
-    return _begin(tx, born_here(self), Constant(None))
+    return _begin(tx, require_new_generator(self), Constant(None))
 
 
 @ROWS.call(GeneratorType.__iter__)
@@ -258,7 +258,7 @@ def generator_iter(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(GeneratorType.send)
 def generator_send(tx: TraceContext, self: Tracker, value: Tracker) -> PendingStep:
     """`generator.send(value)`."""
-    self = born_here(self)
+    self = require_new_generator(self)
     if (
         not self.frame.started
         and not self.finished
@@ -277,20 +277,20 @@ def generator_throw(
     traceback: Tracker | None = None,
 ) -> Tracker:
     """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
-    self = born_here(self)
+    self = require_new_generator(self)
     exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value
     if exception.python_type is type or issubclass(exception.python_type, type):
         exception = exception.call(tx, (), {})
     outcome = self.step(tx, Constant(None), exception)
     if isinstance(outcome, Returned):
-        raise end_of(tx, outcome.value)
+        raise make_stop_iteration(tx, outcome.value)
     return outcome.value
 
 
 @ROWS.call(GeneratorType.close)
 def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.close()`: raises GeneratorExit at the `yield`; RuntimeError if the generator yields again."""
-    self = born_here(self)
+    self = require_new_generator(self)
     if self.finished or not self.frame.started:
         self.finished = True
         return Constant(None)

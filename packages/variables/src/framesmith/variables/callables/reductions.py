@@ -33,7 +33,7 @@ _EXTREME: Final = polyfill_function(polyfills.extreme)
 _IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
 _SORT_BY: Final = polyfill_function(polyfills.sort_by)
-_GATHERED: Final = polyfill_function(polyfills.gathered)
+_GATHERED: Final = polyfill_function(polyfills.call_with_items)
 SUM: Final[Callable[..., object]] = sum
 
 
@@ -44,7 +44,7 @@ def runs_python(iterable: Tracker) -> bool:
     return isinstance(iterable, GeneratorTracker) or iterable.iterates_in_python
 
 
-def begin_gathered(
+def begin_call_with_items(
     tx: TraceContext, iterable: Tracker, then: Callable[..., object], *more: Tracker
 ) -> PendingCall:
     """`then(iterable, *more)` for a builtin that reads all items first:
@@ -61,7 +61,7 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
         name, join = ("strings", "''") if isinstance(total.value, str) else ("bytes", "b''")
         raise_observed(tx, TypeError, f"sum() can't sum {name} [use {join}.join(seq) instead]")
     if runs_python(iterable):
-        return begin_gathered(tx, iterable, sum, total)
+        return begin_call_with_items(tx, iterable, sum, total)
     items = [item.realize() for item in unpack(tx, iterable)]
     if any(item.python_type is float for item in items):  # so are those that change from call to call
         items = [Constant(item.as_python_constant()) if item.is_run_time_number else item for item in items]
@@ -82,7 +82,7 @@ def call_any(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     """`any(iterable)`: stops at the first true item."""
     if runs_python(iterable):
         return _ANY_OF.bind(tx, (iterable,), {})
-    return Constant(_stops(tx, iterable, True))
+    return Constant(_search_items(tx, iterable, True))
 
 
 @ROWS.call(all)
@@ -90,10 +90,10 @@ def call_all(tx: TraceContext, iterable: Tracker, /) -> Tracker | PendingCall:
     """`all(iterable)`: stops at the first false item."""
     if runs_python(iterable):
         return _ALL_OF.bind(tx, (iterable,), {})
-    return Constant(not _stops(tx, iterable, False))
+    return Constant(not _search_items(tx, iterable, False))
 
 
-def _stops(tx: TraceContext, iterable: Tracker, wanted: bool) -> bool:
+def _search_items(tx: TraceContext, iterable: Tracker, wanted: bool) -> bool:
     iterator = iterable.iterate(tx).realize()
     while (item := iterator.advance(tx)) is not None:
         if known_truth(tx, item) == wanted:
@@ -192,8 +192,8 @@ def call_sorted(
     return ListTracker(items)
 
 
-@ROWS.call(polyfills.arranged)
-def call_arranged(tx: TraceContext, items: Tracker, keys: Tracker, reverse: Tracker) -> Tracker:
+@ROWS.call(polyfills.sort_by_keys)
+def call_sort_by_keys(tx: TraceContext, items: Tracker, keys: Tracker, reverse: Tracker) -> Tracker:
     """The items in the order of their keys, by the same comparisons as `list.sort`."""
     held, by = unpack(tx, items), iter(unpack(tx, keys))
     sort_items(tx, held, lambda item: next(by), known_truth(tx, reverse))

@@ -29,7 +29,7 @@ ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
 NOT_IMPLEMENTED: Final = Constant(NotImplemented)
-Handler = Callable[..., Tracker]
+RowFunction = Callable[..., Tracker]
 
 
 def _or_not_implemented(result: Tracker | None) -> Tracker:
@@ -84,7 +84,7 @@ def slot_hash(tx: TraceContext, self: Tracker, /) -> Tracker:
     return hash_of(tx, self)
 
 
-SLOTS: Final[dict[str, Handler]] = {
+SLOTS: Final[dict[str, RowFunction]] = {
     "__len__": slot_length,
     "__iter__": slot_iterate,
     "__next__": slot_advance,
@@ -102,38 +102,38 @@ CONTAINERS: Final[tuple[type, ...]] = (MappingProxyType, torch.Size, *VIEW_TYPES
 """Types whose special methods all have a row, besides those that have a row of their own as a `BuiltinType`."""
 
 
-def _binary(symbol: str) -> Handler:
-    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+def _binary(symbol: str) -> RowFunction:
+    def row_function(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         return _or_not_implemented(self.binary(tx, symbol, other))
 
-    return handler
+    return row_function
 
 
-def _reflected(symbol: str) -> Handler:
-    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+def _reflected(symbol: str) -> RowFunction:
+    def row_function(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         return _or_not_implemented(self.reflected(tx, symbol, other))
 
-    return handler
+    return row_function
 
 
-def _inplace(symbol: str) -> Handler:
-    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+def _inplace(symbol: str) -> RowFunction:
+    def row_function(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         return _or_not_implemented(self.inplace(tx, symbol, other))
 
-    return handler
+    return row_function
 
 
-def _compare(symbol: str) -> Handler:
-    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+def _compare(symbol: str) -> RowFunction:
+    def row_function(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         return _or_not_implemented(self.compare(tx, symbol, other))
 
-    return handler
+    return row_function
 
 
-def _sequence(symbol: str) -> Handler:
-    """The handler of `+` or `*` of a sequence, whose C slot raises TypeError and never returns NotImplemented."""
+def _sequence(symbol: str) -> RowFunction:
+    """The row of `+` or `*` of a sequence, whose C slot raises TypeError and never returns NotImplemented."""
 
-    def handler(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+    def row_function(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         result = self.binary(tx, symbol, other)
         if result is not None:
             return result
@@ -141,10 +141,10 @@ def _sequence(symbol: str) -> Handler:
             index_of(tx, other)
         return raise_observed(tx, TypeError, unsupported_operands(symbol, self, other))
 
-    return handler
+    return row_function
 
 
-def _handlers() -> dict[str, Handler]:
+def _row_functions() -> dict[str, RowFunction]:
     found = dict(SLOTS)
     for symbol, name in BINARY.items():
         found[f"__{name}__"] = _binary(symbol)
@@ -155,7 +155,7 @@ def _handlers() -> dict[str, Handler]:
     return found
 
 
-HANDLERS: Final = _handlers()
+HANDLERS: Final = _row_functions()
 SEQUENCE_SLOTS: Final = {
     "__add__": _sequence("+"),
     "__mul__": _sequence("*"),

@@ -100,7 +100,7 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
         return False
     if hook is ABCMeta.__instancecheck__:
         return _abstract_check(tx, value, expected, kind)
-    return _asked(tx, cls, "__instancecheck__", hook, value)
+    return _inline_hook(tx, cls, "__instancecheck__", hook, value)
 
 
 def issubclass_of(kind: type, expected: type) -> bool:
@@ -143,7 +143,7 @@ def is_subclass(pair: object) -> bool:
     return issubclass(*pair)
 
 
-def _asked(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tracker) -> bool:
+def _inline_hook(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tracker) -> bool:
     """Inline the metaclass's `__instancecheck__` or `__subclasscheck__`;
     breaks for one in C or without a known truth."""
     if not isinstance(hook, FunctionType):
@@ -171,7 +171,7 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
         return issubclass_of(kind, expected)
     if hook is ABCMeta.__subclasscheck__:
         return _abstract_check(tx, value, expected, kind)
-    return _asked(tx, cls, "__subclasscheck__", hook, value)
+    return _inline_hook(tx, cls, "__subclasscheck__", hook, value)
 
 
 @ROWS.call(MethodType)

@@ -124,17 +124,17 @@ def _writer(tx: TraceContext, value: Tracker) -> Callable[[TraceContext, Tracker
     row = builtin_type(tx, value.python_type)
     if row is not None and row.text is not None and isinstance(value, row.trackers):
         text = row.text
-        return lambda tx, value: text(tx, value, _joined)
+        return lambda tx, value: text(tx, value, _join_texts)
     return _WRITERS.get(type(value))
 
 
-def _joined(tx: TraceContext, items: Iterable[Tracker]) -> str:
+def _join_texts(tx: TraceContext, items: Iterable[Tracker]) -> str:
     return ", ".join([repr_text(tx, item) for item in items])
 
 
 def _view(tx: TraceContext, value: Tracker) -> str:
     assert isinstance(value, ViewTracker)
-    return f"{class_name(value.python_type)}([{_joined(tx, value.trackers(tx))}])"
+    return f"{class_name(value.python_type)}([{_join_texts(tx, value.trackers(tx))}])"
 
 
 def _proxy(tx: TraceContext, value: Tracker) -> str:

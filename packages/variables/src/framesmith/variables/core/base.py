@@ -122,7 +122,7 @@ class Tracker:
     @final
     def attribute(self, tx: "TraceContext", name: str) -> "Tracker":
         """`self.name`, run to its end."""
-        return complete(tx, self.begin_attribute(tx, name)).realize()
+        return run_pending(tx, self.begin_attribute(tx, name)).realize()
 
     def special_attribute(self, tx: "TraceContext", name: str) -> "Tracker":
         """The bound special method, looked up on the type as `with` and operators do."""
@@ -143,7 +143,7 @@ class Tracker:
     @final
     def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
         """`self(*args, **kwargs)`, run to its end."""
-        return complete(tx, self.begin_call(tx, args, kwargs))
+        return run_pending(tx, self.begin_call(tx, args, kwargs))
 
     def iterate(self, tx: "TraceContext") -> "Tracker":
         """`iter(self)`."""
@@ -224,7 +224,7 @@ class Tracker:
 
     def is_same(self, tx: "TraceContext", other: "Tracker") -> bool:
         """`self is other`. The default is right where an object has one tracker; it guards that the answer stays so."""
-        tell_apart(tx, self, other)
+        guard_distinct(tx, self, other)
         return self is other
 
     def hash_key(self, tx: "TraceContext") -> Hashable:
@@ -336,6 +336,11 @@ class Wrap(Protocol):
 class Writer(Protocol):
     """Receives the Python source of an entry while values are reconstructed."""
 
+    @property
+    def registry(self) -> Registry:
+        """The rows, for values that are built as the row of their type says."""
+        ...
+
     def load(self, source: Source) -> str:
         """An expression for the value at `source` as it was when the entry began."""
         ...
@@ -389,12 +394,12 @@ class TraceContext:
             self.guards.facts.note(what, source, name)
 
 
-def complete(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
+def run_pending(tx: TraceContext, outcome: Tracker | PendingCall) -> Tracker:
     """The result of a call or an attribute that was begun: a pending call is run to its end."""
     return tx.inline(outcome) if isinstance(outcome, PendingCall) else outcome
 
 
-def tell_apart(tx: TraceContext, one: Tracker, other: Tracker) -> None:
+def guard_distinct(tx: TraceContext, one: Tracker, other: Tracker) -> None:
     """Guard that two trackers of one type are two objects: a later call may pass one object twice.
 
     Tensors need none, since one guard covers all tensors of an entry.

@@ -38,7 +38,7 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
@@ -148,7 +148,7 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
     if isinstance(descriptor, _MEMBERS):
         row = row_of(tx.registry, descriptor)
         if row is not None:
-            return complete(tx, row.begin(tx, [tracker], {}))
+            return run_pending(tx, row.begin(tx, [tracker], {}))
         if isinstance(tracker, Constant):
             return fold(tx, lambda value: getattr(value, name), [tracker])
         return tracker.unsupported(f"reading attribute {name!r}")
@@ -159,7 +159,7 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
         return Builtin(value) if callable(value) else tracker.unsupported(f"reading attribute {name!r}")
     if is_constant_type(tx.registry, type(descriptor)):
         return Constant(descriptor)
-    return tx.registry.one(BINDER)(tx, tracker, descriptor, name)
+    return tx.registry.get_single(BINDER)(tx, tracker, descriptor, name)
 
 
 @final

@@ -25,12 +25,15 @@ class BuiltinPart:
     """The builtin part of an instance of a subclass.
 
     `plain` copies it into a plain value, without running overrides of the subclass. `wrap` makes its tracker without a
-    copy (None: the plain value is wrapped); `empty` makes the tracker of a new one, where `__new__` leaves it empty.
+    copy (None: the plain value is wrapped). Where `__new__` leaves the part empty: `empty` makes the tracker of a new one,
+    and an entry puts the items into a new instance by `fill(instance, plain value)`, which calls no override. Where these
+    are None the part is immutable: `__new__` takes the plain value.
     """
 
     plain: Callable[[object], object]
     wrap: PartWrapper | None = None
     empty: Callable[[], Tracker] | None = None
+    fill: Callable[..., object] | None = None
 
 
 @final
@@ -42,6 +45,8 @@ class BuiltinType:
     accepted. `wrap` makes the tracker of an existing value, `build` that of a new one, `text` writes its `repr`.
     `iterators` are the types of its own iterators, forwards and backwards. `part` says how an instance of a subclass
     holds its value; None where such instances are not modelled.
+
+    `reduce` gives what `__reduce_ex__` gives for a value of exactly this type, if the type has a `__reduce__` of its own.
 
     `special_methods`: those that are slots of the tracker when they are called by name; None means all. `is_pure`: calls of its
     C methods with known operands may run while tracing. `holds_items`: it is a container; `is_mutable`: it may change.
@@ -55,6 +60,7 @@ class BuiltinType:
     iterators: tuple[type, ...] = ()
     part: BuiltinPart | None = None
     special_methods: tuple[str, ...] | None = None
+    reduce: Callable[[TraceContext, Tracker], Tracker] | None = None
     is_pure: bool = False
     holds_items: bool = False
     is_mutable: bool = False

@@ -99,35 +99,35 @@ class Constant(KnownValue[object]):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name`."""
-        return tx.registry.one(CONSTANT_SLOTS).begin_attribute(tx, self, name)
+        return tx.registry.get_single(CONSTANT_SLOTS).begin_attribute(tx, self, name)
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for most constants."""
-        return tx.registry.one(CONSTANT_SLOTS).begin_call(tx, self, args, kwargs)
+        return tx.registry.get_single(CONSTANT_SLOTS).begin_call(tx, self, args, kwargs)
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        return tx.registry.one(CONSTANT_SLOTS).iterate(tx, self)
+        return tx.registry.get_single(CONSTANT_SLOTS).iterate(tx, self)
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        return tx.registry.one(CONSTANT_SLOTS).length(tx, self)
+        return tx.registry.get_single(CONSTANT_SLOTS).length(tx, self)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`."""
-        return tx.registry.one(CONSTANT_SLOTS).contains(tx, self, item)
+        return tx.registry.get_single(CONSTANT_SLOTS).contains(tx, self, item)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`self[key]`."""
-        return tx.registry.one(CONSTANT_SLOTS).subscript(tx, self, key)
+        return tx.registry.get_single(CONSTANT_SLOTS).subscript(tx, self, key)
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self <symbol> other` where the other operand is no constant."""
-        return tx.registry.one(CONSTANT_SLOTS).binary(tx, symbol, self, other)
+        return tx.registry.get_single(CONSTANT_SLOTS).binary(tx, symbol, self, other)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """`-self`."""
-        return tx.registry.one(CONSTANT_SLOTS).unary(tx, self, symbol)
+        return tx.registry.get_single(CONSTANT_SLOTS).unary(tx, self, symbol)
 
     def truth(self, tx: TraceContext) -> bool:
         """The truth of the value."""

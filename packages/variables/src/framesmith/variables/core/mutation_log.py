@@ -66,7 +66,7 @@ class MutationLog(Generic[V]):
             self.on_reference(target)
 
     @contextmanager
-    def watched(self) -> Iterator[list[V]]:
+    def watch_changes(self) -> Iterator[list[V]]:
         """A list of the trackers that are changed while the `with` block runs; new objects are included."""
         noted: list[V] = []
         self._watching.append(noted)
@@ -85,7 +85,7 @@ class MutationLog(Generic[V]):
         if tracker.source is not None:
             self._keys.setdefault(id(tracker), tracker)
 
-    def told_apart(self) -> tuple[V, ...]:
+    def distinguished(self) -> tuple[V, ...]:
         """Existing objects whose identity was used, which have to be guarded as distinct."""
         return tuple(self._keys.values())
 

@@ -18,6 +18,6 @@ class ObservedException(Exception):
         self.exception = exception
 
 
-def observed_is(error: ObservedException, *kinds: type[BaseException]) -> bool:
+def is_observed_instance(error: ObservedException, *kinds: type[BaseException]) -> bool:
     """Whether the user's exception is an instance of one of these exception classes."""
     return issubclass(error.exception.python_type, kinds)

@@ -1,4 +1,4 @@
-"""Raise a user-level exception from a handler: the exception that eager would raise, as a tracker.
+"""Raise a user-level exception from a row: the exception that eager would raise, as a tracker.
 
 The tracker of an exception is an instance tracker, made by `objects`: its maker is a row, so that every lower module can raise.
 """
@@ -19,7 +19,7 @@ EXCEPTION_MAKER: Final = Table[None, ExceptionMaker]("maker of exceptions")
 def new_exception(tx: TraceContext, kind: type[BaseException], *arguments: object) -> Tracker:
     """The tracker of `kind(*arguments)`; arguments are trackers or plain constants."""
     operands = tuple(a if isinstance(a, Tracker) else Constant(a) for a in arguments)
-    return tx.registry.one(EXCEPTION_MAKER)(kind, operands)
+    return tx.registry.get_single(EXCEPTION_MAKER)(kind, operands)
 
 
 def raise_observed(tx: TraceContext, kind: type[BaseException], *arguments: object) -> NoReturn:

@@ -73,13 +73,13 @@ class Registry:
     __slots__ = ("_tables",)
 
     def __init__(self, entries: Iterable[RegistryEntry | Rule]) -> None:
-        self._tables: Mapping[object, Mapping[object, object]] = MappingProxyType(_grouped(entries))
+        self._tables: Mapping[object, Mapping[object, object]] = MappingProxyType(_group(entries))
 
     def __getitem__(self, table: Table[K, V]) -> Mapping[K, V]:
         """The rows of a table; none, where the families that fill it were left out."""
         return cast("Mapping[K, V]", self._tables.get(table, _NOTHING))
 
-    def one(self, table: Table[None, V]) -> V:
+    def get_single(self, table: Table[None, V]) -> V:
         """The row of a table that has just one: what a lower module needs of a higher one."""
         return self[table][None]
 
@@ -90,7 +90,7 @@ class Registry:
             known = self[entry.table]
             if entry.key in known:
                 raise _duplicate(entry.table, entry.key, known[entry.key], entry.value)
-        more = _grouped(added)
+        more = _group(added)
         merged = {
             table: MappingProxyType({**self._tables.get(table, {}), **more.get(table, {})})
             for table in {**self._tables, **more}
@@ -103,7 +103,7 @@ class Registry:
         return isinstance(other, Registry) and self._tables == other._tables
 
 
-def _grouped(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[object, object]]:
+def _group(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[object, object]]:
     """The rows that count, by table and key, whatever the order of the entries."""
     ranked: _Ranked = {}
     rules = list[Rule]()
@@ -112,7 +112,7 @@ def _grouped(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[ob
             rules.append(entry)
         else:
             _rank(ranked, entry)
-    chosen = {rule.table: _chosen(ranked.get(rule.table, {})) for rule in rules}
+    chosen = {rule.table: _choose(ranked.get(rule.table, {})) for rule in rules}
     for rule in rules:
         for row in chosen[rule.table].values():
             for following in rule.rows_of(row):
@@ -120,7 +120,7 @@ def _grouped(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[ob
                 _rank(ranked, following)
     found: dict[object, Mapping[object, object]] = {}
     for table, rows in ranked.items():
-        counting = _chosen(rows)
+        counting = _choose(rows)
         keys = sorted(cast("dict[int, object]", counting)) if table.in_order else list(counting)
         found[table] = MappingProxyType({key: counting[key] for key in keys})
     return found
@@ -134,7 +134,7 @@ def _rank(ranked: _Ranked, entry: RegistryEntry) -> None:
     rivals[entry.priority] = entry.value
 
 
-def _chosen(rows: dict[Hashable, dict[Priority, object]]) -> dict[Hashable, object]:
+def _choose(rows: dict[Hashable, dict[Priority, object]]) -> dict[Hashable, object]:
     return {key: rivals[max(rivals)] for key, rivals in rows.items()}
 
 

@@ -18,7 +18,7 @@ from framesmith.variables.core.constant import CONSTANT_TYPES
 from framesmith.variables.core.folding import BUILDERS, Builder
 from framesmith.variables.core.pure import PURE, PURE_TYPES
 from framesmith.variables.core.registry import Priority, RegistryEntry, Rule, Table
-from framesmith.variables.core.table import CALLS, Handler, Row
+from framesmith.variables.core.table import CALLS, Row, RowFunction
 from framesmith.variables.core.wrap_rules import EXACT, TESTS, WrapRule, WrapTest
 
 K = TypeVar("K", bound=Hashable)
@@ -61,15 +61,17 @@ class Rows:
         return register
 
     # -- the tables to which most modules add ------------------------------------------------------
-    def call(self, *keys: Hashable, priority: Priority = Priority.OWN) -> Callable[[Handler], Handler]:
-        """Decorator: model calls of `keys` with the decorated `handler(tx, *args, **kwargs)`."""
+    def call(
+        self, *keys: Hashable, priority: Priority = Priority.OWN
+    ) -> Callable[[RowFunction], RowFunction]:
+        """Decorator: model calls of `keys` with the decorated `function(tx, *args, **kwargs)`."""
 
-        def register(handler: Handler) -> Handler:
-            parameters = list(inspect.signature(handler).parameters.values())[1:]
+        def register(function: RowFunction) -> RowFunction:
+            parameters = list(inspect.signature(function).parameters.values())[1:]
             signature = inspect.Signature(parameters)
             for key in keys:
-                self.add(CALLS, key, Row(key, handler, signature), priority)
-            return handler
+                self.add(CALLS, key, Row(key, function, signature), priority)
+            return function
 
         return register
 

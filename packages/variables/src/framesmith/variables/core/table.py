@@ -14,20 +14,20 @@ from framesmith.variables.core.base import Arguments, Keywords, PendingCall, Tra
 from framesmith.variables.core.registry import Registry, Table
 from framesmith.variables.core.torch_rules import is_disallowed
 
-Handler = Callable[..., "Tracker | PendingCall"]
+RowFunction = Callable[..., "Tracker | PendingCall"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A callable and the handler that models its calls; `signature` is the handler's without `tx`."""
+    """A callable and the function that models its calls; `signature` is the function's without `tx`."""
 
     key: object
-    handler: Handler
+    function: RowFunction
     signature: inspect.Signature
 
     def begin(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
-        """Call the handler with realized operands. A call that does not fit the signature breaks the graph."""
+        """Call the function with realized operands. A call that does not fit the signature breaks the graph."""
         if is_disallowed(self.key):
             raise GraphBreak(DISABLED, f"{callable_name(self.key)}: it is marked with disallow_in_graph")
         positional = [argument.realize() for argument in args]
@@ -36,7 +36,7 @@ class Row:
             self.signature.bind(*positional, **keywords)
         except TypeError as error:
             raise GraphBreak(CALL_SIGNATURE, f"{callable_name(self.key)}: {error}") from None
-        return self.handler(tx, *positional, **keywords)
+        return self.function(tx, *positional, **keywords)
 
 
 CALLS: Final = Table[Hashable, Row]("calls")

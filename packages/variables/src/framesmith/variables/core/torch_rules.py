@@ -8,7 +8,7 @@ Torch keeps sets of their ids in a module that we never import: while it is not 
 import sys
 from typing import Final
 
-_HOME: Final = "torch._dynamo.trace_rules"
+_TRACE_RULES: Final = "torch._dynamo.trace_rules"
 _FORBIDDEN: Final = "_dynamo_forbidden"
 
 
@@ -28,5 +28,5 @@ def forbids(attributes: dict[str, object]) -> bool:
 
 
 def _is_in(name: str, value: object) -> bool:
-    ids: set[int] | None = getattr(getattr(sys.modules.get(_HOME), name, None), "function_ids", None)
+    ids: set[int] | None = getattr(getattr(sys.modules.get(_TRACE_RULES), name, None), "function_ids", None)
     return ids is not None and id(value) in ids

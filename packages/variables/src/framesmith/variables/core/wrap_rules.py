@@ -34,7 +34,7 @@ def lazy(tx: TraceContext, value: object, source: Source) -> Lazy:
     return Lazy(value, source, tx.wrap)
 
 
-def looked_up(tx: TraceContext, value: object, source: Source) -> Lazy:
+def wrap_found(tx: TraceContext, value: object, source: Source) -> Lazy:
     """A value that a look-up found, not read yet. Its presence is
     guarded here, even if the program does not use the value."""
     tx.guard(source, Present(), "the trace looked it up")

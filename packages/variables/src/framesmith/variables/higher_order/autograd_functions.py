@@ -20,7 +20,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import Constant, TraceContext, Tracker
-from framesmith.variables.core.base import complete
+from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.rows import Rows
@@ -76,7 +76,7 @@ class Context:
         """Do nothing: only autograd needs it, when the real function runs."""
 
 
-def rehearse(
+def run_both_passes(
     function: Differentiable, needs: tuple[bool, ...], args: Sequence[object], setup: bool, backward: bool
 ) -> None:
     """Call forward and backward; this function is traced to check them."""
@@ -93,7 +93,7 @@ def rehearse(
             function.backward(context, *gradients)
 
 
-_REHEARSAL: Final = polyfill_function(rehearse)
+_REHEARSAL: Final = polyfill_function(run_both_passes)
 _STORED: Final = inspect.getattr_static(Function, "apply")
 _APPLY: Final = getattr(
     _STORED, "__func__", _STORED
@@ -102,7 +102,7 @@ _APPLY: Final = getattr(
 
 @ROWS.call(_APPLY)
 def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`Function.apply(*args)`: one node, once `_look` has found that the function only computes."""
+    """`Function.apply(*args)`: one node, once `_trace_and_discard` has found that the function only computes."""
     kind = function.as_python_constant()
     if not isinstance(kind, type) or not issubclass(kind, Function):
         return function.unsupported("apply()")
@@ -118,14 +118,14 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
             raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() of {operand.describe()}")
     marker = tx.graph.marker()
     try:
-        _look(tx, function, kind, operands)
+        _trace_and_discard(tx, function, kind, operands)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
-    return wrap_result(tx, call_node(tx, target(kind), graph_arguments(tx, operands)))
+    return wrap_result(tx, call_node(tx, make_node_target(kind), graph_arguments(tx, operands)))
 
 
-def target(kind: type[Function]) -> Callable[..., object]:
+def make_node_target(kind: type[Function]) -> Callable[..., object]:
     """A function for the node, since fx writes methods of torch's classes with the name of their class in torch."""
 
     def apply_function(*args: object) -> object:
@@ -136,7 +136,9 @@ def target(kind: type[Function]) -> Callable[..., object]:
     return apply_function
 
 
-def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: Sequence[Tracker]) -> None:
+def _trace_and_discard(
+    tx: TraceContext, function: Tracker, kind: type[Function], operands: Sequence[Tracker]
+) -> None:
     """Trace the function and discard the recording. Breaks the graph where it does more than compute."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
@@ -153,9 +155,9 @@ def _look(tx: TraceContext, function: Tracker, kind: type[Function], operands: S
     )
     # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([*given, *tx.changes.changed()])
-    with tx.graph.subgraph() as recording, tx.changes.watched() as noted:
+    with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
         try:
-            complete(tx, _REHEARSAL.bind(tx, given, {}))
+            run_pending(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:
             raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} raises an exception") from None
     if any(one.source is not None or id(one) in outside for one in noted):

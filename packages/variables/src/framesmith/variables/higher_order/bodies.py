@@ -15,7 +15,7 @@ from framesmith.graph.purity import IMPURE
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
-from framesmith.variables.core.base import complete
+from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -62,9 +62,9 @@ def trace_body(
     switches = tx.changes.ambient.version
     # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed()])
-    with tx.graph.subgraph() as recording, tx.changes.watched() as noted:
+    with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
         try:
-            result = complete(tx, function.begin_call(tx, list(args), kwargs)).realize()
+            result = run_pending(tx, function.begin_call(tx, list(args), kwargs)).realize()
         except ObservedException:
             raise GraphBreak(kind, "it raises an exception") from None
         outputs = tuple(_tensors(result, kind, constants))
@@ -87,10 +87,10 @@ def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTr
     raise GraphBreak(kind, f"it gives a {result.describe()}")
 
 
-def structure(result: Tracker) -> object:
+def describe_structure(result: Tracker) -> object:
     """The nested structure of a result, without its tensors, to compare two results."""
     if isinstance(result, TupleTracker | ListTracker):
-        return (result.python_type, *[structure(item.realize()) for item in result.items])
+        return (result.python_type, *[describe_structure(item.realize()) for item in result.items])
     return None
 
 

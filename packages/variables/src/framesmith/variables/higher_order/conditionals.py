@@ -16,7 +16,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
-from framesmith.variables.higher_order.bodies import TracedBody, rebuild, structure, trace_body
+from framesmith.variables.higher_order.bodies import TracedBody, describe_structure, rebuild, trace_body
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -56,7 +56,7 @@ def cond(
 
 def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[TracedBody]) -> Tracker:
     first, second = branches
-    if structure(first.result) != structure(second.result):
+    if describe_structure(first.result) != describe_structure(second.result):
         raise GraphBreak(BRANCH_KIND, "the branches give different structures")
     lifted = unify([branch.recording for branch in branches])
     for branch in branches:

@@ -32,7 +32,7 @@ def _names_modules() -> bool:
     raise AssertionError("an unset slot has a value")
 
 
-def _learn(name: str) -> str:
+def _probe(name: str) -> str:
     try:
         setattr(_Probe(), name, None)
     except AttributeError as error:
@@ -41,8 +41,8 @@ def _learn(name: str) -> str:
 
 
 _READING: Final = "'{kind}' object has no attribute '{name}'"
-_STORING: Final = _learn("absent")
-_READ_ONLY: Final = _learn("entry")
+_STORING: Final = _probe("absent")
+_READ_ONLY: Final = _probe("entry")
 _SLOTS_NAME_MODULES: Final = _names_modules()
 
 
@@ -52,8 +52,8 @@ def missing_attribute(
     """Raise the AttributeError of `receiver.name`, or of storing into it."""
     template = _READING if not storing else _READ_ONLY if read_only else _STORING
     error = new_exception(tx, AttributeError, template.format(kind=type_name(receiver), name=name))
-    attach(error, "name", Constant(name))
-    attach(error, "obj", receiver)
+    set_native_field(error, "name", Constant(name))
+    set_native_field(error, "obj", receiver)
     raise ObservedException(error)
 
 
@@ -67,12 +67,12 @@ def missing_slot(tx: TraceContext, receiver: Tracker, name: str) -> NoReturn:
             qualified_name(kind) if module in ("builtins", "__main__") else f"{module}.{qualified_name(kind)}"
         )
     error = new_exception(tx, AttributeError, _READING.format(kind=shown, name=name))
-    attach(error, "name", Constant(name))
-    attach(error, "obj", receiver)
+    set_native_field(error, "name", Constant(name))
+    set_native_field(error, "obj", receiver)
     raise ObservedException(error)
 
 
-def attach(error: Tracker, field: str, value: Tracker) -> None:
+def set_native_field(error: Tracker, field: str, value: Tracker) -> None:
     """Set a C-level field of a new exception, such as `name` of an AttributeError."""
     fields = getattr(error, "fields", None)
     if isinstance(fields, dict):

@@ -12,12 +12,12 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinPart, BuiltinType
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.table import Handler, row_of
+from framesmith.variables.core.table import RowFunction, row_of
 from framesmith.variables.objects.construction import check_class, new_instance
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker
@@ -59,7 +59,7 @@ def _payload(
         return part.wrap(tx, value, source, kind)
     tracker = part.wrap(tx, content, copy, kind)
     if isinstance(tracker, DictTracker | SetTracker):
-        tracker.complete(tx)
+        tracker.read_all(tx)
     tracker.source = source  # changes are replayed on the instance itself
     return tracker
 
@@ -86,14 +86,14 @@ def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: T
 
 
 @functools.cache  # one function for each type: registries of the same rows are equal
-def _immutable_new(base: type) -> Handler:
+def _immutable_new(base: type) -> RowFunction:
     def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
         kind = check_class(tx, cls)
         row = row_of(tx.registry, base)
         if row is None:
             return cls.unsupported("making an instance")
-        content = complete(tx, row.begin(tx, args, kwargs)).realize()
+        content = run_pending(tx, row.begin(tx, args, kwargs)).realize()
         if kind is base:
             return content
         if base is tuple and defines(kind, "_fields") and not has_dict(kind):
@@ -107,7 +107,7 @@ def _call_row(tx: TraceContext, function: object, *args: Tracker, **kwargs: Trac
     row = row_of(tx.registry, function)
     if row is None:
         args[0].unsupported("its initialization")
-    complete(tx, row.begin(tx, args, kwargs))
+    run_pending(tx, row.begin(tx, args, kwargs))
 
 
 @ROWS.call(list.__init__)

@@ -28,7 +28,7 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant, is_constant_type
@@ -44,10 +44,10 @@ from framesmith.variables.objects.descriptors import (
     begin_get,
     bind_class_method,
     getter_of,
-    part,
+    read_member,
 )
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import ask, begin_ask, find_special_method
+from framesmith.variables.objects.special_methods import begin_method_call, call_method, find_special_method
 
 ROWS: Final = Rows()
 
@@ -105,7 +105,7 @@ class ClassTracker(KnownValue[type]):
             hook = find(tx, meta, "__getattribute__")
             if hook is None or hook.kind is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")
-            return begin_ask(tx, self, hook, (Constant(name),))
+            return begin_method_call(tx, self, hook, (Constant(name),))
         return self.begin_generic(tx, name)
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
@@ -122,7 +122,7 @@ class ClassTracker(KnownValue[type]):
             return begin_get(tx, on_meta, self)
         fallback = find(tx, type(self.value), "__getattr__")
         if fallback is not None:
-            return begin_ask(tx, self, fallback, (Constant(name),))
+            return begin_method_call(tx, self, fallback, (Constant(name),))
         return self.no_attribute(tx, name)
 
     def no_attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -143,7 +143,7 @@ class ClassTracker(KnownValue[type]):
                 return BoundMethod(Builtin(found.value), self)
             return Builtin(getattr(self.value, found.name))
         if issubclass(kind, staticmethod):
-            return part(tx, found, "__func__")
+            return read_member(tx, found, "__func__")
         if issubclass(kind, classmethod):
             return bind_class_method(tx, found, self)
         if getter_of(kind) is not None or kind in NATIVE_METHODS:
@@ -184,7 +184,7 @@ class ClassTracker(KnownValue[type]):
         elif hook is None or hook.kind is not FunctionType:
             self.unsupported(f"storing attribute {name!r}")
         else:
-            ask(tx, self, hook, Constant(name), *(() if value is None else (value,)))
+            call_method(tx, self, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`type.__setattr__(cls, name, value)`, or `type.__delattr__`
@@ -231,7 +231,7 @@ class ClassTracker(KnownValue[type]):
         hook = row_of(tx.registry, calling.value)
         if hook is not None:
             return hook.begin(tx, (self, *args), kwargs)
-        return begin_ask(tx, self, calling, args, kwargs)
+        return begin_method_call(tx, self, calling, args, kwargs)
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """True, unless the metaclass defines the truth."""
@@ -248,7 +248,7 @@ class ClassTracker(KnownValue[type]):
             if not key.is_python_constant():
                 return self.unsupported(f"a subscript by {key.describe()}")
             return fold(tx, lambda cls, parameter: cls[parameter], (self, key))
-        return complete(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
+        return run_pending(tx, self.begin_class_get(tx, found)).call(tx, (key,), {})
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`int | None` makes a union; other operators are those of the metaclass."""

@@ -19,17 +19,16 @@ from framesmith.variables.core.base import (
     PendingFrame,
     TraceContext,
     Tracker,
-    complete,
+    run_pending,
 )
-from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.descriptors import begin_get
-from framesmith.variables.objects.instance_writing import can_build, native_new
+from framesmith.variables.objects.instance_writing import builtin_part, can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.special_methods import begin_ask
+from framesmith.variables.objects.special_methods import begin_method_call
 
 ROWS: Final = Rows()
 
@@ -48,11 +47,10 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     for base in resolution_order(kind):
         if base in makers:
             return makers[base](tx, kind)
-    if not can_build(kind) or not (is_heap_type(kind) or kind is object):
+    if not can_build(tx.registry, kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
-    row = tx.registry[BUILTIN_TYPES].get(base)
-    part = None if row is None else row.part
+    part = builtin_part(tx.registry, base)
     return InstanceTracker(kind, payload=None if part is None or part.empty is None else part.empty())
 
 
@@ -67,15 +65,15 @@ def begin_construct(
     if maker.value is object.__new__:
         instance: Tracker = plain_new(tx, cls, kind, args, kwargs)
     else:
-        function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrapped(tx, maker)
-        instance = complete(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
+        function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrap_static(tx, maker)
+        instance = run_pending(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
     if not derives(instance.python_type, kind):
         return instance
     return begin_init(tx, instance, args, kwargs)
 
 
-def _unwrapped(tx: TraceContext, found: Found) -> Tracker:
-    return complete(tx, begin_get(tx, found, found.tracker(tx)))
+def _unwrap_static(tx: TraceContext, found: Found) -> Tracker:
+    return run_pending(tx, begin_get(tx, found, found.tracker(tx)))
 
 
 def begin_init(
@@ -90,10 +88,10 @@ def begin_init(
         if not is_heap_type(initializer.owner):
             return instance
         return instance.unsupported("a user-written __init__")
-    result = begin_ask(tx, instance, initializer, args, kwargs)
+    result = begin_method_call(tx, instance, initializer, args, kwargs)
     if isinstance(result, PendingFrame) and result.replacement is None:
         return replace(result, replacement=instance)
-    outcome = complete(tx, result).realize()
+    outcome = run_pending(tx, result).realize()
     if outcome.python_type is not type(None):
         name = class_name(outcome.python_type)
         raise_observed(tx, TypeError, f"__init__() should return None, not '{name}'")

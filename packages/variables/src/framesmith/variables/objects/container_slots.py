@@ -7,37 +7,37 @@ and `operator_slots`.
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.core.asked_texts import Refusing, asked
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import Refusing, find_message
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.special_methods import (
-    ask,
-    builtin_part,
+    call_method,
     find_special_method,
-    is_blocked,
+    is_disabled,
     is_native,
-    mistake,
+    raise_type_error,
+    require_builtin_part,
 )
 from framesmith.variables.operations.compare import equal
 from framesmith.variables.operations.truth import truth_of
 
-NOT_A_CONTAINER: Final = asked("0 in value", Refusing)
-NOT_SEARCHED: Final = asked("0 in value")
-NOT_SUBSCRIPTABLE: Final = asked("value[0]")
-NO_ITEM_ASSIGNMENT: Final = asked("value[0] = 0")
-NO_ITEM_DELETION: Final = asked("del value[0]")
-NO_LENGTH: Final = asked("len(value)")
+NOT_A_CONTAINER: Final = find_message("0 in value", Refusing)
+NOT_SEARCHED: Final = find_message("0 in value")
+NOT_SUBSCRIPTABLE: Final = find_message("value[0]")
+NO_ITEM_ASSIGNMENT: Final = find_message("value[0] = 0")
+NO_ITEM_DELETION: Final = find_message("del value[0]")
+NO_LENGTH: Final = find_message("len(value)")
 
 
 def length(self: Tracker, tx: TraceContext) -> Tracker:
     """`__len__`, with CPython's checks of its result."""
     found = find_special_method(tx, self, "__len__")
     if found is None:
-        return mistake(tx, self, NO_LENGTH)
+        return raise_type_error(tx, self, NO_LENGTH)
     if is_native(found):
-        return builtin_part(self, "taking its length").length(tx)
-    result = ask(tx, self, found)
+        return require_builtin_part(self, "taking its length").length(tx)
+    result = call_method(tx, self, found)
     if not isinstance(result, Constant):
         return result
     if not isinstance(result.value, int):
@@ -53,13 +53,13 @@ def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
     found = find_special_method(tx, self, "__contains__")
     if found is not None:
         if is_native(found):
-            return builtin_part(self, "a membership test").contains(tx, item)
-        verdict = truth_of(tx, ask(tx, self, found, item))
+            return require_builtin_part(self, "a membership test").contains(tx, item)
+        verdict = truth_of(tx, call_method(tx, self, found, item))
         return Constant(verdict) if isinstance(verdict, bool) else verdict
-    if is_blocked(tx, self, "__contains__"):
-        return mistake(tx, self, NOT_A_CONTAINER)
+    if is_disabled(tx, self, "__contains__"):
+        return raise_type_error(tx, self, NOT_A_CONTAINER)
     if not any(find_special_method(tx, self, name) for name in ("__iter__", "__getitem__")):
-        return mistake(tx, self, NOT_SEARCHED)
+        return raise_type_error(tx, self, NOT_SEARCHED)
     iterator = self.iterate(tx)
     while (candidate := iterator.advance(tx)) is not None:
         same = equal(tx, candidate, item)
@@ -74,29 +74,29 @@ def subscript(self: Tracker, tx: TraceContext, key: Tracker) -> Tracker:
     """`__getitem__`; for the inherited one of a dict, the builtin part calls `__missing__`."""
     found = find_special_method(tx, self, "__getitem__")
     if found is None:
-        return mistake(tx, self, NOT_SUBSCRIPTABLE)
+        return raise_type_error(tx, self, NOT_SUBSCRIPTABLE)
     if is_native(found):
-        return builtin_part(self, "subscripting it").subscript(tx, key)
-    return ask(tx, self, found, key)
+        return require_builtin_part(self, "subscripting it").subscript(tx, key)
+    return call_method(tx, self, found, key)
 
 
 def set_subscript(self: Tracker, tx: TraceContext, key: Tracker, value: Tracker) -> None:
     """`__setitem__`."""
     found = find_special_method(tx, self, "__setitem__")
     if found is None:
-        mistake(tx, self, NO_ITEM_ASSIGNMENT)
+        raise_type_error(tx, self, NO_ITEM_ASSIGNMENT)
     elif is_native(found):
-        builtin_part(self, "storing an item").set_subscript(tx, key, value)
+        require_builtin_part(self, "storing an item").set_subscript(tx, key, value)
     else:
-        ask(tx, self, found, key, value)
+        call_method(tx, self, found, key, value)
 
 
 def delete_subscript(self: Tracker, tx: TraceContext, key: Tracker) -> None:
     """`__delitem__`."""
     found = find_special_method(tx, self, "__delitem__")
     if found is None:
-        mistake(tx, self, NO_ITEM_DELETION)
+        raise_type_error(tx, self, NO_ITEM_DELETION)
     elif is_native(found):
-        builtin_part(self, "deleting an item").delete_subscript(tx, key)
+        require_builtin_part(self, "deleting an item").delete_subscript(tx, key)
     else:
-        ask(tx, self, found, key)
+        call_method(tx, self, found, key)

@@ -2,13 +2,13 @@
 
 import copy
 import copyreg
-from collections import defaultdict
 from types import FunctionType
 from typing import Final
 
 from framesmith.guards.class_lookup import (
     MISSING,
     basic_size,
+    derives,
     dict_offset,
     overrides,
     resolution_order,
@@ -18,20 +18,17 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.dicts import DictTracker
-from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instance_writing import native_new
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import class_source, find
 from framesmith.variables.objects.own_attributes import has_dict
-from framesmith.variables.objects.special_methods import ask, is_native
+from framesmith.variables.objects.special_methods import call_method, is_native
 
 ROWS: Final = Rows()
 
@@ -39,34 +36,38 @@ NONE: Final = Constant(None)
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
-def _copying(function: FunctionType) -> None:
+def _add_copy_row(function: FunctionType) -> None:
     form = polyfill_function(function)
 
     @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
-        if isinstance(x, Constant) or x.python_type in (type, FunctionType):
+        if isinstance(x, Constant) or x.python_type in (
+            type,
+            FunctionType,
+        ):  # `copy` returns these themselves
             return x
         return form.bind(tx, (x, *args), kwargs)
 
 
 for _function in (copy.copy, copy.deepcopy):
     assert isinstance(_function, FunctionType)
-    _copying(_function)
+    _add_copy_row(_function)
 
 
 @ROWS.call(object.__reduce_ex__)
 def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
     version = protocol.as_python_constant()
-    if isinstance(self, SetTracker) and self.kind in (set, frozenset):
-        return TupleTracker([from_python(tx, self.kind), TupleTracker([ListTracker(unpack(tx, self))]), NONE])
+    row = None if isinstance(self, InstanceTracker) else tx.registry[BUILTIN_TYPES].get(self.python_type)
+    if row is not None and row.reduce is not None:
+        return row.reduce(tx, self)
     if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
         return self.unsupported("__reduce_ex__")
     own = find(tx, self.kind, "__reduce__")
     if own is not None and not is_native(own):
-        return ask(tx, self, own)
-    if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_more(self.kind):
+        return call_method(tx, self, own)
+    if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_native_data(self.kind):
         return self.unsupported("__reduce_ex__")
     make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
     cls = tx.wrap(self.kind, class_source(self.kind))
@@ -78,12 +79,12 @@ def _needs_arguments(kind: type) -> bool:
     return any(static_lookup(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
 
 
-def _holds_more(kind: type) -> bool:
+def _holds_native_data(kind: type) -> bool:
     """Whether instances hold C data besides dictionary and weak references, which `object.__reduce_ex__` refuses or
-    does not copy (CPython: `object_getstate_default`)."""
-    base, _ = native_new(kind)
-    if base in (list, dict, defaultdict):
+    does not copy. The content of lists and dicts it gives as items (CPython: `reduce_newobj`, `object_getstate_default`)."""
+    if derives(kind, list) or derives(kind, dict):
         return False
+    base, _ = native_new(kind)
     pointers = sum(offset > 0 for offset in (dict_offset(kind), weak_offset(kind)))
     return base is not object or basic_size(kind) > basic_size(object) + pointers * tuple.__itemsize__
 
@@ -92,7 +93,7 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
     """The result of `__getstate__`: by default the instance dictionary, None when it is empty."""
     own = find(tx, instance.kind, "__getstate__")
     if own is not None and not is_native(own):
-        return ask(tx, instance, own)
+        return call_method(tx, instance, own)
     if any(type_dict(base).get("__slots__") for base in resolution_order(instance.kind)):
         return instance.unsupported("copying its slots")
     if not has_dict(instance.kind):
@@ -103,7 +104,10 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
 
 
 def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Tracker]:
-    """The last two members of the result: iterators over the items of a list and the pairs of a dict, or None."""
+    """The last two members of the result: iterators over the items of a list and the pairs of a dict, or None.
+
+    CPython knows these two types by name (`_PyObject_GetItemsIter`); others have a `__reduce__` of their own.
+    """
     if instance.payload is None:
         return NONE, NONE
     if issubclass(instance.kind, list):

@@ -35,7 +35,7 @@ from framesmith.variables.core.base import (
     PendingCall,
     TraceContext,
     Tracker,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_methods import BINDER, BoundBuiltin, Builtin, begin_builtin
 from framesmith.variables.core.constant import Constant
@@ -69,7 +69,7 @@ class InplaceMethod(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the descriptor; the receiver where that is its builtin part."""
-        result = complete(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
+        result = run_pending(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
         return self.receiver if result is self.receiver.storage(tx) else result
 
 
@@ -80,7 +80,7 @@ def _get_function(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     return BoundMethod(found.tracker(tx), receiver)
 
 
-def part(tx: TraceContext, found: Found, name: str) -> Tracker:
+def read_member(tx: TraceContext, found: Found, name: str) -> Tracker:
     """A member of the descriptor found on a class: `fget` of a property, `__func__` of a class method ..."""
     if found.stored is not None:
         return found.stored.attribute(tx, name).realize()
@@ -90,7 +90,7 @@ def part(tx: TraceContext, found: Found, name: str) -> Tracker:
 def _get_property(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
     if found.stored is None and getattr(found.value, "fget") is None:  # noqa: B009  # unknown to typing
         raise_observed(tx, AttributeError, _property_message(found, receiver, "getter"))
-    return part(tx, found, "fget").begin_call(tx, (receiver,), {})
+    return read_member(tx, found, "fget").begin_call(tx, (receiver,), {})
 
 
 def _property_message(found: Found, receiver: Tracker, what: str) -> str:
@@ -98,12 +98,12 @@ def _property_message(found: Found, receiver: Tracker, what: str) -> str:
 
 
 def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
-    return part(tx, found, "__func__")
+    return read_member(tx, found, "__func__")
 
 
 def bind_class_method(tx: TraceContext, found: Found, cls: Tracker) -> Tracker:
     """The function of a class method, bound to the class."""
-    function = part(tx, found, "__func__")
+    function = read_member(tx, found, "__func__")
     if function.python_type is not FunctionType and is_descriptor(function.python_type):
         cls.unsupported(f"a class method around a {class_name(function.python_type)}")
     return BoundMethod(function, cls)
@@ -131,8 +131,8 @@ def _get_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 
 def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     """`functools.cached_property` when the instance has no value yet: calls the function and stores the result."""
-    value = part(tx, found, "func").call(tx, (receiver,), {})
-    receiver.store_own(tx, str(part(tx, found, "attrname").as_python_constant()), value)
+    value = read_member(tx, found, "func").call(tx, (receiver,), {})
+    receiver.store_own(tx, str(read_member(tx, found, "attrname").as_python_constant()), value)
     return value
 
 
@@ -192,7 +192,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
     operands = (receiver,) if value is None else (receiver, value)
     if static_lookup(found.kind, name) is property.__dict__[name]:
         role = "fdel" if value is None else "fset"
-        function = part(tx, found, role)
+        function = read_member(tx, found, role)
         if isinstance(function, Constant):
             raise_observed(
                 tx,
@@ -215,4 +215,4 @@ def bind_class_attribute(tx: TraceContext, receiver: Tracker, descriptor: object
     found = find(tx, receiver.python_type, name)
     if found is None or found.value is not descriptor:
         receiver.unsupported(f"reading attribute {name!r}")
-    return complete(tx, begin_get(tx, found, receiver))
+    return run_pending(tx, begin_get(tx, found, receiver))

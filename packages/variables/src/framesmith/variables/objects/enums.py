@@ -9,7 +9,7 @@ from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.enum_tables import guard_table
@@ -55,13 +55,13 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         return fold(tx, lambda one: getattr(one, name), (member,))
     found = find(tx, kind, name)
     if found is not None and is_data_descriptor(found.kind):
-        return complete(tx, begin_get(tx, found, member)).realize()
+        return run_pending(tx, begin_get(tx, found, member)).realize()
     if name in vars(value):
         return tx.wrap(vars(value)[name], InstanceItem(here, name))
     if found is not None:
         if is_native(found):
             return builtin_attribute(tx, member, name)
-        return complete(tx, begin_get(tx, found, member)).realize()
+        return run_pending(tx, begin_get(tx, found, member)).realize()
     if static_lookup(kind, "__getattr__") is not MISSING:
         return member.unsupported(f"reading attribute {name!r}")
     return missing_attribute(tx, member, name)

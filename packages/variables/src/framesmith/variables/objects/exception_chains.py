@@ -38,13 +38,13 @@ def raise_unchained(error: BaseException) -> NoReturn:
     try:
         raise error
     except BaseException:
-        restored(error, kept)
+        restore_exception(error, kept)
         raise
     finally:
         del error, kept
 
 
-def restored(error: BaseException, kept: tuple[TracebackType | None, BaseException | None]) -> None:
+def restore_exception(error: BaseException, kept: tuple[TracebackType | None, BaseException | None]) -> None:
     """Undo what raising an exception again did to it; `kept` are its traceback and context from before."""
     _TRACEBACK.__set__(error, kept[0])
     _CONTEXT.__set__(error, kept[1])

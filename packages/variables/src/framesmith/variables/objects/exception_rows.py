@@ -10,7 +10,7 @@ from framesmith.guards.class_lookup import (
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -96,7 +96,7 @@ def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
     row = row_of(tx.registry, function)
     if row is None:
         return operand.unsupported("showing it")
-    return complete(tx, row.begin(tx, (operand,), {})).realize()
+    return run_pending(tx, row.begin(tx, (operand,), {})).realize()
 
 
 @ROWS.call(BaseException.with_traceback)

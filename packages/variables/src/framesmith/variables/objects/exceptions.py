@@ -1,6 +1,6 @@
 """Exceptions as values: their fields, chaining, matching and reconstruction. Rows of their methods are in `exception_rows`.
 
-Raising from a handler goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
+Raising from a row goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -116,9 +116,9 @@ class ExceptionTracker(InstanceTracker):
         if self.source is not None:
             self.fields[name] = lazy(tx, descriptor.__get__(self.value), Attribute(self.source, name))
             return self.fields[name].realize()
-        return self._derived(name)
+        return self._derive_field(name)
 
-    def _derived(self, name: str) -> Tracker:
+    def _derive_field(self, name: str) -> Tracker:
         """A field that the builtin `__init__` computes from the arguments; breaks the graph for those not modelled."""
         args = self.args_known()
         if issubclass(self.kind, StopIteration) and name == "value":

@@ -3,8 +3,7 @@ it builds new ones and replays changes without user code."""
 
 import contextlib
 import functools
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import BuiltinFunctionType, GetSetDescriptorType, SimpleNamespace
 from typing import Final
 
@@ -18,6 +17,8 @@ from framesmith.guards.class_lookup import (
     type_dict,
 )
 from framesmith.variables.core.base import FieldDescriptor, Tracker, Writer
+from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinPart
+from framesmith.variables.core.registry import Registry
 from framesmith.variables.objects.own_attributes import OwnAttributes
 
 
@@ -29,32 +30,20 @@ def native_new(kind: type) -> tuple[type, Callable[..., object]]:
     raise AssertionError(f"{kind} has no builtin base")
 
 
-def fill_ordered(target: OrderedDict[object, object], items: Mapping[object, object]) -> None:
-    """Fill an OrderedDict without calling an override of a subclass."""
-    for key, value in items.items():
-        OrderedDict.__setitem__(target, key, value)
+_WITHOUT_PART: Final = (object, SimpleNamespace)
+"""Bases whose instances hold attributes only."""
 
 
-def fill_default(target: defaultdict[object, object], plain: defaultdict[object, object]) -> None:
-    """Copy factory and items of `plain`, without calling an override of a subclass."""
-    defaultdict.__init__(target, plain.default_factory, plain)
+def builtin_part(registry: Registry, base: type) -> BuiltinPart | None:
+    """How instances of subclasses hold the value of a builtin base; None where they hold none that is modelled."""
+    row = registry[BUILTIN_TYPES].get(base)
+    return None if row is None else row.part
 
 
-_FILL: Final[dict[type, Callable[..., object]]] = {
-    list: list.extend,
-    dict: dict.update,
-    set: set.update,
-    OrderedDict: fill_ordered,
-    defaultdict: fill_default,
-}
-_IMMUTABLE: Final = (tuple, frozenset, str, bytes, int, float, complex)
-_EMPTY: Final = (object, SimpleNamespace)
-
-
-def can_build(kind: type) -> bool:
+def can_build(registry: Registry, kind: type) -> bool:
     """Whether an instance of the class can be created without user code."""
     base, _ = native_new(kind)
-    return base in _FILL or base in _IMMUTABLE or base in _EMPTY
+    return base in _WITHOUT_PART or builtin_part(registry, base) is not None
 
 
 def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str:
@@ -63,16 +52,17 @@ def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str
     base, new = native_new(kind)
     maker = writer.constant(new, f"new_{base.__name__}")
     cls = writer.constant(kind, class_name(kind))
-    if base in _IMMUTABLE:
+    part = builtin_part(writer.registry, base)
+    if part is not None and part.fill is None:
         assert payload is not None
         content = f"{writer.constant(base, base.__name__)}({payload.reconstruct(writer)})"
         name = writer.define(instance, f"{maker}({cls}, {content})", class_name(kind).lower())
-    elif base in _FILL or base in _EMPTY:
+    elif part is not None or base in _WITHOUT_PART:
         name = writer.define(instance, f"{maker}({cls})", class_name(kind).lower())
     else:
         instance.unsupported("building it again after the graph")
-    if base in _FILL and payload is not None:
-        fill = writer.constant(_FILL[base], f"fill_{base.__name__}")
+    if part is not None and part.fill is not None and payload is not None:
+        fill = writer.constant(part.fill, f"fill_{base.__name__}")
         writer.statement(f"{fill}({name}, {payload.reconstruct(writer)})")
     write_attributes(own, name, writer)
     return name

@@ -27,11 +27,11 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     Writer,
-    complete,
+    run_pending,
 )
 from framesmith.variables.core.builtin_type import builtin_type, is_generic_access
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException, observed_is
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
@@ -42,7 +42,7 @@ from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMeth
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.own_attributes import OwnAttributes, has_dict
-from framesmith.variables.objects.special_methods import ask, begin_ask, overrides_iteration
+from framesmith.variables.objects.special_methods import begin_method_call, call_method, overrides_iteration
 
 ROWS: Final = Rows()
 
@@ -164,12 +164,12 @@ class InstanceTracker(Tracker):
                 return found
         if static_lookup(self.kind, "__getattr__") is not MISSING:
             try:
-                return complete(tx, self._begin_lookup(tx, name))
+                return run_pending(tx, self._begin_lookup(tx, name))
             except ObservedException as error:
                 fallback = find(tx, self.kind, "__getattr__")
-                if fallback is None or not observed_is(error, AttributeError):
+                if fallback is None or not is_observed_instance(error, AttributeError):
                     raise
-                return begin_ask(tx, self, fallback, (Constant(name),))
+                return begin_method_call(tx, self, fallback, (Constant(name),))
         try:
             result = self._begin_lookup(tx, name)
         except ObservedException:
@@ -187,7 +187,7 @@ class InstanceTracker(Tracker):
             return self.begin_generic(tx, name)
         if hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
             return self.unsupported(f"reading attribute {name!r}")
-        return begin_ask(tx, self, hook, (Constant(name),))
+        return begin_method_call(tx, self, hook, (Constant(name),))
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`object.__getattribute__(self, name)`: a data descriptor, then the instance dictionary, then the class."""
@@ -221,7 +221,7 @@ class InstanceTracker(Tracker):
         elif hook is None:
             self.unsupported(f"storing attribute {name!r}")
         else:
-            ask(tx, self, hook, Constant(name), *(() if value is None else (value,)))
+            call_method(tx, self, hook, Constant(name), *(() if value is None else (value,)))
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`object.__setattr__(self, name, value)`, or `object.__delattr__` for None."""

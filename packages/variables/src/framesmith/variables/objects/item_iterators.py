@@ -9,7 +9,7 @@ from framesmith.variables.core.base import (
     Writer,
 )
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException, observed_is
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 
 
 @final
@@ -38,7 +38,7 @@ class ItemIterator(Tracker):
         try:
             item = self.target.subscript(tx, Constant(self.index))
         except ObservedException as error:
-            if not observed_is(error, IndexError, StopIteration):
+            if not is_observed_instance(error, IndexError, StopIteration):
                 raise
             self.finished = True
             return None

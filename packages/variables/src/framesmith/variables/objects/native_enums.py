@@ -16,7 +16,10 @@ def is_native_enum(kind: object) -> bool:
 
 
 ENUMS: Final = frozenset(
-    kind for home in (torch._C, torch.nn.attention) for kind in vars(home).values() if is_native_enum(kind)
+    kind
+    for module in (torch._C, torch.nn.attention)
+    for kind in vars(module).values()
+    if is_native_enum(kind)
 )
 for _kind in ENUMS:
     ROWS.constant_types(_kind)

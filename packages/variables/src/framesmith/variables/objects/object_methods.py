@@ -5,12 +5,12 @@ from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.callables.attribute_functions import attribute_name
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
 from framesmith.variables.core.builtin_type import GENERIC_ACCESS, GenericAccess
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.table import Handler
+from framesmith.variables.core.table import RowFunction
 from framesmith.variables.objects.instances import InstanceTracker
 
 ROWS: Final = Rows()
@@ -40,7 +40,7 @@ def object_delattr(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker
     return NONE
 
 
-_ACCESS: Final[dict[str, Handler]] = {
+_ACCESS: Final[dict[str, RowFunction]] = {
     "__getattribute__": object_getattribute,
     "__setattr__": object_setattr,
     "__delattr__": object_delattr,
@@ -97,7 +97,7 @@ def object_order(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
 @ROWS.call(object.__str__)
 def object_str(tx: TraceContext, self: Tracker, /) -> Tracker | PendingCall:
     """`object.__str__`: calls `__repr__`."""
-    return complete(tx, self.special_attribute(tx, "__repr__").begin_call(tx, (), {}))
+    return run_pending(tx, self.special_attribute(tx, "__repr__").begin_call(tx, (), {}))
 
 
 @ROWS.call(object.__format__)

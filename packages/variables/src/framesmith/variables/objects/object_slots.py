@@ -10,29 +10,36 @@ from typing import Final
 
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
-from framesmith.variables.core.asked_texts import asked
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, complete
-from framesmith.variables.core.observed import ObservedException, observed_is
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    run_pending,
+)
+from framesmith.variables.core.cpython_messages import find_message
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.objects.special_methods import (
-    ask,
-    begin_ask,
-    builtin_part,
+    begin_method_call,
+    call_method,
     find_special_method,
-    is_blocked,
+    is_disabled,
     is_native,
-    mistake,
     python_method,
+    raise_type_error,
+    require_builtin_part,
 )
 from framesmith.variables.operations.truth import truth_of
 
-NOT_CALLABLE: Final = asked("value()")
-NOT_ITERABLE: Final = asked("iter(value)")
-NOT_AN_ITERATOR: Final = asked("next(value)")
+NOT_CALLABLE: Final = find_message("value()")
+NOT_ITERABLE: Final = find_message("iter(value)")
+NOT_AN_ITERATOR: Final = find_message("next(value)")
 
 
 def iterates_in_python(receiver: Tracker) -> bool:
@@ -46,7 +53,7 @@ def special_attribute(self: Tracker, tx: TraceContext, name: str) -> Tracker:
     found = find_special_method(tx, self, name)
     if found is None:
         return missing_attribute(tx, self, name)
-    return complete(tx, begin_get(tx, found, self)).realize()
+    return run_pending(tx, begin_get(tx, found, self)).realize()
 
 
 def begin_special(
@@ -54,15 +61,15 @@ def begin_special(
 ) -> Tracker | PendingCall | None:
     """Call a special method that is a Python function of the class, else None."""
     found = python_method(tx, self, name)
-    return None if found is None else begin_ask(tx, self, found, args)
+    return None if found is None else begin_method_call(tx, self, found, args)
 
 
 def begin_call(self: Tracker, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
     """A call of `__call__`; TypeError when the class has none."""
     found = find_special_method(tx, self, "__call__")
     if found is None:
-        return mistake(tx, self, NOT_CALLABLE)
-    return begin_ask(tx, self, found, args, kwargs)
+        return raise_type_error(tx, self, NOT_CALLABLE)
+    return begin_method_call(tx, self, found, args, kwargs)
 
 
 def iterate(self: Tracker, tx: TraceContext) -> Tracker:
@@ -70,33 +77,33 @@ def iterate(self: Tracker, tx: TraceContext) -> Tracker:
     found = find_special_method(tx, self, "__iter__")
     if found is not None:
         if is_native(found):
-            return builtin_part(self, "iterating over it").iterate(tx)
-        iterator = ask(tx, self, found)
+            return require_builtin_part(self, "iterating over it").iterate(tx)
+        iterator = call_method(tx, self, found)
         if static_lookup(iterator.python_type, "__next__") is None or not hasattr(
             iterator.python_type, "__next__"
         ):
             name = class_name(iterator.python_type)
             raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
         return iterator
-    getting = None if is_blocked(tx, self, "__iter__") else find_special_method(tx, self, "__getitem__")
+    getting = None if is_disabled(tx, self, "__iter__") else find_special_method(tx, self, "__getitem__")
     if getting is not None:
         if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
             return self.unsupported("iterating over it")
         return ItemIterator(self)
-    return mistake(tx, self, NOT_ITERABLE)
+    return raise_type_error(tx, self, NOT_ITERABLE)
 
 
 def begin_advance(self: Tracker, tx: TraceContext) -> Tracker | PendingCall | None:
     """`__next__`, left to the symbolic interpreter if it is a Python function."""
     found = find_special_method(tx, self, "__next__")
     if found is None:
-        return mistake(tx, self, NOT_AN_ITERATOR)
+        return raise_type_error(tx, self, NOT_AN_ITERATOR)
     if is_native(found):
-        return builtin_part(self, "calling next() on it").begin_advance(tx)
+        return require_builtin_part(self, "calling next() on it").begin_advance(tx)
     try:
-        return begin_ask(tx, self, found, ())
+        return begin_method_call(tx, self, found, ())
     except ObservedException as error:
-        if observed_is(error, StopIteration):
+        if is_observed_instance(error, StopIteration):
             return None
         raise
 
@@ -106,8 +113,8 @@ def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
     found = find_special_method(tx, self, "__bool__")
     if found is not None:
         if is_native(found):
-            return builtin_part(self, "taking its truth value").truth(tx)
-        result = ask(tx, self, found)
+            return require_builtin_part(self, "taking its truth value").truth(tx)
+        result = call_method(tx, self, found)
         if result.python_type is not bool:
             name = class_name(result.python_type)
             raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")

@@ -5,20 +5,20 @@ Each public function here is the slot of the same name of a tracker whose class 
 """
 
 from framesmith.guards.class_lookup import static_lookup
-from framesmith.variables.core.base import TraceContext, Tracker, complete
+from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.table import row_of
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import Found, find
 from framesmith.variables.objects.special_methods import (
-    ask,
-    builtin_part,
+    call_method,
     find_special_method,
     is_native,
-    mistake,
     overrides_iteration,
     python_method,
+    raise_type_error,
+    require_builtin_part,
 )
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
@@ -43,7 +43,7 @@ def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -
 
 def _operate(tx: TraceContext, receiver: Tracker, found: Found, other: Tracker) -> Tracker | None:
     """Call the method of an operator; None for NotImplemented."""
-    result = ask(tx, receiver, found, other)
+    result = call_method(tx, receiver, found, other)
     return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
@@ -55,7 +55,7 @@ def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Trac
             return _native_binary(tx, symbol, self.payload, other.storage(tx))
         return None
     if is_native(found):
-        part = builtin_part(self, f"operator {symbol}")
+        part = require_builtin_part(self, f"operator {symbol}")
         if overrides_iteration(self):
             return self.unsupported(f"operator {symbol} with an __iter__ of its own")
         return _native_binary(tx, symbol, part, other.storage(tx))
@@ -65,7 +65,7 @@ def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Trac
 def operator_method(self: Tracker, tx: TraceContext, symbol: str, in_place: bool) -> Tracker | None:
     """The bound `__add__`, `__iadd__` or the like if it is a Python function of the class, else None."""
     found = python_method(tx, self, f"__{'i' if in_place else ''}{BINARY_METHODS[symbol]}__")
-    return None if found is None else complete(tx, begin_get(tx, found, self))
+    return None if found is None else run_pending(tx, begin_get(tx, found, self))
 
 
 def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -100,7 +100,7 @@ def inplace(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tra
     if found is None:
         return None
     if is_native(found):
-        result = builtin_part(self, f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
+        result = require_builtin_part(self, f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
         return self if result is self.payload else result
     return _operate(tx, self, found, other)
 
@@ -109,10 +109,10 @@ def unary(self: Tracker, tx: TraceContext, symbol: str) -> Tracker:
     """`__neg__`, `__pos__`, `__invert__`."""
     found = find_special_method(tx, self, UNARY_METHODS[symbol])
     if found is None:
-        return mistake(tx, self, f"bad operand type for unary {symbol}: '{{}}'")
+        return raise_type_error(tx, self, f"bad operand type for unary {symbol}: '{{}}'")
     if is_native(found):
-        return builtin_part(self, f"unary {symbol}").unary(tx, symbol)
-    return ask(tx, self, found)
+        return require_builtin_part(self, f"unary {symbol}").unary(tx, symbol)
+    return call_method(tx, self, found)
 
 
 def compare(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:

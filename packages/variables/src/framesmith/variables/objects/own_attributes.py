@@ -19,7 +19,7 @@ from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker
 from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.wrap_rules import looked_up
+from framesmith.variables.core.wrap_rules import wrap_found
 from framesmith.variables.objects.attribute_errors import missing_attribute
 
 
@@ -75,7 +75,7 @@ class OwnAttributes:
             return None
         plain = self._is_plain(tx)
         source = InstanceItem(self.source, name) if plain else Item(self._dict_source(tx, holder), name)
-        self._read[name] = looked_up(tx, real[name], source)
+        self._read[name] = wrap_found(tx, real[name], source)
         return self._read[name]
 
     def store(self, tx: TraceContext, holder: Tracker, name: str, value: Tracker) -> None:
@@ -176,7 +176,7 @@ class OwnAttributes:
         else:
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
         tx.note("is there", source)
-        self._read_slots[descriptor] = looked_up(tx, real, source)
+        self._read_slots[descriptor] = wrap_found(tx, real, source)
         return self._read_slots[descriptor]
 
     def store_slot(

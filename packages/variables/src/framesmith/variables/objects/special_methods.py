@@ -9,7 +9,14 @@ slots, as CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 from types import FunctionType
 
 from framesmith.guards.class_lookup import static_lookup
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, complete
+from framesmith.variables.core.base import (
+    Arguments,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    run_pending,
+)
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get
@@ -33,7 +40,7 @@ def find_special_method(tx: TraceContext, receiver: Tracker, name: str) -> Found
     return None if found is None or (found.value is None and found.stored is None) else found
 
 
-def is_blocked(tx: TraceContext, receiver: Tracker, name: str) -> bool:
+def is_disabled(tx: TraceContext, receiver: Tracker, name: str) -> bool:
     """Whether the class sets a special method to None, which disables its fallback."""
     found = find(tx, receiver.python_type, name)
     return found is not None and found.value is None
@@ -46,23 +53,23 @@ def python_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | Non
     return found if plain else None
 
 
-def begin_ask(
+def begin_method_call(
     tx: TraceContext, receiver: Tracker, found: Found, args: Arguments, kwargs: Keywords | None = None
 ) -> Tracker | PendingCall:
     """Call a special method; a Python function may be left to the symbolic interpreter."""
-    return complete(tx, begin_get(tx, found, receiver)).begin_call(tx, args, kwargs or {})
+    return run_pending(tx, begin_get(tx, found, receiver)).begin_call(tx, args, kwargs or {})
 
 
-def ask(tx: TraceContext, receiver: Tracker, found: Found, *args: Tracker) -> Tracker:
+def call_method(tx: TraceContext, receiver: Tracker, found: Found, *args: Tracker) -> Tracker:
     """Call a special method and run it to its end."""
-    return complete(tx, begin_ask(tx, receiver, found, args)).realize()
+    return run_pending(tx, begin_method_call(tx, receiver, found, args)).realize()
 
 
-def builtin_part(receiver: Tracker, doing: str) -> Tracker:
+def require_builtin_part(receiver: Tracker, doing: str) -> Tracker:
     """The builtin part, on which an inherited C method works; breaks the graph without one."""
     return receiver.unsupported(doing) if receiver.payload is None else receiver.payload
 
 
-def mistake(tx: TraceContext, receiver: Tracker, message: str) -> Tracker:
+def raise_type_error(tx: TraceContext, receiver: Tracker, message: str) -> Tracker:
     """Raise TypeError with CPython's message; `{}` is the name of the type."""
     return raise_observed(tx, TypeError, message.format(type_name(receiver)))

@@ -1,4 +1,4 @@
-"""Traceback entries of frames that were traced and hence never ran: exceptions that left such a frame get them.
+"""Traceback entries for frames that were traced, and so never ran: an exception that left such a frame gets its entry.
 
 An entry names the user's function and line. Its frame is that of an unstarted generator with the user's names:
 such a frame has no caller, so the traceback keeps no frame of the entry alive.
@@ -13,7 +13,7 @@ Place = tuple[CodeType, int]  # a user's code object and a line in it
 
 @final
 class Passage:
-    """A function of an exception that adds the user's frames to its traceback, as if it had left them.
+    """Called with an exception, it adds the user's frames to its traceback, as if the exception had left them.
 
     `places` are the frames, the innermost first. With `native`, the first frame of the traceback, which caught the
     exception, is removed before.
@@ -22,7 +22,7 @@ class Passage:
     __slots__ = ("_frames", "_native")
 
     def __init__(self, places: tuple[Place, ...], *, native: bool = False) -> None:
-        self._frames = tuple((frame_named(code), line) for code, line in places)
+        self._frames = tuple((make_named_frame(code), line) for code, line in places)
         self._native = native
 
     def __call__(self, error: BaseException) -> None:
@@ -38,7 +38,7 @@ class Passage:
 NO_INSTRUCTION: Final = -1
 
 
-def frame_named(code: CodeType) -> FrameType:
+def make_named_frame(code: CodeType) -> FrameType:
     """A frame with the names of the user's code, which a traceback shows as the user's."""
     named = _template.__code__.replace(
         co_name=code.co_name,

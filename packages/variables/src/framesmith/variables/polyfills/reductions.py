@@ -29,7 +29,7 @@ def extreme(
     return best
 
 
-def gathered(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
+def call_with_items(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
     """`then(iterable, *more)` for a callable that reads all items first."""
     items: list[object] = []
     for item in iterable:
@@ -58,10 +58,10 @@ def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> lis
     keys = []
     for item in items:
         keys.append(key(item))  # a frame less than a comprehension has on 3.11
-    return arranged(items, keys, reverse)
+    return sort_by_keys(items, keys, reverse)
 
 
-def arranged(items: list[Any], keys: list[Any], reverse: object) -> list[Any]:
+def sort_by_keys(items: list[Any], keys: list[Any], reverse: object) -> list[Any]:
     """The items in the order of their keys; modelled by a row, so that it is not traced itself."""
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
     return [items[index] for index in order]

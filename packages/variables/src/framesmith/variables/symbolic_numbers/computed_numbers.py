@@ -173,7 +173,7 @@ class ComputedNumber(GraphValue):
     ) -> Tracker | None:
         pair = (other, self) if swap else (self, other)
         if isinstance(other, Computable) or (isinstance(other, Constant) and type(other.value) in _NUMBERS):
-            return computed(tx, function, *pair) or fold(tx, function, pair)
+            return compute_by_formula(tx, function, *pair) or fold(tx, function, pair)
         if not isinstance(other, Constant):
             return None
         is_value = isinstance(other.value, str | bytes | int | float | complex)
@@ -181,7 +181,7 @@ class ComputedNumber(GraphValue):
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """A number with a formula."""
-        return computed(tx, _UNARY[symbol], self) or fold(tx, _UNARY[symbol], (self,))
+        return compute_by_formula(tx, _UNARY[symbol], self) or fold(tx, _UNARY[symbol], (self,))
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A conversion with a formula, or another attribute of the value in this call, which is then guarded."""
@@ -228,7 +228,9 @@ class ComputedNumber(GraphValue):
         return f"{class_name(self.python_type)} {self.source.text()}"
 
 
-def computed(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
+def compute_by_formula(
+    tx: TraceContext, function: Callable[..., object], *operands: Tracker
+) -> Tracker | None:
     """`function(*operands)` as a formula; None where an operand is known in the running graph only.
 
     An exception for the values of this call is raised; no number, or too large a formula, is specialized.
@@ -328,4 +330,4 @@ class ComputedConversion(Tracker):
         if self.function is self.number.python_type:
             return self.number
         operands = (self.number, *given)
-        return computed(tx, self.function, *operands) or fold(tx, self.function, operands)
+        return compute_by_formula(tx, self.function, *operands) or fold(tx, self.function, operands)

@@ -33,7 +33,11 @@ from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValu
 from framesmith.variables.graph_nodes.results import RESULTS, evaluate
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber, computed, declines_order
+from framesmith.variables.symbolic_numbers.computed_numbers import (
+    ComputedNumber,
+    compute_by_formula,
+    declines_order,
+)
 
 ROWS: Final = Rows()
 
@@ -173,7 +177,7 @@ class SymbolicNumber(GraphValue):
     ) -> Tracker | None:
         operand: object
         if isinstance(other, ComputedNumber):
-            return computed(
+            return compute_by_formula(
                 tx, functions[symbol], *((other, self) if swap else (self, other))
             ) or self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, Constant) and type(other.value) in tx.registry[CONVERSIONS]:
@@ -194,7 +198,7 @@ class SymbolicNumber(GraphValue):
             return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
         if not _is_of_ints(symbol, *pair):
-            result = computed(tx, functions[symbol], *pair)
+            result = compute_by_formula(tx, functions[symbol], *pair)
             if result is not None:
                 return result
         if symbol in _DIVISIONS and is_zero(pair[1]):
@@ -254,16 +258,16 @@ def _is_of_ints(symbol: str, left: Tracker, right: Tracker) -> bool:
     return isinstance(right, Constant) and isinstance(right.value, int) and right.value >= 0
 
 
-def _itself(value: object) -> object:
+def _identity(value: object) -> object:
     return value
 
 
 _CONVERSIONS: Final[dict[tuple[type, str], Callable[..., object]]] = {
-    (int, "__int__"): _itself,
-    (int, "__trunc__"): _itself,
+    (int, "__int__"): _identity,
+    (int, "__trunc__"): _identity,
     (int, "__abs__"): abs,
     (int, "__float__"): torch.sym_float,
-    (float, "__float__"): _itself,
+    (float, "__float__"): _identity,
     (float, "__abs__"): abs,
     (float, "__int__"): torch.sym_int,
     (float, "__trunc__"): torch.sym_int,
@@ -289,10 +293,10 @@ class Conversion(Tracker):
         """The converted number; symbolic."""
         if args or kwargs:
             return self.unsupported("a call with arguments")
-        if self.function is _itself:
+        if self.function is _identity:
             return self.number
         if self.function is torch.sym_float:
-            return computed(tx, float, self.number) or compute(tx, self.function, self.number)
+            return compute_by_formula(tx, float, self.number) or compute(tx, self.function, self.number)
         return compute(tx, self.function, self.number)
 
 
@@ -333,10 +337,10 @@ def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
 
 
 def _row(function: Callable[..., object]) -> None:
-    def handler(tx: TraceContext, *args: Tracker) -> Tracker:
+    def row_function(tx: TraceContext, *args: Tracker) -> Tracker:
         return compute(tx, function, *args)
 
-    ROWS.call(function)(handler)
+    ROWS.call(function)(row_function)
 
 
 for _function in (

@@ -25,7 +25,7 @@ def annotate(tx: TraceContext, the_type: Tracker, the_value: Tracker) -> Tracker
     return the_value
 
 
-def _tagged(name: str, original: str) -> None:
+def _inline_original(name: str, original: str) -> None:
     """Trace the original of a method of `nn.Module` that TorchDynamo, once it has run, wraps to record which modules
     are new. The trace leaves that record out."""
 
@@ -34,9 +34,9 @@ def _tagged(name: str, original: str) -> None:
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
         return polyfill_function(held[original].cell_contents).bind(tx, args, kwargs)
 
-    home = "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
-    ROWS.add(DIRECTIVES, home, call)
+    names = "torch._dynamo.mutation_guard", f"install_generation_tagging_init.<locals>.patched_{original}"
+    ROWS.add(DIRECTIVES, names, call)
 
 
-_tagged("__init__", "init")
-_tagged("__setstate__", "setstate")
+_inline_original("__init__", "init")
+_inline_original("__setstate__", "setstate")

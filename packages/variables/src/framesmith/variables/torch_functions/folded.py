@@ -116,7 +116,7 @@ def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]
         return evaluate(getattr(question, "__name__", "a question"), question, *operands)
 
 
-def _settled_row(question: Question) -> None:
+def _constant_answer_row(question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
         return from_python(tx, answer_of(tx, question, operands))
@@ -167,7 +167,7 @@ def _fixed_row(value: object, question: Question) -> None:
 
 def _install() -> None:
     for question in dict.fromkeys(_SETTLED):
-        _settled_row(question)
+        _constant_answer_row(question)
     for question in dict.fromkeys(_CHANGING):
         _changing_row(question)
     for name in _CHANGING_NATIVE:

@@ -39,17 +39,17 @@ from framesmith.variables.torch_functions.graph_calls import graph_call, is_oper
 
 ROWS: Final = Rows()
 
-_BUILTIN_HOMES: Final = (
+_BUILTIN_NAMESPACES: Final = (
     torch._C._VariableFunctions,
     *(
         getattr(torch._C, name)  # torch's stubs do not list all of them
         for name in ("_nn", "_fft", "_linalg", "_special", "_sparse", "_nested")
     ),
 )
-_PYTHON_HOMES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
+_PYTHON_MODULES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
 
 _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
-# Functions of those homes that cannot be a node.
+# Functions of those namespaces that cannot be a node.
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     TENSOR_INTERNALS: (
         "from_numpy", "frombuffer", "from_file", "_from_blob", "asarray", "is_same_size", "_debug_has_internal_overlap",
@@ -63,12 +63,12 @@ _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def _homes() -> dict[str, list[object]]:
-    """The builtin functions of the homes, by name."""
+def _builtins_by_name() -> dict[str, list[object]]:
+    """The builtin functions of these namespaces, by name."""
     found: dict[str, list[object]] = {}
-    for home in _BUILTIN_HOMES:
-        for name in dir(home):
-            value = getattr(home, name)
+    for module in _BUILTIN_NAMESPACES:
+        for name in dir(module):
+            value = getattr(module, name)
             if isinstance(value, BuiltinFunctionType) and not name.startswith("__"):
                 found.setdefault(name, []).append(value)
     return found
@@ -93,7 +93,7 @@ def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
 
 
 def _install() -> None:
-    builtins = _homes()
+    builtins = _builtins_by_name()
     for name in _RECURRENT:
         for function in builtins[name]:
             assert isinstance(function, BuiltinFunctionType)
@@ -103,18 +103,18 @@ def _install() -> None:
             for function in builtins.get(name, ()):
                 _break_row(function, kind, name)
     for function in dict.fromkeys(chain.from_iterable(builtins.values())):  # some have several names
-        record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_homes`
-    for home in _PYTHON_HOMES:
-        for value in dict.fromkeys(v for v in vars(home).values() if isinstance(v, FunctionType)):
-            if _lives_in(value, home):
+        record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_builtins_by_name`
+    for module in _PYTHON_MODULES:
+        for value in dict.fromkeys(v for v in vars(module).values() if isinstance(v, FunctionType)):
+            if _lives_in(value, module):
                 record_function(ROWS, value)
 
 
-def _lives_in(function: FunctionType, home: ModuleType) -> bool:
+def _lives_in(function: FunctionType, module: ModuleType) -> bool:
     """Whether the function was defined in that module, or is one of its `boolean_dispatch` pairs."""
-    if function.__globals__ is vars(home):
+    if function.__globals__ is vars(module):
         return True
-    return function.__globals__ is vars(torch._jit_internal) and function.__module__ == home.__name__
+    return function.__globals__ is vars(torch._jit_internal) and function.__module__ == module.__name__
 
 
 _install()

@@ -1,4 +1,4 @@
-"""Calls that become one graph node: the generic handler of rows for torch functions and tensor methods.
+"""Calls that become one graph node: the function of the rows for torch functions and tensor methods.
 
 Which callables get such a row is decided in `function_rows` and `method_rows`.
 """

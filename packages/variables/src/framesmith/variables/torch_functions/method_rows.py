@@ -52,7 +52,7 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
 
 def _metadata_row(name: str) -> None:
     def look(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        tensor = receiver(self, name)
+        tensor = require_tensor(self, name)
         values = [argument.as_python_constant() for argument in args]
         keywords = {key: value.as_python_constant() for key, value in kwargs.items()}
         return tensor.metadata(tx, name, *values, **keywords)
@@ -67,7 +67,7 @@ def _break_row(name: str, kind: BreakKind) -> None:
     ROWS.call(static_lookup(torch.Tensor, name), priority=Priority.LISTED)(refuse)
 
 
-def receiver(self: Tracker, name: str) -> TensorTracker:
+def require_tensor(self: Tracker, name: str) -> TensorTracker:
     """The tensor whose method is called; breaks the graph for anything else."""
     return self if isinstance(self, TensorTracker) else self.unsupported(f"Tensor.{name}")
 
@@ -77,7 +77,7 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
     """`requires_grad_()` if it changes nothing. Else breaks the graph,
     as a backend could not change it on an input or on its own values."""
     wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
-    if receiver(self, "requires_grad_").fake.requires_grad != wanted:
+    if require_tensor(self, "requires_grad_").fake.requires_grad != wanted:
         raise GraphBreak(
             BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}"
         )
@@ -87,14 +87,14 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
 @ROWS.call(torch.Tensor.get_device)
 def get_device(tx: TraceContext, self: Tracker) -> Tracker:
     """`get_device()`: the index of the device, -1 for the CPU."""
-    device = receiver(self, "get_device").fake.device
+    device = require_tensor(self, "get_device").fake.device
     return Constant(-1 if device.type == "cpu" else device.index)
 
 
 @ROWS.call(torch.Tensor.is_inference)
 def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
     """`is_inference()` of an input, whose guard holds the answer; breaks the graph for a computed tensor."""
-    tensor = receiver(self, "is_inference")
+    tensor = require_tensor(self, "is_inference")
     if tensor.value is None:
         raise GraphBreak(TENSOR_INTERNALS, "Tensor.is_inference() of a value that was computed")
     return Constant(tensor.value.is_inference())
@@ -106,7 +106,7 @@ def type_(
 ) -> Tracker:
     """`type()`: the name of the tensor's type; `type(dtype)`: a conversion."""
     if dtype is None and not args and not kwargs:
-        return receiver(self, "type").metadata(tx, "type")
+        return require_tensor(self, "type").metadata(tx, "type")
     given = () if dtype is None else (dtype,)
     return graph_call(tx, "type", (self, *given, *args), kwargs)
 
@@ -145,7 +145,7 @@ def contains(tx: TraceContext, self: Tracker, element: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__reversed__)
 def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
     """`x.flip(0)`; a 0-d tensor itself."""
-    if receiver(self, "__reversed__").fake.dim() == 0:
+    if require_tensor(self, "__reversed__").fake.dim() == 0:
         return self
     return graph_call(tx, "flip", (self, Constant(0)), {})
 
@@ -153,7 +153,10 @@ def reversed_(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.is_same_size)
 def is_same_size(tx: TraceContext, self: Tracker, other: Tracker) -> Tracker:
     """Whether the sizes are equal, decided by the sizes of this call."""
-    left, right = receiver(self, "is_same_size").fake.shape, receiver(other, "is_same_size").fake.shape
+    left, right = (
+        require_tensor(self, "is_same_size").fake.shape,
+        require_tensor(other, "is_same_size").fake.shape,
+    )
     return Constant(len(left) == len(right) and all(bool(a == b) for a, b in zip(left, right, strict=True)))
 
 

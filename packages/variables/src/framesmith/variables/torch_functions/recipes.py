@@ -33,8 +33,8 @@ def _stays_tensor(number: Tracker | None, *operands: Tracker) -> bool:
     return tensors and len(kinds) == 1 and kinds <= _EXACT and number.fake.dtype in _EXACT
 
 
-def _fused(target: Target) -> Callable[..., Tracker]:
-    """The handler of `self + value * tensor1 <symbol> tensor2`,
+def _make_fused_row(target: Target) -> Callable[..., Tracker]:
+    """The row of `self + value * tensor1 <symbol> tensor2`,
     where the kernels multiply the first factor by the value."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -46,8 +46,8 @@ def _fused(target: Target) -> Callable[..., Tracker]:
     return call
 
 
-def _scaled(target: Target, fused: Target, sign: int = 1) -> Callable[..., Tracker]:
-    """The handler of `self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
+def _make_scaled_row(target: Target, fused: Target, sign: int = 1) -> Callable[..., Tracker]:
+    """The row of `self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         alpha = kwargs.get("alpha")
@@ -60,18 +60,18 @@ def _scaled(target: Target, fused: Target, sign: int = 1) -> Callable[..., Track
 
 
 _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] = (
-    (torch.Tensor.addcdiv, _fused("addcdiv")),
-    (torch.Tensor.addcdiv_, _fused("addcdiv_")),
-    (torch.addcdiv, _fused(torch.addcdiv)),
-    (torch.Tensor.addcmul, _fused("addcmul")),
-    (torch.Tensor.addcmul_, _fused("addcmul_")),
-    (torch.addcmul, _fused(torch.addcmul)),
-    (torch.Tensor.add, _scaled("add", "addcmul")),
-    (torch.Tensor.add_, _scaled("add_", "addcmul_")),
-    (torch.add, _scaled(torch.add, torch.addcmul)),
-    (torch.Tensor.sub, _scaled("sub", "addcmul", -1)),
-    (torch.Tensor.sub_, _scaled("sub_", "addcmul_", -1)),
-    (torch.sub, _scaled(torch.sub, torch.addcmul, -1)),
+    (torch.Tensor.addcdiv, _make_fused_row("addcdiv")),
+    (torch.Tensor.addcdiv_, _make_fused_row("addcdiv_")),
+    (torch.addcdiv, _make_fused_row(torch.addcdiv)),
+    (torch.Tensor.addcmul, _make_fused_row("addcmul")),
+    (torch.Tensor.addcmul_, _make_fused_row("addcmul_")),
+    (torch.addcmul, _make_fused_row(torch.addcmul)),
+    (torch.Tensor.add, _make_scaled_row("add", "addcmul")),
+    (torch.Tensor.add_, _make_scaled_row("add_", "addcmul_")),
+    (torch.add, _make_scaled_row(torch.add, torch.addcmul)),
+    (torch.Tensor.sub, _make_scaled_row("sub", "addcmul", -1)),
+    (torch.Tensor.sub_, _make_scaled_row("sub_", "addcmul_", -1)),
+    (torch.sub, _make_scaled_row(torch.sub, torch.addcmul, -1)),
 )
 for _key, _handler in _ROWS:
     ROWS.call(_key)(_handler)

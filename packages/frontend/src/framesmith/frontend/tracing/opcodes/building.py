@@ -6,7 +6,7 @@ from typing import Final, NoReturn, TypeVar
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
-from framesmith.variables.core.base import TraceContext, complete
+from framesmith.variables.core.base import TraceContext, run_pending
 from framesmith.variables.core.table import row_of
 
 ROWS: Final = OpcodeRows()
@@ -31,19 +31,19 @@ T = TypeVar("T", bound=Tracker)
 @ROWS.opcode(Kind.BUILD_TUPLE)
 def build_tuple(machine: Machine, operation: Operation) -> None:
     """`(a, b)`."""
-    machine.frame.push(TupleTracker(machine.frame.pop_many(count(operation))))
+    machine.frame.push(TupleTracker(machine.frame.pop_many(count_argument(operation))))
 
 
 @ROWS.opcode(Kind.BUILD_LIST)
 def build_list(machine: Machine, operation: Operation) -> None:
     """`[a, b]`."""
-    machine.frame.push(ListTracker(machine.frame.pop_many(count(operation))))
+    machine.frame.push(ListTracker(machine.frame.pop_many(count_argument(operation))))
 
 
 @ROWS.opcode(Kind.BUILD_SET)
 def build_set(machine: Machine, operation: Operation) -> None:
     """`{a, b}`."""
-    values = machine.frame.pop_many(count(operation))
+    values = machine.frame.pop_many(count_argument(operation))
     result = SetTracker()
     for value in values:
         call_method(machine, set.add, result, value)
@@ -53,7 +53,7 @@ def build_set(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.BUILD_MAP)
 def build_map(machine: Machine, operation: Operation) -> None:
     """`{k: v}`."""
-    flat = machine.frame.pop_many(2 * count(operation))
+    flat = machine.frame.pop_many(2 * count_argument(operation))
     store_pairs(machine, zip(flat[::2], flat[1::2], strict=True))
 
 
@@ -61,7 +61,7 @@ def build_map(machine: Machine, operation: Operation) -> None:
 def build_const_key_map(machine: Machine, operation: Operation) -> None:
     """`{"a": x}` with the keys in one constant tuple."""
     keys = machine.frame.pop()
-    values = machine.frame.pop_many(count(operation))
+    values = machine.frame.pop_many(count_argument(operation))
     store_pairs(machine, zip(unpack(machine.tx, keys), values, strict=True))
 
 
@@ -77,7 +77,7 @@ def store_pairs(machine: Machine, pairs: "zip[tuple[Tracker, Tracker]]") -> None
 def list_append(machine: Machine, operation: Operation) -> None:
     """Append in a comprehension."""
     value = machine.frame.pop()
-    target = below(machine, operation, ListTracker)
+    target = find_container(machine, operation, ListTracker)
     target.append(machine.tx, value)
 
 
@@ -85,14 +85,14 @@ def list_append(machine: Machine, operation: Operation) -> None:
 def set_add(machine: Machine, operation: Operation) -> None:
     """Add in a comprehension."""
     value = machine.frame.pop()
-    call_method(machine, set.add, below(machine, operation, SetTracker), value)
+    call_method(machine, set.add, find_container(machine, operation, SetTracker), value)
 
 
 @ROWS.opcode(Kind.MAP_ADD)
 def map_add(machine: Machine, operation: Operation) -> None:
     """Store in a comprehension."""
     key, value = machine.frame.pop_many(2)
-    below(machine, operation, DictTracker).store(machine.tx, key.realize(), value)
+    find_container(machine, operation, DictTracker).store(machine.tx, key.realize(), value)
 
 
 @ROWS.opcode(Kind.LIST_EXTEND)
@@ -103,27 +103,27 @@ def list_extend(machine: Machine, operation: Operation) -> None:
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
         raise_observed(machine.tx, TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
     values = unpack(machine.tx, iterable)
-    target = below(machine, operation, ListTracker)
+    target = find_container(machine, operation, ListTracker)
     for value in values:
         target.append(machine.tx, value)
 
 
 @ROWS.opcode(Kind.SET_UPDATE)
 def set_update(machine: Machine, operation: Operation) -> None:
-    """`{*a}`; for a set or dict, CPython makes room beforehand, which shows in the order."""
+    """`{*a}`; for a set or dict, CPython resizes it beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
     if given.python_type is dict or as_set(machine.tx, given) is not None:
-        call_method(machine, set.update, below(machine, operation, SetTracker), given)
+        call_method(machine, set.update, find_container(machine, operation, SetTracker), given)
         return
     for value in unpack(machine.tx, given):
-        call_method(machine, set.add, below(machine, operation, SetTracker), value)
+        call_method(machine, set.add, find_container(machine, operation, SetTracker), value)
 
 
 @ROWS.opcode(Kind.DICT_UPDATE)
 def dict_update(machine: Machine, operation: Operation) -> None:
     """`{**a}`."""
     source = machine.frame.pop()
-    target = below(machine, operation, DictTracker)
+    target = find_container(machine, operation, DictTracker)
     for key, value in mapping_items(machine, source):
         target.store(machine.tx, key, value)
 
@@ -132,7 +132,7 @@ def dict_update(machine: Machine, operation: Operation) -> None:
 def dict_merge(machine: Machine, operation: Operation) -> None:
     """`f(**a, **b)`: a key given twice is left to eager's own TypeError."""
     source = machine.frame.pop()
-    target = below(machine, operation, DictTracker)
+    target = find_container(machine, operation, DictTracker)
     present = {key.hash_key(machine.tx) for key, _ in target.items(machine.tx)}
     pairs = mapping_items(machine, source)
     if any(key.hash_key(machine.tx) in present for key, _ in pairs):
@@ -155,9 +155,9 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]
 
 
-def below(machine: Machine, operation: Operation, kind: type[T]) -> T:
+def find_container(machine: Machine, operation: Operation, kind: type[T]) -> T:
     """The container that the operation fills, some slots below the top; GraphBreak if it is not of this kind."""
-    target = machine.frame.stack[-count(operation)].realize()
+    target = machine.frame.stack[-count_argument(operation)].realize()
     if not isinstance(target, kind):
         raise GraphBreak(UNSUPPORTED_VALUE, f"filling {target.describe()}")
     return target
@@ -167,7 +167,7 @@ def call_method(machine: Machine, descriptor: object, *operands: Tracker) -> Tra
     """Call the row of a builtin method."""
     row = row_of(machine.tx.registry, descriptor)
     assert row is not None, descriptor
-    return complete(machine.tx, row.begin(machine.tx, operands, {}))
+    return run_pending(machine.tx, row.begin(machine.tx, operands, {}))
 
 
 @ROWS.opcode(Kind.LIST_TO_TUPLE)
@@ -179,7 +179,7 @@ def list_to_tuple(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.BUILD_STRING)
 def build_string(machine: Machine, operation: Operation) -> None:
     """An f-string from its parts."""
-    parts = machine.frame.pop_many(count(operation))
+    parts = machine.frame.pop_many(count_argument(operation))
 
     def now() -> Tracker:
         return fold(machine.tx, lambda *texts: "".join(texts), parts)
@@ -195,49 +195,49 @@ def format_value(machine: Machine, operation: Operation) -> None:
     spec = machine.frame.pop().realize() if has_spec else Constant("")
     value = machine.frame.pop()
     if conversion:
-        value = converted(machine, value, conversion)
-    machine.frame.push(formatted(machine, value, spec))
+        value = apply_conversion(machine, value, conversion)
+    machine.frame.push(apply_format(machine, value, spec))
 
 
-def formatted(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
+def apply_format(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     """`format(value, spec)`."""
     row = row_of(machine.tx.registry, format)
     assert row is not None
     text = spec.as_python_constant() if isinstance(spec, Constant) else None
     begin = functools.partial(row.begin, machine.tx, (value, spec), {})
     if not isinstance(text, str):
-        return complete(machine.tx, begin())
-    return deferred_format(machine.tx, format, value, text, lambda: complete(machine.tx, begin()))
+        return run_pending(machine.tx, begin())
+    return deferred_format(machine.tx, format, value, text, lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.CONVERT_VALUE)
 def convert_value(machine: Machine, operation: Operation) -> None:
     """`!s`, `!r`, `!a` (3.13)."""
     assert isinstance(operation.argument, str)
-    machine.frame.push(converted(machine, machine.frame.pop(), operation.argument))
+    machine.frame.push(apply_conversion(machine, machine.frame.pop(), operation.argument))
 
 
 CONVERSIONS: Mapping[str, Callable[[object], str]] = {"s": str, "r": repr, "a": ascii}
 
 
-def converted(machine: Machine, value: Tracker, conversion: str) -> Tracker:
+def apply_conversion(machine: Machine, value: Tracker, conversion: str) -> Tracker:
     """`str`, `repr` or `ascii` of a value."""
     function = CONVERSIONS[conversion]
     row = row_of(machine.tx.registry, function)
     assert row is not None
     begin = functools.partial(row.begin, machine.tx, (value,), {})
-    return deferred_format(machine.tx, function, value, "", lambda: complete(machine.tx, begin()))
+    return deferred_format(machine.tx, function, value, "", lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.UNPACK_SEQUENCE)
 def unpack_sequence(machine: Machine, operation: Operation) -> None:
     """`a, b = x`."""
-    wanted = count(operation)
+    wanted = count_argument(operation)
     iterable = machine.frame.pop().realize()
     if isinstance(iterable, ListTracker | TupleTracker):
         values = unpack(machine.tx, iterable)
     else:
-        values = first_of(machine, unpacked(machine, iterable), wanted + 1)
+        values = take_items(machine, iterate_unpacked(machine, iterable), wanted + 1)
     if len(values) != wanted:
         raise_miscount(machine.tx, ["_"] * wanted, len(values), iterable)
     machine.frame.stack.extend(reversed(values))
@@ -258,7 +258,7 @@ def raise_miscount(tx: TraceContext, targets: Sequence[str], got: int, unpacked:
     raise AssertionError(f"{got} items fit")
 
 
-def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
+def iterate_unpacked(machine: Machine, iterable: Tracker) -> Tracker:
     """The iterator of what is unpacked."""
     kind = iterable.python_type
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
@@ -266,7 +266,7 @@ def unpacked(machine: Machine, iterable: Tracker) -> Tracker:
     return iterable.iterate(machine.tx)
 
 
-def first_of(machine: Machine, iterator: Tracker, most: int) -> list[Tracker]:
+def take_items(machine: Machine, iterator: Tracker, most: int) -> list[Tracker]:
     """The next items of an iterator, at most `most`."""
     values: list[Tracker] = []
     while len(values) < most:
@@ -283,8 +283,8 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
     assert isinstance(operation.argument, tuple)
     before, after = operation.argument
     iterable = machine.frame.pop().realize()
-    iterator = unpacked(machine, iterable)
-    head = first_of(machine, iterator, before)
+    iterator = iterate_unpacked(machine, iterable)
+    head = take_items(machine, iterator, before)
     rest = unpack(machine.tx, iterator) if len(head) == before else []
     if len(head) < before or len(rest) < after:
         raise_miscount(machine.tx, [*["_"] * before, "*_", *["_"] * after], len(head) + len(rest), iterable)
@@ -294,7 +294,7 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
 
 
 def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    wanted = count(operation)
+    wanted = count_argument(operation)
     names = tuple(f"{PREFIX}u{i}" for i in range(wanted))
     target = ", ".join(names) + "," if names else "[]"
     return NativeForm((f"{target} = {operands[0]}",), (Outcome(tuple(reversed(names))),))
@@ -316,7 +316,7 @@ def _format_form(operation: Operation, operands: list[str | None], bind: Bind) -
     return NativeForm.of(f"{bind(format, 'format')}({value}, {spec})")
 
 
-def _joined(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+def _join_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     parts = ", ".join(str(operand) for operand in operands)
     return NativeForm.of(f"''.join(({parts},))")
 
@@ -374,6 +374,6 @@ ROWS.native(Kind.UNPACK_SEQUENCE, _unpack_form)
 ROWS.native(Kind.UNPACK_EX, _unpack_ex_form)
 ROWS.native(Kind.FORMAT_VALUE, _format_form)
 ROWS.native(Kind.CONVERT_VALUE, _convert_form)
-ROWS.native(Kind.BUILD_STRING, _joined)
+ROWS.native(Kind.BUILD_STRING, _join_form)
 ROWS.native(Kind.BUILD_SET, _container_form("{", "}"))
 ROWS.native(Kind.BUILD_MAP, _map_form)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.finalizers import drop_references
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.building import mapping_items
-from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
@@ -33,7 +33,7 @@ def call(machine: Machine, operation: Operation) -> None:
 def call_names_on_stack(machine: Machine, operation: Operation) -> None:
     """`f(a, k=b)` (3.13)."""
     names = machine.frame.pop().as_python_constant()
-    finish_call(machine, count(operation), cast(tuple[str, ...], names))
+    finish_call(machine, count_argument(operation), cast(tuple[str, ...], names))
 
 
 def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
@@ -56,7 +56,7 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     result = callee.begin_call(machine.tx, args, kwargs)
     machine.deliver(result)
     if isinstance(result, Tracker):
-        drop(machine, [*args, *kwargs.values()])
+        drop_references(machine, [*args, *kwargs.values()])
 
 
 def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:

@@ -5,7 +5,7 @@ from typing import Final, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
-from framesmith.frontend.tracing.opcodes.stack import count, name_of
+from framesmith.frontend.tracing.opcodes.stack import count_argument, name_of
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
@@ -52,13 +52,13 @@ def check_exception_match(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.RAISE)
 def raise_(machine: Machine, operation: Operation) -> None:
     """`raise`, `raise e`, `raise e from c`."""
-    frame, arity = machine.frame, count(operation)
+    frame, arity = machine.frame, count_argument(operation)
     if arity == 0:
         if machine.handled is None:
             raise GraphBreak(
                 UNSUPPORTED_OPCODE, "raise without an exception: one may be handled by the caller"
             )
-        raise machine.reraised(machine.handled)
+        raise machine.make_reraised(machine.handled)
     cause = frame.pop() if arity == 2 else None
     exception = raised_exception(machine.tx, frame.pop())
     if cause is not None:
@@ -69,7 +69,7 @@ def raise_(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.RERAISE)
 def reraise(machine: Machine, operation: Operation) -> None:
     """Raise the top again, as it is."""
-    raise machine.reraised(machine.frame.pop().realize())
+    raise machine.make_reraised(machine.frame.pop().realize())
 
 
 @ROWS.opcode(Kind.BEFORE_WITH)
@@ -103,7 +103,7 @@ def with_except_start(machine: Machine, operation: Operation) -> None:
     """Call `__exit__(type, value, traceback)` for the exception on top, push its result."""
     frame, tx = machine.frame, machine.tx
     exception = frame.stack[-1].realize()
-    place = count(operation)
+    place = count_argument(operation)
     exit_ = frame.stack[-place].realize()
     receiver = [] if place == 4 or isinstance(frame.stack[1 - place], Null) else [frame.stack[1 - place]]
     kind = exception.attribute(tx, "__class__")

@@ -5,19 +5,19 @@ from types import CodeType
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.tracing.finalizers import drop, variables_of
+from framesmith.frontend.tracing.finalizers import drop_references, variables_of
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import NestedFunction
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
+from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.core import NULL, Constant, ObservedException, Tracker
 
 ROWS: Final = OpcodeRows()
@@ -35,7 +35,7 @@ def make_function(machine: Machine, operation: Operation) -> None:
     flags = operation.argument if isinstance(operation.argument, int) else 0
     for flag in (CLOSURE, ANNOTATIONS, KEYWORD_DEFAULTS, DEFAULTS):
         if flags & flag:
-            set_part(machine, function, flag, frame.pop().realize())
+            set_attribute_of(machine, function, flag, frame.pop().realize())
     frame.push(function)
 
 
@@ -44,11 +44,11 @@ def set_function_attribute(machine: Machine, operation: Operation) -> None:
     """One part of a new function (3.13)."""
     value, function = machine.frame.pop_many(2)
     assert isinstance(function, NestedFunction)
-    set_part(machine, function, count(operation), value.realize())
+    set_attribute_of(machine, function, count_argument(operation), value.realize())
     machine.frame.push(function)
 
 
-def set_part(machine: Machine, function: NestedFunction, flag: int, value: Tracker) -> None:
+def set_attribute_of(machine: Machine, function: NestedFunction, flag: int, value: Tracker) -> None:
     """Defaults, keyword defaults, annotations or closure."""
     if flag == ANNOTATIONS:
         function.annotations = value
@@ -76,11 +76,11 @@ def return_value(machine: Machine, operation: Operation) -> None:
         held = [value for value in held if value.source is None]
     frame.locals.clear()
     frame.cells.clear()
-    drop(machine, held)
+    drop_references(machine, held)
     if frame.generator is None:
         machine.leave(frame.pop())
     else:
-        drop(machine, machine.leave_generator(Returned(frame.pop())))
+        drop_references(machine, machine.leave_generator(Returned(frame.pop())))
 
 
 @ROWS.opcode(Kind.RETURN_GENERATOR)
@@ -97,7 +97,7 @@ def return_generator(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.YIELD)
 def yield_value(machine: Machine, operation: Operation) -> None:
     """Suspend the frame; what is sent is pushed when it resumes."""
-    drop(machine, machine.leave_generator(Yielded(machine.frame.pop())))
+    drop_references(machine, machine.leave_generator(Yielded(machine.frame.pop())))
 
 
 @ROWS.opcode(Kind.GET_YIELD_FROM_ITER)
@@ -111,7 +111,7 @@ def send(machine: Machine, operation: Operation) -> None:
     """One step of `yield from`: the receiver's next value, or its returned value and a jump."""
     frame = machine.frame
     value = frame.pop().realize()
-    slots = count(operation)
+    slots = count_argument(operation)
     receiver = frame.stack[-max(slots, 1)].realize()
     if (
         isinstance(receiver, GeneratorTracker)
@@ -119,7 +119,7 @@ def send(machine: Machine, operation: Operation) -> None:
     ):
         machine.deliver(step, FrameRole.DELEGATE)
         return
-    outcome = delegate(machine, receiver, value)
+    outcome = delegate_to(machine, receiver, value)
     if isinstance(outcome, Returned):
         if not slots:
             frame.pop()
@@ -127,7 +127,7 @@ def send(machine: Machine, operation: Operation) -> None:
     frame.push(outcome.value)
 
 
-def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | Returned:
+def delegate_to(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | Returned:
     """`yield from` an iterator that is not a generator."""
     tx = machine.tx
     if isinstance(receiver, GeneratorTracker):  # it has ended
@@ -141,7 +141,7 @@ def delegate(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | R
 @ROWS.opcode(Kind.END_SEND)
 def end_send(machine: Machine, operation: Operation) -> None:
     """Drop the receiver below the result (3.12+)."""
-    del machine.frame.stack[-1 - count(operation) : -1]
+    del machine.frame.stack[-1 - count_argument(operation) : -1]
 
 
 @ROWS.opcode(Kind.CLEANUP_THROW)
@@ -149,7 +149,7 @@ def cleanup_throw(machine: Machine, operation: Operation) -> None:
     """An exception that reached a `yield from`: StopIteration becomes its value, any other is raised again."""
     frame = machine.frame
     exception = frame.pop().realize()
-    slots = count(operation)
+    slots = count_argument(operation)
     frame.pop_many(1 + slots)
     if not issubclass(exception.python_type, StopIteration):
         raise ObservedException(exception)
@@ -165,6 +165,6 @@ def intrinsic(machine: Machine, operation: Operation) -> None:
     exception = frame.pop().realize()
     if issubclass(exception.python_type, StopIteration):
         kind = "coroutine" if frame.code.co_flags & inspect.CO_COROUTINE else "generator"
-        frame.push(machine.in_place_of(exception, f"{kind} raised StopIteration"))
+        frame.push(machine.make_replacement(exception, f"{kind} raised StopIteration"))
     else:
         frame.push(exception)

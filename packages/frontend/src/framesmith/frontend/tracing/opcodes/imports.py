@@ -18,7 +18,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, Tracker
-from framesmith.variables.core.base import complete
+from framesmith.variables.core.base import run_pending
 
 ROWS: Final = OpcodeRows()
 
@@ -39,7 +39,7 @@ def import_name(machine: Machine, operation: Operation) -> None:
         raise GraphBreak(IMPORT, f"module {full} is not imported yet")
     check_submodules(full, names or ())
     wanted = full if names or level else name.partition(".")[0]
-    frame.push(imported(machine, wanted))
+    frame.push(find_imported(machine, wanted))
 
 
 def check_submodules(package: str, names: Iterable[str]) -> None:
@@ -50,7 +50,7 @@ def check_submodules(package: str, names: Iterable[str]) -> None:
             raise GraphBreak(IMPORT, f"{name} of the package {package} is not imported yet")
 
 
-def imported(machine: Machine, name: str) -> Tracker:
+def find_imported(machine: Machine, name: str) -> Tracker:
     """The module in `sys.modules`."""
     module = sys.modules[name]
     if not isinstance(module, ModuleType):
@@ -71,7 +71,7 @@ def import_from(machine: Machine, operation: Operation) -> None:
         full = f"{value.__name__}.{name}" if isinstance(value, ModuleType) else ""
         if full not in sys.modules:
             raise GraphBreak(IMPORT, f"{name} cannot be imported") from None
-        frame.push(imported(machine, full))
+        frame.push(find_imported(machine, full))
 
 
 @ROWS.opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)
@@ -112,7 +112,7 @@ def match_class(machine: Machine, operation: Operation) -> None:
     keywords = names.as_python_constant()
     if not isinstance(target, type):
         raise GraphBreak(UNSUPPORTED_OPCODE, "matching against what is no class")
-    if not complete(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
+    if not run_pending(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
         frame.push(Constant(None))
         return
     frame.push(class_attributes(machine, subject, target, operation, keywords))

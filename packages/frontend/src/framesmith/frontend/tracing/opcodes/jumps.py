@@ -3,11 +3,11 @@
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.finalizers import drop_references
+from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
-from framesmith.frontend.tracing.stop_iteration import FrameRole
 from framesmith.variables.core import Constant
 from framesmith.variables.operations.truth import known_truth
 
@@ -55,28 +55,28 @@ def get_iter(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.FOR_ITER)
 def for_iter(machine: Machine, operation: Operation) -> None:
     """Push the next value, or leave the loop."""
-    frame, slots = machine.frame, count(operation)
+    frame, slots = machine.frame, count_argument(operation)
     value = frame.stack[-slots].realize().begin_advance(machine.tx)
     if value is None:
         iterator = frame.pop_many(slots)[0]
         frame.jump(operation.target)
-        drop(machine, [iterator])
+        drop_references(machine, [iterator])
     else:
         machine.deliver(value, FrameRole.LOOP)
 
 
-def _asked(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
+def _truth_statement(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
     """A statement that asks for the truth, by itself since it may raise, and the condition under which to jump."""
     return (f"{RESULT} = True if {operand} else False",), RESULT if operation.argument else f"not {RESULT}"
 
 
 def _branch_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    asking, condition = _asked(operation, operands[0])
+    asking, condition = _truth_statement(operation, operands[0])
     return NativeForm(asking, (Outcome((), operation.target, condition), Outcome()))
 
 
 def _keep_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-    asking, condition = _asked(operation, operands[0])
+    asking, condition = _truth_statement(operation, operands[0])
     return NativeForm(asking, (Outcome((str(operands[0]),), operation.target, condition), Outcome()))
 
 

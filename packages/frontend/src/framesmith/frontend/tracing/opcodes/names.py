@@ -3,7 +3,7 @@
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.finalizers import drop_references
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
@@ -37,7 +37,7 @@ def store_local(machine: Machine, operation: Operation) -> None:
     else:
         frame.locals[name] = value
     if before is not None:
-        drop(machine, [before])
+        drop_references(machine, [before])
 
 
 @ROWS.opcode(Kind.DELETE_LOCAL)
@@ -47,7 +47,7 @@ def delete_local(machine: Machine, operation: Operation) -> None:
     before = machine.load_local(name)
     del frame.locals[name]
     try:
-        drop(machine, [before])
+        drop_references(machine, [before])
     except GraphBreak:
         frame.locals[name] = before  # CPython deletes it when the operation runs natively
         raise
@@ -88,7 +88,7 @@ def store_cell(machine: Machine, operation: Operation) -> None:
     before = cell.contents
     cell.store(machine.tx, frame.pop())
     if before is not None:
-        drop(machine, [before])
+        drop_references(machine, [before])
 
 
 @ROWS.opcode(Kind.DELETE_CELL)
@@ -98,7 +98,7 @@ def delete_cell(machine: Machine, operation: Operation) -> None:
     before = machine.load_cell(name_of(operation))
     cell.store(machine.tx, None)
     try:
-        drop(machine, [before])
+        drop_references(machine, [before])
     except GraphBreak:
         cell.store(machine.tx, before)  # CPython empties it when the operation runs natively
         raise

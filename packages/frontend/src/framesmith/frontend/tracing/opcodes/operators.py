@@ -5,7 +5,7 @@ from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.opcodes.stack import count
+from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import (
     RESULT,
     Bind,
@@ -117,7 +117,7 @@ def store_slice(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.BUILD_SLICE)
 def build_slice(machine: Machine, operation: Operation) -> None:
     """`slice(i, j[, k])` as subscripts write it."""
-    parts = [value.realize() for value in machine.frame.pop_many(count(operation))]
+    parts = [value.realize() for value in machine.frame.pop_many(count_argument(operation))]
     start, stop, step = (*parts, Constant(None))[:3]
     machine.frame.push(SliceTracker(start, stop, step))
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.tracing.finalizers import drop
+from framesmith.frontend.tracing.finalizers import drop_references
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.variables.core import NULL
@@ -19,21 +19,21 @@ def nop(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.POP, Kind.END_FOR)
 def pop(machine: Machine, operation: Operation) -> None:
     """Drop the top."""
-    drop(machine, [machine.frame.pop()])
+    drop_references(machine, [machine.frame.pop()])
 
 
 @ROWS.opcode(Kind.COPY)
 def copy(machine: Machine, operation: Operation) -> None:
     """Push the n-th slot again."""
     frame = machine.frame
-    frame.push(frame.stack[-count(operation)])
+    frame.push(frame.stack[-count_argument(operation)])
 
 
 @ROWS.opcode(Kind.SWAP)
 def swap(machine: Machine, operation: Operation) -> None:
     """Exchange the top with the n-th slot."""
     stack = machine.frame.stack
-    depth = count(operation)
+    depth = count_argument(operation)
     stack[-1], stack[-depth] = stack[-depth], stack[-1]
 
 
@@ -46,7 +46,7 @@ def push_null(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.LOAD_CONST)
 def load_const(machine: Machine, operation: Operation) -> None:
     """Push a constant of the code object."""
-    machine.frame.push(machine.literal(operation.argument))
+    machine.frame.push(machine.load_literal(operation.argument))
 
 
 def _drop_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -56,7 +56,7 @@ def _drop_form(operation: Operation, operands: list[str | None], bind: Bind) -> 
 ROWS.native(Kind.POP, _drop_form)
 
 
-def count(operation: Operation) -> int:
+def count_argument(operation: Operation) -> int:
     """The integer argument."""
     assert isinstance(operation.argument, int)
     return operation.argument

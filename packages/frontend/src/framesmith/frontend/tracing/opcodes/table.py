@@ -93,11 +93,11 @@ class OpcodeTable:
 
     def __init__(self, families: Iterable[OpcodeRows]) -> None:
         families = tuple(families)
-        self.steps: Final = _unique(row for family in families for row in family.steps)
-        self.natives: Final = _unique(row for family in families for row in family.natives)
+        self.steps: Final = _by_kind(row for family in families for row in family.steps)
+        self.natives: Final = _by_kind(row for family in families for row in family.natives)
 
 
-def _unique(rows: Iterable[tuple[Kind, R]]) -> Mapping[Kind, R]:
+def _by_kind(rows: Iterable[tuple[Kind, R]]) -> Mapping[Kind, R]:
     """The rows by kind; refuses a second one for a kind."""
     found: dict[Kind, R] = {}
     for kind, row in rows:

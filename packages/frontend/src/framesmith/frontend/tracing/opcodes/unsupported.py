@@ -23,7 +23,7 @@ ROWS: Final = OpcodeRows()
     Kind.BUILD_TEMPLATE,
     Kind.BUILD_INTERPOLATION,
 )
-def untraced(machine: Machine, operation: Operation) -> None:
+def break_at_operation(machine: Machine, operation: Operation) -> None:
     """Break the graph, naming the operation."""
     raise GraphBreak(UNSUPPORTED_OPCODE, f"{operation.kind.name} is not traced")
 
@@ -35,6 +35,6 @@ def untraced(machine: Machine, operation: Operation) -> None:
     Kind.END_ASYNC_FOR,
     Kind.BEFORE_ASYNC_WITH,
 )
-def asynchronous(machine: Machine, operation: Operation) -> None:
+def break_at_coroutine(machine: Machine, operation: Operation) -> None:
     """Break the graph: frames of coroutines are never traced."""
     raise GraphBreak(ASYNC_FRAME, f"{operation.kind.name} is not traced")

@@ -1,8 +1,13 @@
-"""How what an inner frame gives reaches the frame around it: a returned or yielded value, or the end of an iteration.
+"""What a frame was entered for, and so what the outer frame does with its value or with its StopIteration.
 
-A call pushes what is returned. A loop that asks a Python `__next__` pushes it too, but StopIteration ends the loop. A
-generator is in the chain of frames as any callee is: what it yields is pushed, and its return is such an end.
-The same table serves the symbolic machine and the native continuation (ADR 0009).
+entered for             a value                  StopIteration
+a call                  is pushed                is raised in the outer frame
+`for` (FOR_ITER)        is pushed                ends the loop
+`next(it, default)`     is pushed                the default is pushed
+`yield from` (SEND)     is yielded               its value is pushed
+
+A generator is a frame like any callee: what it yields is its value, and its return counts as StopIteration. The symbolic
+machine and the native continuation both read this table (ADR 0009).
 """
 
 import inspect

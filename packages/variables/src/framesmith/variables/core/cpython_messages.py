@@ -1,4 +1,5 @@
-"""Texts of TypeErrors in the words of the Python that runs: each is asked for once, with an object that can do nothing."""
+"""Error messages of the Python that runs, found once by making it fail: on an object without special methods, in an
+empty container."""
 
 from collections.abc import Callable
 
@@ -18,7 +19,7 @@ class Refusing:
     __contains__ = None
 
 
-def asked(statement: str, kind: type = Incapable) -> str:
+def find_message(statement: str, kind: type = Incapable) -> str:
     """What CPython says when a statement fails for an object named `value`; `{}` stands for the name of its class."""
     try:
         exec(statement, {"value": kind()})
@@ -34,7 +35,7 @@ class _Shown:
         return "{}"
 
 
-def asked_absence(search: Callable[[object], object]) -> str:
+def find_absence_message(search: Callable[[object], object]) -> str:
     """What CPython says when a search finds nothing; `{}` stands for the value, which it shows until Python 3.13."""
     try:
         search(_Shown())
@@ -43,8 +44,8 @@ def asked_absence(search: Callable[[object], object]) -> str:
     raise AssertionError("an empty container holds something")
 
 
-def absence(value: Tracker, text: str) -> str:
-    """That text for a value; an unknown one that it shows breaks the graph."""
+def fill_absence_message(value: Tracker, text: str) -> str:
+    """The message of a failed search for a value; breaks the graph where it shows a value that is not known."""
     if "{}" not in text:
         return text
     if not value.is_python_constant():

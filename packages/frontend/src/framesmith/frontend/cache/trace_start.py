@@ -1,4 +1,7 @@
-"""What an entry is made for: a function from its start, whose code may be replaced meanwhile, or a continuation."""
+"""Where a trace starts: at the first instruction of a function, whose code may be replaced meanwhile, or at a resume point.
+
+Each puts its frames into the machine, and writes how the same code runs natively. How a trace ends: `tracing/trace_end`.
+"""
 
 import inspect
 from collections.abc import Sequence
@@ -21,28 +24,28 @@ from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.nn.nn_modules import module_namespace
 
-#: What a compiled function has a copy of.
-COPIED: Final = ("__defaults__", "__kwdefaults__")
-NOT_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+#: The attributes of which a compiled function has a copy of its own.
+COPIED_ATTRIBUTES: Final = ("__defaults__", "__kwdefaults__")
+NEVER_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Home:
-    """The class attribute that a call of a compiled module or object would find: what was compiled is a copy of it, or of
-    its original where the class is compiled as well.
+class MethodDefinition:
+    """The class attribute that defines a compiled method, such as `__call__`: what was compiled is a copy of its function,
+    or of the original function where the class is compiled as well.
 
-    `is_own`: an attribute of the same name on the instance goes first, as `module._call_impl` does.
+    `may_be_shadowed`: an attribute of the same name on the instance is found first, as with `module._call_impl`.
     """
 
     kind: type
     name: str
     original: FunctionType
-    is_own: bool = False
+    may_be_shadowed: bool = False
 
-    def has_original(self, owner: object) -> bool:
+    def is_found_by(self, owner: object) -> bool:
         """Whether a call finds what was compiled."""
-        if self.is_own and self.name in module_namespace(owner):
+        if self.may_be_shadowed and self.name in module_namespace(owner):
             return False
         found = static_lookup(type(owner), self.name)
         if found is self.original:
@@ -56,23 +59,23 @@ class Home:
 
 
 @final
-class RootOrigin:
-    """A function from its first instruction. With a `home` it is a copy of the function that lives there.
+class FunctionStart:
+    """A function from its first instruction. With a `definition` it is a copy of the function there.
 
     Each entry guards the code that it was made from, so that replaced code is seen by the next call, and entries made
     from code that is put back serve again (ADR 0013).
     """
 
-    def __init__(self, function: FunctionType, home: Home | None = None) -> None:
+    def __init__(self, function: FunctionType, definition: MethodDefinition | None = None) -> None:
         self.function = function
-        self.home = home
+        self.definition = definition
         self.code: CodeType = function.__code__
         self.namespace: dict[str, object] = function.__globals__
         self.closure: tuple[CellType, ...] | None = function.__closure__
         self.codes: tuple[CodeType, ...] = (self.code,)
         self.is_in_loop = False
 
-    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+    def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Push the frame at its first instruction, its arguments wrapped but not read. There is nothing to raise."""
         anchor = Pinned(self.function, self.function.__qualname__)
         self._guard_identity(tx, anchor)
@@ -88,64 +91,68 @@ class RootOrigin:
         return None
 
     def _guard_identity(self, tx: TraceContext, anchor: Pinned) -> None:
-        home, asked = self.home, "it is what was compiled"
-        if home is None:
+        definition, asked = self.definition, "it is what was compiled"
+        if definition is None:
             tx.guard(anchor, CodeIs(self.code), asked)
-            for name in COPIED:
+            for name in COPIED_ATTRIBUTES:
                 held = getattr(self.function, name)
                 if held is not None:
                     tx.guard(Attribute(anchor, name), Identical(held), "it was copied")
             return
         tx.guard(
-            Pinned(home.kind, class_name(home.kind)),
-            ClassAttribute(home.name, static_lookup(home.kind, home.name)),
+            Pinned(definition.kind, class_name(definition.kind)),
+            ClassAttribute(definition.name, static_lookup(definition.kind, definition.name)),
             asked,
         )
-        tx.guard(Pinned(home.original, home.name), CodeIs(self.code), asked)
-        if home.is_own:
+        tx.guard(Pinned(definition.original, definition.name), CodeIs(self.code), asked)
+        if definition.may_be_shadowed:
             owner = Local(self.code.co_varnames[0])
-            tx.guard(owner, TypeIs(home.kind), asked)
-            tx.guard(owner, HasInstanceAttribute(home.name, False), asked)
+            tx.guard(owner, TypeIs(definition.kind), asked)
+            tx.guard(owner, HasInstanceAttribute(definition.name, False), asked)
 
     def is_current(self, owner: object) -> bool:
-        """Whether a call still runs the code from which entries are made here. `owner`: the first argument, for a home."""
-        original = self.function if self.home is None else self.home.original
-        return original.__code__ is self.code and (self.home is None or self.home.has_original(owner))
+        """Whether a call still runs the code from which entries are made here. `owner`: the first argument of a method."""
+        original = self.function if self.definition is None else self.definition.original
+        return original.__code__ is self.code and (
+            self.definition is None or self.definition.is_found_by(owner)
+        )
 
-    def renewed(self) -> "RootOrigin | None":
-        """An origin for the code that the function has now; None where that code runs as it is.
+    def with_current_code(self) -> "FunctionStart | None":
+        """The start of the code that the function has now; None where that code runs uncompiled.
 
-        That is so with a home, with other parameters than before, and for the code of a generator or coroutine.
+        It does for a method, where the parameters are others than before, and for a generator or coroutine.
         """
         code = self.function.__code__
         now, before = Signature.of_function(code), Signature.of_function(self.code)
-        if self.home is not None or now.text != before.text or code.co_flags & NOT_COMPILED:
+        if self.definition is not None or now.text != before.text or code.co_flags & NEVER_COMPILED:
             return None
-        return RootOrigin(self.function)
+        return FunctionStart(self.function)
 
-    def native_ending(self, writer: EntryWriter) -> EntryEnding:
+    def write_native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Call the user's function as it is."""
-        return self.calling(writer, self.function)
+        return self.write_call(writer, self.function)
 
-    def calling_found(self, writer: EntryWriter) -> EntryEnding:
+    def write_current_call(self, writer: EntryWriter) -> EntryEnding:
         """Call what a call would find now, which is another function than the compiled one."""
-        if self.home is None:
-            return self.calling(writer, self.function)
+        if self.definition is None:
+            return self.write_call(writer, self.function)
         owner = writer.load(Local(self.code.co_varnames[0]))
-        if self.home.is_own:  # its first argument is bound already
+        if self.definition.may_be_shadowed:  # its first argument is bound already
             return EntryEnding(
-                (f"return {owner}.{self.home.name}({', '.join(self._arguments(writer)[1:])})",)
+                (f"return {owner}.{self.definition.name}({', '.join(self._write_arguments(writer)[1:])})",)
             )
         kind = f"{writer.constant(type, 'type')}({owner})"
-        return EntryEnding((f"return {kind}.{self.home.name}({', '.join(self._arguments(writer))})",))
-
-    def calling(self, writer: EntryWriter, function: FunctionType) -> EntryEnding:
-        """Call a function with the parameters of the user's."""
         return EntryEnding(
-            (f"return {writer.constant(function, 'original')}({', '.join(self._arguments(writer))})",)
+            (f"return {kind}.{self.definition.name}({', '.join(self._write_arguments(writer))})",)
         )
 
-    def _arguments(self, writer: EntryWriter) -> list[str]:
+    def write_call(self, writer: EntryWriter, function: FunctionType) -> EntryEnding:
+        """Call a function with the parameters of the user's."""
+        return EntryEnding(
+            (f"return {writer.constant(function, 'original')}({', '.join(self._write_arguments(writer))})",)
+        )
+
+    def _write_arguments(self, writer: EntryWriter) -> list[str]:
         """The arguments of the call as texts, in the order of the parameters."""
         code = self.code
         names = list(Signature.of_function(code).names)
@@ -164,7 +171,7 @@ class RootOrigin:
 
 
 @final
-class ContinuationOrigin:
+class ContinuationStart:
     """A continuation: frames in mid-code (ADR 0005)."""
 
     def __init__(self, target: ResumeTarget) -> None:
@@ -175,12 +182,12 @@ class ContinuationOrigin:
         self.codes = tuple(frame.code for frame in point.frames)
         self.is_in_loop = point.is_in_loop
 
-    def build(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
+    def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
         return rebuild_frames(tx, machine, self.point, self._target.namespaces, list(values))
 
-    def native_ending(self, writer: EntryWriter) -> EntryEnding:
+    def write_native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Run the frames natively from the resume point."""
         calls = TailCallWriter(writer)
         state = self.point.form.map(lambda name: writer.load(Local(name)))
-        return calls.ending([f"return {calls.to(replace(self._target, is_native=True), state)}"])
+        return calls.make_ending([f"return {calls.write_call(replace(self._target, is_native=True), state)}"])

@@ -1,6 +1,6 @@
-"""What `compile` was given: wrong types and unknown values are errors at the call.
+"""The arguments of `compile`, checked and made into `CompileOptions`: wrong types and unknown values are errors at the call.
 
-Each names the value, the expectation and the remedy.
+The checks that other public functions share, and the form of the messages, are in `argument_checks`.
 """
 
 import sys
