@@ -146,11 +146,23 @@ def test_a_source_is_data(source, good, bad):
 
 
 def test_the_battery_knows_every_source():
-    known = {type(source) for source, _, _ in CASES}
+    known = {type(source) for source, _, _ in CASES} | {s.Own}  # which has a test of its own
     for name in sources.__all__:
         item = getattr(sources, name)
         if inspect.isclass(item) and item is not Source:
             assert item in known, name
+
+
+def test_what_a_function_has_of_its_own_is_a_placeholder_until_the_text_is_bound():
+    cell = s.Own("cell", 1, "scale")
+    assert cell == s.Own("cell", 1) != s.Own("cell", 0) and s.CellContents(cell).text() == "scale"
+    program = compile_guards(GuardSet(), [cell])
+    assert [*program.constants.values()] == [cell]
+    assert (
+        cell.read(Scope({}, {}, own={cell: 3})) == cell.read(Scope({}, {}, own={cell: 3}).with_memory()) == 3
+    )
+    with pytest.raises(LookupError):
+        cell.read(Scope({}, {}))
 
 
 def test_sources_made_twice_are_equal():

@@ -21,7 +21,7 @@ from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item, IteratorPeek
-from framesmith.guards.sources.roots import Pinned
+from framesmith.guards.sources.roots import Own, Pinned
 from framesmith.guards.sources.steps import CallResult, ClassDict, ClassDictItem
 
 _TELLS_TYPE: Final = (TypeIs, Identical, WeaklyIdentical, EqualTo, TensorIs, CodeIs)
@@ -91,7 +91,11 @@ def _absent(covered: _Covered, fact: Fact) -> bool:
 
 def _type(covered: _Covered, fact: Fact) -> bool:
     source, base = fact.source, fact.source.base
-    if isinstance(source, Pinned) or covered.has_claim(source, *_TELLS_TYPE) or source in covered.related:
+    if (
+        isinstance(source, Own | Pinned)
+        or covered.has_claim(source, *_TELLS_TYPE)
+        or source in covered.related
+    ):
         return True
     return base is not None and covered.fixes_content(base)
 

@@ -92,6 +92,7 @@ def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guar
     facts = versioned_guards(guards)
     if facts is None:
         return set()
+    facts.recheck()  # now, so that the first call finds the versions known
     writer.add(facts.render(writer))
     return {*facts.facts}
 

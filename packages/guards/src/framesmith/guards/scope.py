@@ -14,7 +14,7 @@ class Readable(Hashable, Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """Local names and globals at the moment of a call.
+    """Local names and globals at the moment of a call; `own`: the objects that the called function has its own of, by source.
 
     `with_memory()` gives a scope that reads every path once, for one slow check of many guards.
     """
@@ -22,9 +22,10 @@ class Scope:
     locals: Mapping[str, object]
     globals: Mapping[str, object]
     memo: dict[Readable, object] | None = field(default=None, repr=False)
+    own: Mapping[Readable, object] = field(default_factory=dict)
 
     def with_memory(self) -> "Scope":
-        return Scope(self.locals, self.globals, {})
+        return Scope(self.locals, self.globals, {}, self.own)
 
     def value_of(self, source: Readable) -> object:
         """The value of the source; raises one of `MISSES` when the path is gone."""

@@ -13,7 +13,7 @@ from framesmith.guards.names import PREFIX
 from framesmith.guards.program import Program
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.roots import Local, Pinned
+from framesmith.guards.sources.roots import Local, Own, Pinned
 
 
 def verify_guards(guard_set: GuardSet, scope: Scope | None = None) -> list[str]:
@@ -88,7 +88,7 @@ def _names(guard: Guard) -> Iterator[str]:
 def _late_bases(guard_set: GuardSet) -> list[str]:
     """Sources that are guarded before the base whose guards make reading them safe.
 
-    A pinned base needs no guard, as it is always the same object; but a guard on its type must not come later.
+    A pinned base needs no guard, as it is always the same object, and neither does what a function has of its own; but a guard on its type must not come later.
     A claim that is lowered guards the sources of its parts: a class attribute is the item of a class dictionary.
     """
     first: dict[Source, int] = {}
@@ -104,7 +104,7 @@ def _late_bases(guard_set: GuardSet) -> list[str]:
     problems = []
     for source, index in first.items():
         for base in source.ancestors():
-            known = typed if isinstance(base, Pinned) else first
+            known = typed if isinstance(base, Own | Pinned) else first
             if max(known.get(base, index), typed.get(base, index)) > index:
                 problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
     return problems

@@ -19,7 +19,7 @@ from framesmith.guards.sources.functions import (
     MethodSelf,
 )
 from framesmith.guards.sources.modules import buffer, parameter, submodule
-from framesmith.guards.sources.roots import Global, Local, Pinned
+from framesmith.guards.sources.roots import Global, Local, Own, Pinned
 from framesmith.guards.sources.steps import (
     Attribute,
     CallResult,
@@ -53,6 +53,7 @@ __all__ = [
     "Local",
     "MethodFunction",
     "MethodSelf",
+    "Own",
     "Pinned",
     "SetItemAt",
     "Source",

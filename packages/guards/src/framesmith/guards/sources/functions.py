@@ -7,7 +7,7 @@ from typing import final
 from framesmith.guards.names import Names, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.roots import Pinned
+from framesmith.guards.sources.roots import Own, Pinned
 from framesmith.guards.sources.steps import Attribute, subscript
 
 
@@ -25,6 +25,8 @@ class CellContents(Source):
         return f"{names.source(self.base)}.cell_contents"
 
     def text(self) -> str:
+        if isinstance(self.base, Own):
+            return self.base.text()
         if isinstance(self.base, FunctionClosure) and isinstance(self.base.base, Pinned):
             function = self.base.base.value
             if isinstance(function, FunctionType):

@@ -1,4 +1,4 @@
-"""Sources that start a path: local variables, globals, and objects held as constants."""
+"""Sources that start a path: local variables, globals, objects held as constants, and what each compiled function has its own of."""
 
 from dataclasses import dataclass, field
 from typing import final
@@ -66,6 +66,36 @@ class Pinned(Source):
 
     def expression(self, names: Names) -> str:
         return names.constant(self.value, self.label)
+
+    def text(self) -> str:
+        return self.label
+
+    def is_direct(self) -> bool:
+        return True
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Own(Source):
+    """An object that each of the functions which share an entry has its own of: itself, a cell of its closure ...
+
+    The text names a placeholder whose value is this source; it stands for the object until the text is bound to one
+    function. Equal sources are the same object of a function.
+    """
+
+    kind: str
+    index: int = 0
+    label: str = "function"
+    base: None = field(default=None, init=False, repr=False)
+
+    def compared(self) -> tuple[object, ...]:
+        return (self.kind, self.index)
+
+    def read(self, scope: Scope) -> object:
+        return scope.own[self]
+
+    def expression(self, names: Names) -> str:
+        return names.constant(self, self.label)
 
     def text(self) -> str:
         return self.label
