@@ -6,7 +6,7 @@ from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Present, TypeIs
-from framesmith.guards.sources import CallResult, CellContents
+from framesmith.guards.sources import CallResult, CellContents, Own
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.rows import Rows
@@ -80,7 +80,8 @@ def is_empty_cell(cell: object) -> bool:
 def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing cell, met as a value or as part of a closure; its contents are wrapped when they are read."""
     assert isinstance(value, CellType)
-    tx.guard(source, TypeIs(CellType))
+    if not isinstance(source, Own):  # what the closure of a function has is a cell
+        tx.guard(source, TypeIs(CellType))
     try:
         contents = value.cell_contents
     except ValueError:

@@ -14,7 +14,7 @@ import torch
 ORIGINAL: Final = "_torchdynamo_orig_callable"
 _OWNER: Final = "_torchdynamo_wrapper_id"
 _INLINE: Final = "_torchdynamo_inline"
-_STRICT: Final = "__framesmith_fullgraph__"
+STRICT: Final = "__framesmith_fullgraph__"
 _DISABLED: Final = "_torchdynamo_disable"
 
 
@@ -24,7 +24,7 @@ def mark_compiled(compiled: FunctionType, original: Callable[..., object], *, st
     held = compiled.__dict__
     held[ORIGINAL] = held[_INLINE] = original
     held[_OWNER] = id(compiled)
-    held[_STRICT] = strict
+    held[STRICT] = strict
 
 
 def is_compiled(function: FunctionType) -> bool:
@@ -35,7 +35,7 @@ def is_compiled(function: FunctionType) -> bool:
 
 def is_compiled_strictly(function: FunctionType) -> bool:
     """Whether a function was compiled by framesmith with `fullgraph=True`."""
-    return is_compiled(function) and bool(function.__dict__.get(_STRICT))
+    return is_compiled(function) and bool(function.__dict__.get(STRICT))
 
 
 def original_of(function: FunctionType) -> FunctionType:

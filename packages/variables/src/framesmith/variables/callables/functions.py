@@ -10,6 +10,7 @@ from typing import Final, final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import DISABLED, NATIVE_CALL
 from framesmith.guards import Source
+from framesmith.guards.imported import is_imported
 from framesmith.guards.kinds import CodeIs, HasInstanceAttribute, Identical, TypeIs
 from framesmith.guards.sources import (
     Attribute,
@@ -18,13 +19,14 @@ from framesmith.guards.sources import (
     FunctionKeywordDefault,
     Global,
     InstanceItem,
+    Own,
     Pinned,
 )
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.callables.argument_binding import bind_arguments
-from framesmith.variables.callables.compiled import ORIGINAL, is_compiled
+from framesmith.variables.callables.compiled import ORIGINAL, STRICT, is_compiled
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -100,6 +102,8 @@ class FunctionTracker(Tracker):
         code = self.value.__code__
         if isinstance(self.anchor, Pinned):
             tx.guard(self.anchor, CodeIs(code))
+        elif _reads_globals(code):  # another function of the same code may have other ones
+            tx.guard(Attribute(self.anchor, "__globals__"), Identical(self.value.__globals__))
         defaults = self._defaults(tx, code, len(args), kwargs)
         return PendingFrame(
             code,
@@ -117,7 +121,8 @@ class FunctionTracker(Tracker):
         for index, value in enumerate(values):
             name = code.co_varnames[first + index]
             if first + index >= given and name not in kwargs:
-                found[name] = wrap_found(tx, value, FunctionDefault(self.anchor, index))
+                # from the end, which is right for another function of this code that has more or fewer of them
+                found[name] = wrap_found(tx, value, FunctionDefault(self.anchor, index - len(values)))
         for name, value in (self.value.__kwdefaults__ or {}).items():
             if name not in kwargs:
                 found[name] = wrap_found(tx, value, FunctionKeywordDefault(self.anchor, name))
@@ -164,6 +169,10 @@ class FunctionTracker(Tracker):
         """The function that a compiled one was made from; guarded.
         It remembers the compiled form for the frame of the call."""
         found = self.attribute(tx, ORIGINAL).realize()
+        if not isinstance(self.anchor, Pinned) and STRICT in self.value.__dict__:
+            self.attribute(
+                tx, STRICT
+            ).realize()  # another function of this code may have been compiled otherwise
         if isinstance(found, FunctionTracker):
             found.compiled_as = self.value
         return found
@@ -199,6 +208,11 @@ class FunctionTracker(Tracker):
         return f"function {self.value.__qualname__}"
 
 
+def _reads_globals(code: CodeType) -> bool:
+    """Whether the code, or that of a function which it makes, names anything that may be a global variable."""
+    return bool(code.co_names) or any(isinstance(value, CodeType) for value in code.co_consts)
+
+
 def _disabled_note(function: FunctionType) -> str:
     """How a function was disabled, and the user's reason for it, as a suffix for the message."""
     said = [function.__dict__.get(mark) for mark in (DISABLED_MARK, "_torchdynamo_disable_msg")]
@@ -208,12 +222,13 @@ def _disabled_note(function: FunctionType) -> str:
     return f" is marked with {'torch.compiler' if said[0] is None else 'frontend'}.disable{reason}"
 
 
-def _is_stable(source: Source) -> bool:
-    """Whether a source starts at a module or global name, where a function is expected to stay the same."""
+def _is_stable(value: FunctionType, source: Source) -> bool:
+    """Whether a function is expected to stay the same: the source starts at a module or global name, or the closure of
+    what was compiled holds a function of a module."""
     root = source
     while root.base is not None:
         root = root.base
-    return isinstance(root, Pinned | Global)
+    return isinstance(root, Pinned | Global) or (isinstance(root, Own) and is_imported(value))
 
 
 @ROWS.wrap(FunctionType)
@@ -221,7 +236,7 @@ def wrap_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A function reached from module level is guarded by identity;
     any other by its code, and its closure is read on each call."""
     assert isinstance(value, FunctionType)
-    if _is_stable(source):
+    if _is_stable(value, source):
         if not isinstance(source, Pinned):
             tx.guard(source, Identical(value))
         return FunctionTracker(value, source)
