@@ -13,6 +13,7 @@ import torch
 from framesmith.frontend import events
 from framesmith.frontend.argument_checks import not_callable, wrong_argument
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
+from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
 from framesmith.frontend.compile_arguments import checked_options
 from framesmith.frontend.errors import InvalidArgument
@@ -260,6 +261,7 @@ def session_of(model: object) -> Session | None:
 def _renew_locks() -> None:
     """In a forked child: no thread that held a lock exists there."""
     REGISTRY.renew_lock()
+    CACHES.renew_lock()
     for session in list(LIVE):
         session.renew_locks()
 

@@ -12,12 +12,15 @@ from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.frontend.user_lines import with_source
 from framesmith.graph.shape_guards import Specialized
+from framesmith.guards import Scope, Source
+from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources.tensors import TensorSize
 
 DYNAMIC_MARK: Final = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK: Final = "_dynamo_weak_dynamic_indices"
 STATIC_MARK: Final = "_dynamo_static_indices"
 UNBACKED_MARK: Final = "_dynamo_unbacked_indices"
+_MARKS: Final = frozenset({DYNAMIC_MARK, WEAK_DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK})
 
 
 def mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
@@ -70,6 +73,27 @@ def check_promises(found: Iterable[Specialized], code: CodeType) -> None:
         + "\nChange that line so that it holds for all sizes, "
         "mark the dimension with maybe_mark_dynamic or not at all, or set config.allow_ignore_mark_dynamic."
     )
+
+
+def breaks_marks(tensors: Iterable[tuple[Source, TensorIs]], scope: Scope, *, is_promised: bool) -> bool:
+    """Whether tensors of this call have marks that an entry does not follow, which was made without seeing them.
+
+    `is_promised`: the trace met a tensor that was marked with `mark_dynamic`, and kept the promise.
+    """
+    for source, claim in tensors:
+        marks: dict[str, set[int]] = getattr(scope.value_of(source), "__dict__", {})
+        sizes = claim.spec.sizes or ()
+        if not marks.keys() & _MARKS:
+            continue
+        fixed = {dim for dim, size in enumerate(sizes) if size is not None}
+        free = set(range(len(sizes))) - fixed
+        static = marks.get(STATIC_MARK, set())
+        asked = set().union(*(marks.get(name, ()) for name in _MARKS if name != STATIC_MARK)) - static
+        if asked & fixed or static & free or marks.get(UNBACKED_MARK):
+            return True
+        if marks.get(DYNAMIC_MARK) and not is_promised:
+            return True
+    return False
 
 
 def _is_promised(fixed: Specialized) -> bool:

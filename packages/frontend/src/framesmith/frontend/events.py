@@ -34,7 +34,7 @@ class BreakRecord:
 @final
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """One compiled entry."""
+    """One compiled entry. `is_shared`: it was compiled for another function of the same code."""
 
     function: str
     begins: str  # where: a place in the user's program
@@ -45,6 +45,7 @@ class EntryRecord:
     graph: object
     source: str
     trace_seconds: float
+    is_shared: bool = False
 
     def title(self) -> str:
         """The function and where the entry begins."""

@@ -54,7 +54,10 @@ class Explanation:
             lines += ["recompiled because:", *(f"  {reason}" for reason in collapse_repeats(self.recompiles))]
         lines += [*self.notes]
         for number, entry in enumerate(self.entries, 1):
-            lines.append(f"entry {number}, {entry.title()}, has {counted(len(entry.guards), 'guard')}:")
+            shared = ", shared with a function that was compiled before" if entry.is_shared else ""
+            lines.append(
+                f"entry {number}, {entry.title()}{shared}, has {counted(len(entry.guards), 'guard')}:"
+            )
             lines += [f"  {guard}" for guard in entry.guard_lines()]
         return "\n".join(line for line in lines if line)
 

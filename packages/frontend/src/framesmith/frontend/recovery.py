@@ -11,7 +11,7 @@ run that failed (ADR 0015).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import final
 
 from framesmith.frontend.generated.entry import Entry
@@ -39,12 +39,11 @@ class Prefix:
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
     """What an entry keeps in case its graph raises. `policy`: as it was when the entry was traced, since a second trace
-    has to go the same way. `prefixes`: those made so far, by step."""
+    has to go the same way."""
 
     failures: Failures
     policy: TracePolicy
     inputs: tuple[Source, ...]
-    prefixes: dict[int, Prefix | None] = field(default_factory=dict)
 
     @hidden
     def resume(self, error: Exception, scope: Scope, prefix_of: Callable[[int], Prefix | None]) -> object:

@@ -1,6 +1,7 @@
 """Notes new entries, graph breaks and recompilations in the history, the counters and the logs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from framesmith.frontend import events
 from framesmith.frontend.build_entry import BuiltEntry
@@ -14,7 +15,7 @@ from framesmith.guards import Failure
 
 def record_entry(
     history: events.History, built: BuiltEntry, entry: Entry, names: UserNames, seconds: float
-) -> None:
+) -> events.EntryRecord:
     """Add a new entry to the history and the counters, and report it and its graph break."""
     module = built.graph.graph_module if built.graph is not None else None
     operators = 0
@@ -38,17 +39,47 @@ def record_entry(
     report_entry(record)
     if built.reason is not None:
         record_break(history, built.reason, built.location, built.stack)
+    return record
+
+
+def record_shared(history: events.History, built: BuiltEntry, record: events.EntryRecord) -> None:
+    """Add an entry that another function was compiled for to the history of one that uses it as well."""
+    history.entries.append(replace(record, trace_seconds=0.0, is_shared=True))
+    events.counters["stats"]["shared_entries"] += 1
+    if built.reason is not None:
+        history.add_break(break_record(built.reason, built.location, built.stack))
 
 
 def record_break(
     history: events.History, reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
 ) -> None:
     """Note a graph break, unless one of its kind was noted for the same line."""
-    shown = stack_text(stack)
-    record = events.BreakRecord(reason.kind.id, reason.detail, str(reason), *location, shown)
+    record = break_record(reason, location, stack)
     if history.add_break(record):
         events.count_break(reason)
-        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, shown)
+        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, record.user_stack)
+
+
+def break_record(
+    reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
+) -> events.BreakRecord:
+    """A graph break as it is kept."""
+    return events.BreakRecord(reason.kind.id, reason.detail, str(reason), *location, stack_text(stack))
+
+
+def log_unshared(names: UserNames, failures: Sequence[Failure | None]) -> None:
+    """Log why the entries of other functions of the same code do not serve."""
+    said = [
+        "it was made under other settings" if failure is None else names.text(failure.text)
+        for failure in failures
+    ]
+    for text in events.collapse_repeats(said):
+        events.log(
+            "recompiles",
+            "%s: an entry of another function of its code does not serve: %s",
+            names.function,
+            text,
+        )
 
 
 def record_recompiles(history: events.History, names: UserNames, failures: Sequence[Failure]) -> None:

@@ -12,6 +12,7 @@ from typing import Final, final
 
 from framesmith.frontend import events
 from framesmith.frontend.cache.session_state import SessionState
+from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import COPIED_ATTRIBUTES, FunctionStart, MethodDefinition
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
 from framesmith.frontend.generated.dispatcher import Signature
@@ -40,7 +41,8 @@ class Session:
         self.original = function  # what `uncompile` gives back
         self.inherited = False  # whether the compiled class had inherited the function
         self._copied = [getattr(function, name) for name in COPIED_ATTRIBUTES]
-        self._state = SessionState(options, is_forced=is_forced, definition=definition)
+        shared = CACHES.of(function, definition, options)
+        self._state = SessionState(options, is_forced=is_forced, definition=definition, shared=shared)
         self._continuations = Continuations(self._state)
         self._root: weakref.ReferenceType[CompiledUnit] | None = None
         self._others: dict[str | int, FunctionType] = {}  # by backend
@@ -80,6 +82,8 @@ class Session:
                 )
                 setattr(compiled, name, now)
                 self._copied[index] = now
+                for unit in self.units():
+                    unit.copy_defaults()
 
     def with_backend(self, backend: str | Backend) -> FunctionType:
         """The same function compiled with another backend (a stance asks for it), made once."""
@@ -101,13 +105,14 @@ class Session:
 
         Entries and tables change in single steps, so nothing that such a thread was doing is left half done.
         """
-        self._state.lock = threading.RLock()
+        self._state.shared.lock = threading.RLock()
         for unit in self.units():
             unit.dispatcher.lock = threading.RLock()
 
     def reset(self) -> None:
         """Forget every entry and continuation."""
         with self._state.lock:
+            self._state.shared.clear()
             self._state.reset()
             for unit in self.units():
                 unit.reset()

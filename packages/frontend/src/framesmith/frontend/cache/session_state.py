@@ -1,13 +1,16 @@
 """What the compiled units of one session share: how they are compiled, what happened, what was learnt.
 
+Entries, and what was learnt of sizes and numbers, are shared with other sessions as well (`SharedCache`).
+
 It holds no unit, so that each unit may hold it (ADR 0014).
 """
 
-import threading
+from contextlib import AbstractContextManager
 from types import CodeType
 from typing import final
 
 from framesmith.frontend import events
+from framesmith.frontend.cache.shared_entries import EntryCache, SharedCache
 from framesmith.frontend.cache.specialization import Learned, Policy
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
 from framesmith.frontend.options import CompileOptions, current_config
@@ -19,28 +22,51 @@ from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
 @final
 class SessionState:
-    """Options, history, lock and learnt facts of one compiled function.
+    """Options, history and learnt facts of one compiled function.
 
     `is_forced`: made for a stance, which the session that made this one has read. `definition`: that of a compiled method.
     """
 
     def __init__(
-        self, options: CompileOptions, *, is_forced: bool = False, definition: MethodDefinition | None = None
+        self,
+        options: CompileOptions,
+        *,
+        is_forced: bool = False,
+        definition: MethodDefinition | None = None,
+        shared: SharedCache | None = None,
     ) -> None:
+        self.shared = shared or SharedCache()
         self.options = options
         self.definition = definition
         self.is_forced = is_forced
         self.history = events.History()
-        self.lock = threading.RLock()
         self._known: dict[tuple[CodeType, ...], Learned] = {}
 
-    def policy(self, start: FunctionStart | ContinuationStart) -> Policy:
-        """The specialization policy of a compiled unit. Continuations of the same frames share what they learn."""
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held while an entry is made."""
+        return self.shared.lock
+
+    def policy(self, start: FunctionStart | ContinuationStart, cache: EntryCache | None = None) -> Policy:
+        """The specialization policy of a compiled unit. Continuations of the same frames share what they learn.
+
+        Sizes and numbers that change are learnt by all functions that share entries. What is unspecialized each function
+        learns alone: that saves it from the recompile limit, which is its own.
+        """
+        cache = self.shared.at(start) if cache is None else cache
         is_root = isinstance(start, FunctionStart)
         # with fullgraph nothing is unspecialized: a break would be an error (ADR 0010)
         patience = 2 if start.is_in_loop else max(current_config().recompile_limit // 2, 1)
-        known = self._known.setdefault(start.codes, Learned())
-        return Policy(self.options.dynamic, None if self.options.fullgraph else patience, is_root, known)
+        known = self._known.setdefault(start.codes, Learned(self.shared.numbers_of(start.codes)))
+        own = Learned(cache.numbers)
+        return Policy(
+            self.options.dynamic,
+            None if self.options.fullgraph else patience,
+            is_root,
+            known,
+            own,
+            cache.sizes,
+        )
 
     def on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
         """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.

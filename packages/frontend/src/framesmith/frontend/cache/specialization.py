@@ -15,6 +15,7 @@ from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
+from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources import Local
 
 Sizes: TypeAlias = tuple[tuple[int, ...] | None, ...]
@@ -42,6 +43,7 @@ class Policy:
 
     - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
       seen to change.
+    - `sizes` and the `numbers` of `own` and `shared` are those of all functions that share entries.
     - `patience`: after so many misses because of one value, or because of what one container holds, that is not
       specialized on any more; with None always. In a loop it is two: what changes twice changes in each round, while one
       miss is common, since the first round makes what later ones find (buffers, caches, lazily created state).
@@ -96,6 +98,10 @@ class Policy:
         ]
         return sizes + [f"the number {source.text()}" for source in self.own.numbers]
 
+    def unspecialized(self) -> frozenset[Source]:
+        """What is not specialized on."""
+        return frozenset().union(*(known.unspecialized for known in self._consulted()))
+
     def is_unspecialized(self, source: Source) -> bool:
         """Whether a value, or the content of a container, was seen to change too often to be specialized on."""
         return any(source in known.unspecialized for known in self._consulted())
@@ -117,6 +123,26 @@ class Policy:
         for source in overspecialized:
             if self.patience is not None and self.misses[source] >= self.patience:
                 self._add("unspecialized", source)
+
+    def learn_from_others(self, entries: Iterable[GuardSet], scope: Scope) -> None:
+        """Learn from the entries of other functions: what differs becomes symbolic, so that one entry serves them all.
+
+        Only where nothing else differs: a function whose parameters have other shapes needs an entry of its own, and that
+        is better with fixed sizes.
+        """
+        for guards in entries:
+            failures = all_failures(guards, scope)
+            if all(map(self._may_be_symbolic, failures)):
+                for failure in failures:
+                    self._learn_dynamic(failure)
+
+    def _may_be_symbolic(self, failure: Failure) -> bool:
+        """Whether an entry with something symbolic there could serve."""
+        change, claim = failure.tensor_change, failure.guard.claim
+        if change is None or not isinstance(claim, TensorIs):
+            return failure.value_change is not None
+        is_parameter = issubclass(claim.spec.cls, torch.nn.Parameter)
+        return bool(change.sizes) and change.rank is None and not change.other and not is_parameter
 
     def compare(self, names: Iterable[str], before: Sizes, now: Sizes) -> None:
         """Learn from two calls for which there is no entry yet: sizes that differ become symbolic."""

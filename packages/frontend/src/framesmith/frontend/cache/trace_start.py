@@ -14,9 +14,10 @@ from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.machine import Machine, new_frame
+from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import class_name, static_lookup
-from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, Identical, TypeIs
-from framesmith.guards.sources import Attribute, FunctionClosure, Local, Pinned
+from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, SameObject, TypeIs
+from framesmith.guards.sources import Attribute, Local, Own, Pinned
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.callables.compiled import is_compiled, original_of
@@ -24,8 +25,11 @@ from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.nn.nn_modules import module_namespace
 
-#: The attributes of which a compiled function has a copy of its own.
+#: What a compiled function has a copy of.
 COPIED_ATTRIBUTES: Final = ("__defaults__", "__kwdefaults__")
+#: Kinds of `Own` sources, beside the names above.
+FUNCTION: Final = "function"
+CELL: Final = "cell"
 NEVER_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -58,6 +62,14 @@ class MethodDefinition:
         )
 
 
+def _own_objects(function: FunctionType) -> dict[Own, object]:
+    """What each of the functions that share an entry has of its own, by the source that stands for it in the entry."""
+    own: dict[Own, object] = {Own(FUNCTION): function}
+    own.update((Own(name), getattr(function, name)) for name in COPIED_ATTRIBUTES)
+    own.update((Own(CELL, index), cell) for index, cell in enumerate(function.__closure__ or ()))
+    return own
+
+
 @final
 class FunctionStart:
     """A function from its first instruction. With a `definition` it is a copy of the function there.
@@ -74,30 +86,31 @@ class FunctionStart:
         self.closure: tuple[CellType, ...] | None = function.__closure__
         self.codes: tuple[CodeType, ...] = (self.code,)
         self.is_in_loop = False
+        self.own = {source: CellType(value) for source, value in _own_objects(function).items()}
 
     def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Push the frame at its first instruction, its arguments wrapped but not read. There is nothing to raise."""
-        anchor = Pinned(self.function, self.function.__qualname__)
-        self._guard_identity(tx, anchor)
+        self._guard_identity(tx)
         names = Signature.of_function(self.code).names
         arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
         cells = tuple(
-            wrap_cell(tx, cell, FunctionClosure(anchor, index))
-            for index, cell in enumerate(self.closure or ())
+            wrap_cell(tx, cell, Own(CELL, index, name))
+            for index, (name, cell) in enumerate(zip(self.code.co_freevars, self.closure or (), strict=True))
         )
         frame = new_frame(self.code, namespace_of(tx, self.namespace), arguments, cells)
         frame.barrier = True
         machine.frames.append(frame)
         return None
 
-    def _guard_identity(self, tx: TraceContext, anchor: Pinned) -> None:
+    def _guard_identity(self, tx: TraceContext) -> None:
         definition, asked = self.definition, "it is what was compiled"
         if definition is None:
-            tx.guard(anchor, CodeIs(self.code), asked)
+            function = Own(FUNCTION, label=self.code.co_qualname)
+            tx.guard(function, CodeIs(self.code), asked)
             for name in COPIED_ATTRIBUTES:
-                held = getattr(self.function, name)
-                if held is not None:
-                    tx.guard(Attribute(anchor, name), Identical(held), "it was copied")
+                if getattr(self.function, name) is not None:
+                    held = SameObject(Attribute(function, name), Own(name, label=f"the copy of {name}"))
+                    tx.guards.add(Guard.relation(held, Reason("it was copied")))
             return
         tx.guard(
             Pinned(definition.kind, class_name(definition.kind)),
@@ -109,6 +122,11 @@ class FunctionStart:
             owner = Local(self.code.co_varnames[0])
             tx.guard(owner, TypeIs(definition.kind), asked)
             tx.guard(owner, HasInstanceAttribute(definition.name, False), asked)
+
+    def copy_defaults(self) -> None:
+        """The compiled function has the original's present defaults from now on, and its entries serve again."""
+        for name in COPIED_ATTRIBUTES:
+            self.own[Own(name)].cell_contents = getattr(self.function, name)
 
     def is_current(self, owner: object) -> bool:
         """Whether a call still runs the code from which entries are made here. `owner`: the first argument of a method."""
@@ -126,7 +144,9 @@ class FunctionStart:
         now, before = Signature.of_function(code), Signature.of_function(self.code)
         if self.definition is not None or now.text != before.text or code.co_flags & NEVER_COMPILED:
             return None
-        return FunctionStart(self.function)
+        current = FunctionStart(self.function)
+        current.own = self.own  # entries made from the former code are bound to these cells
+        return current
 
     def write_native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Call the user's function as it is."""
@@ -175,7 +195,8 @@ class ContinuationStart:
     """A continuation: frames in mid-code (ADR 0005)."""
 
     def __init__(self, target: ResumeTarget) -> None:
-        self._target = target
+        self.target = target
+        self.own: dict[Own, CellType] = {}
         self.point = point = target.point
         self.code: CodeType = point.frames[0].code
         self.namespace: dict[str, object] = target.namespaces[0]
@@ -184,10 +205,10 @@ class ContinuationStart:
 
     def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
-        return rebuild_frames(tx, machine, self.point, self._target.namespaces, list(values))
+        return rebuild_frames(tx, machine, self.point, self.target.namespaces, list(values))
 
     def write_native_ending(self, writer: EntryWriter) -> EntryEnding:
         """Run the frames natively from the resume point."""
         calls = TailCallWriter(writer)
         state = self.point.form.map(lambda name: writer.load(Local(name)))
-        return calls.make_ending([f"return {calls.write_call(replace(self._target, is_native=True), state)}"])
+        return calls.make_ending([f"return {calls.write_call(replace(self.target, is_native=True), state)}"])

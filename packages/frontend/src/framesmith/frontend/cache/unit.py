@@ -10,8 +10,9 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from types import FunctionType
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 from framesmith.frontend import events
 from framesmith.frontend.build_entry import (
@@ -22,8 +23,9 @@ from framesmith.frontend.build_entry import (
 )
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.recompile_limit import limit_text
-from framesmith.frontend.cache.records import record_entry, record_recompiles
+from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompiles, record_shared
 from framesmith.frontend.cache.session_state import SessionState
+from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
 from framesmith.frontend.cache.specialization import Sizes, sizes_of
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.cache.user_names import UserNames
@@ -36,13 +38,14 @@ from framesmith.frontend.errors import (
 )
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
-from framesmith.frontend.generated.entry import Entry, EntryText
+from framesmith.frontend.generated.entry import Entry, EntryCode, EntryText
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import run_tail_calls
 from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.options import Config, TracePolicy, current_config
 from framesmith.frontend.recovery import Prefix, Recovery
 from framesmith.frontend.refusal import Refusal
+from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.reports import report_bug, report_dynamic
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.stances import LISTENER, Stance, current
@@ -54,6 +57,10 @@ from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
 from framesmith.guards import Failure, Scope, first_failure
+from framesmith.guards.scope import Readable
+
+# Entries of other functions from which a miss learns: each is compared guard by guard. A bound on time, nothing else.
+_COMPARED: Final = 8
 
 
 class OwnedSession(Protocol):
@@ -82,7 +89,7 @@ class Continuations:
 
     def __del__(self) -> None:
         for unit in self.units():
-            unit.dispatcher.clear()  # no call is running: it would hold the compiled function, and with it this
+            unit.release()  # no call is running: it would hold the compiled function, and with it this
 
     def function_at(self, target: ResumeTarget) -> Callable[..., object]:
         """The function in which an entry goes on."""
@@ -132,7 +139,10 @@ class CompiledUnit:
         self._session = session
         self.start = start
         self.names = UserNames(start, state.definition)
-        self.policy = state.policy(start)
+        self._cache = state.shared.at(start)
+        self._shared: list[SharedEntry] = []  # those that serve here
+        self._prefixes: dict[Recovery, dict[int, Prefix | None]] = {}  # by the step at which they stop
+        self.policy = state.policy(start, self._cache)
         self.dispatcher = Dispatcher(
             signature,
             start.namespace,
@@ -151,10 +161,22 @@ class CompiledUnit:
 
     def reset(self) -> None:
         """Forget the entries."""
-        self.policy = self._state.policy(self.start)
-        self.dispatcher.clear()
+        self._cache = self._state.shared.at(self.start)
+        self.policy = self._state.policy(self.start, self._cache)
+        self.release()
         self._native = self._first = None
         self._is_reported = False
+
+    def release(self) -> None:
+        """Let go of the entries."""
+        self.dispatcher.clear()
+        self._shared.clear()
+        self._prefixes.clear()
+
+    def copy_defaults(self) -> None:
+        """The compiled function has new defaults."""
+        if isinstance(self.start, FunctionStart):
+            self.start.copy_defaults()
 
     # -- what the dispatcher calls -----------------------------------------------------------------
     @hidden
@@ -184,7 +206,9 @@ class CompiledUnit:
         return result if self._session is None else run_tail_calls(result)
 
     def _scope_of(self, values: Sequence[object]) -> Scope:
-        return Scope(dict(zip(self.dispatcher.signature.names, values, strict=True)), self.start.namespace)
+        own: dict[Readable, object] = {source: cell.cell_contents for source, cell in self.start.own.items()}
+        names = self.dispatcher.signature.names
+        return Scope(dict(zip(names, values, strict=True)), self.start.namespace, own=own)
 
     # -- which entry serves a call -----------------------------------------------------------------
     def _find_or_make_entry(self, values: Sequence[object], scope: Scope) -> Entry:
@@ -202,6 +226,9 @@ class CompiledUnit:
             if failure is None:
                 return entry
             failures.append(failure)
+        shared = self._shared_entry(scope) if len(entries) < settings.recompile_limit else None
+        if shared is not None:
+            return shared
         if stance.name == "eager_on_recompile":
             return self._get_native_entry()
         stance.check_recompile(self.names.function, [self.names.text(failure.text) for failure in failures])
@@ -233,6 +260,10 @@ class CompiledUnit:
         """Let the policy learn from why no entry fits, and log what is symbolic from now on."""
         before = self.policy.symbolic() if events.is_logged("dynamic") else None
         self.policy.learn([entry.guards for entry in entries], scope)
+        others = [one.guards for one in islice(self._cache.others(self._shared), _COMPARED)]
+        self.policy.learn_from_others(others, scope)
+        if others and events.is_logged("recompiles"):
+            log_unshared(self.names, [first_failure(guards, scope) for guards in others])
         if before is not None:
             new = [self.names.text(source) for source in self.policy.symbolic() if source not in before]
             report_dynamic(self.names.function, new)
@@ -248,7 +279,9 @@ class CompiledUnit:
         self._native = None
         current = start.with_current_code()
         if current is not None:
-            self.start, self.policy = current, self._state.policy(current)
+            # entries of the former code serve functions that have it still
+            self.start, self._cache = current, EntryCache()
+            self.policy = self._state.policy(current, self._cache)
             return True
         name = start.code.co_qualname
         warn_once(
@@ -285,26 +318,51 @@ class CompiledUnit:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
         warn_of_ignored()
         began = time.perf_counter()
+        settings, registry = settings_of(current_config()), REGISTRY.current()
         built, entry = self._build_entry(values)
         seconds = time.perf_counter() - began
-        record_entry(self._state.history, built, entry, self.names, seconds)
+        record = record_entry(self._state.history, built, entry, self.names, seconds)
         self.dispatcher.add(entry)
+        if entry.code is not None and not built.runs_natively:
+            skipped, promised = self.policy.unspecialized(), self.policy.promised
+            shared = SharedEntry(built, entry.code, record, settings, registry, skipped, promised)
+            self._shared.append(shared)
+            self._state.shared.add(self._cache, shared)
         LISTENER.listen()
         return entry
 
-    def _bind(self, text: EntryText[ResumeTarget], refusal: Refusal | None = None) -> Entry:
+    def _shared_entry(self, scope: Scope) -> Entry | None:
+        """An entry of another function of the same code that serves this call, from now on kept here as well."""
+        settings, registry = settings_of(current_config()), REGISTRY.current()
+        skipped = self.policy.unspecialized()
+        for shared in self._cache.others(self._shared):
+            if shared.serves(scope, settings, registry, skipped):
+                entry = self._bind(shared.built.text, shared.built.refusal, shared.code)
+                self.dispatcher.add(entry)
+                self._shared.append(shared)
+                record_shared(self._state.history, shared.built, shared.record)
+                LISTENER.listen()
+                return entry
+        return None
+
+    def _bind(
+        self,
+        text: EntryText[ResumeTarget],
+        refusal: Refusal | None = None,
+        code: EntryCode | None = None,
+    ) -> Entry:
         """The entry of a text, which goes on in the continuations of this session, or refuses to go on."""
         continuations = self._continuations()
         # the compiled function owns them, and a call of it is running (ADR 0014)
         assert continuations is not None, "a continuation runs although the compiled function is gone"
         if refusal is None:
-            return text.bind(continuations.function_at)
+            return text.bind(continuations.function_at, code, self.start.own)
 
         def refuse(target: ResumeTarget) -> Callable[..., object]:
             native = continuations.function_at(replace(target, is_native=True))
             return refusal.make_function(native, raises=target.point.raises)
 
-        return text.bind(refuse)
+        return text.bind(refuse, code, self.start.own)
 
     def _make_builder(self, policy: TracePolicy) -> EntryBuilder:
         return EntryBuilder(self.start, self._state.options, policy, self._state.on_break, self._numbers)
@@ -337,12 +395,13 @@ class CompiledUnit:
     def _get_prefix(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:
         """The entry that stops before a step of the trace of another one, made once (ADR 0015)."""
         with self._state.lock, without_frame_hook():
-            if step not in recovery.prefixes:
+            prefixes = self._prefixes.setdefault(recovery, {})
+            if step not in prefixes:
                 built = self._make_builder(recovery.policy).build_prefix(values, step)
-                recovery.prefixes[step] = (
+                prefixes[step] = (
                     None if built is None else Prefix(self._bind(built.text), built.step, built.replay)
                 )
-            return recovery.prefixes[step]
+            return prefixes[step]
 
     # -- entries that forward a call ---------------------------------------------------------------
     def _make_forwarding_entry(self, ending: Callable[[EntryWriter], EntryEnding]) -> Entry:

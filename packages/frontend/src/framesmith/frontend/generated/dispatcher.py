@@ -15,8 +15,9 @@ from weakref import WeakValueDictionary
 from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
     Identity,
+    Template,
     generated_code,
-    generated_function,
+    generated_template,
     spelling,
 )
 from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
@@ -109,6 +110,7 @@ ABSENT = Absent()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _STANCE_MODULE, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_module", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
+_ENTRY = f"{PREFIX}bound_entry"
 # Calls that an entry serves before it is tried first. Tuning only: two entries that serve in turn should not be swapped at
 # each call (a swap takes a lock), and a phase of a program is longer than a few calls.
 _CALLS_BEFORE_PROMOTION = 4
@@ -225,7 +227,16 @@ class Dispatcher:
                 self._order((attempt, *(other for other in self._attempts if other is not attempt)))
 
     def _compile_guarded_entry(self, entry: Entry) -> FunctionType:
-        """Guards, then the entry."""
+        """Guards, then the entry. The code is that of the first function for which it was made."""
+        template = None if entry.code is None else entry.code.guarded
+        if template is None:
+            template = self._guarded_template(entry)
+            if entry.code is not None:
+                entry.code.guarded = template
+        called = {_ENTRY: entry.function} if entry.body is None else None
+        return template.bind(self._namespace, entry.own, called)
+
+    def _guarded_template(self, entry: Entry) -> Template:
         spellings = self.signature.spellings
         names = tuple(spellings.values())
         program = compile_guards(entry.guards, entry.loads, local_names=spellings, dispatcher_locals=names)
@@ -242,7 +253,7 @@ class Dispatcher:
         ]
         numbered = [(text, identity.firstlineno) for text in lines]
         if entry.body is None:
-            call = f"{constants(entry.function, 'entry')}({', '.join(program.loads)})"
+            call = f"{_ENTRY}({', '.join(program.loads)})"
             if self._follows and entry.leaves:
                 call = f"{constants(run_tail_calls, 'run_tail_calls')}({write_forgetting_call(call, program.temporaries)})"
             numbered.append((f"return {call}", identity.firstlineno))
@@ -250,7 +261,8 @@ class Dispatcher:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))
             numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
         bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
-        return generated_function(", ".join(names), numbered, bound, identity, self._namespace)
+        more = (_ENTRY,) if entry.body is None else ()
+        return generated_template(", ".join(names), numbered, bound, identity, more)
 
     def _compile_code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""

@@ -6,16 +6,19 @@
         return TailCall((__fs_p0_continuation, (__fs_o0, )))       targets: {"__fs_p0_continuation": a resume point}
 
 An entry is written before it is known which functions its tail calls lead to: what they are is for the cache to say
-(`bind`). A target is data of any kind here; nothing in this subpackage knows how an entry was traced.
+(`bind`). A target is data of any kind here; nothing in this subpackage knows how an entry was traced. The text is compiled
+once (`EntryCode`) and bound to each of the functions that share it: to their continuations, cells and so on.
 """
 
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import CellType
 from typing import Final, Generic, TypeVar, final
 
-from framesmith.frontend.generated.functions import Identity, Line, generated_function
+from framesmith.frontend.generated.functions import Identity, Line, Template, generated_template
 from framesmith.guards import GuardSet, Source
+from framesmith.guards.sources import Own
 
 Target = TypeVar("Target")
 _NAME: Final = re.compile(r"\w+")
@@ -53,7 +56,8 @@ class Entry:
     `leaves`: its function may return a `TailCall`. `body`: where the text of the function is short and it does not
     leave, the text is compiled a second time, behind the guards, which saves a frame in each call. (An entry that leaves
     keeps a frame of its own, since what it holds has to be let go of before the tail call.) `is_forwarding`: all it does
-    is to call the user's code, so that its frame represents none of the user's functions.
+    is to call the user's code, so that its frame represents none of the user's functions. `code`: what it shares with
+    the entries of other functions, `own`: the cells of the function to which it is bound.
     """
 
     guards: GuardSet
@@ -63,6 +67,17 @@ class Entry:
     leaves: bool = False
     body: EntryBody | None = None
     is_forwarding: bool = False
+    code: "EntryCode | None" = None
+    own: Mapping[Own, CellType] | None = None
+
+
+@final
+@dataclass(slots=True, eq=False)
+class EntryCode:
+    """The code of an entry, compiled once. `guarded`: the guards with what follows them, which the first dispatcher makes."""
+
+    function: Template
+    guarded: Template | None = None
 
 
 @final
@@ -84,24 +99,37 @@ class EntryText(Generic[Target]):
     leaves: bool = False
     is_forwarding: bool = False
 
-    def bind(self, function_at: Callable[[Target], Callable[..., object]]) -> Entry:
-        """Compile the text; `function_at` gives the function for each target."""
+    def compile(self) -> EntryCode:
+        """Compile the text, for `bind`."""
         identity = self.identity.as_hidden() if self.is_forwarding else self.identity
-        functions = {name: function_at(target) for name, target in self.targets.items()}
-        constants = {**self.constants, **functions}
         parameters = ", ".join(self.parameters)
-        function = generated_function(parameters, self.lines, constants, identity, self.namespace)
+        return EntryCode(generated_template(parameters, self.lines, self.constants, identity, self.targets))
+
+    def bind(
+        self,
+        function_at: Callable[[Target], Callable[..., object]],
+        code: EntryCode | None = None,
+        own: Mapping[Own, CellType] | None = None,
+    ) -> Entry:
+        """The entry of one function: `function_at` gives the function for each target, `own` has its cells.
+
+        `code`: what `compile` gave, where the text is bound more than once.
+        """
+        code = self.compile() if code is None else code
+        functions = {name: function_at(target) for name, target in self.targets.items()}
         body = None
-        if not self.leaves and len(self.lines) <= _SHORT:
-            body = EntryBody(self.parameters, self.lines, constants)
+        if not self.leaves and not self.targets and len(self.lines) <= _SHORT:
+            body = EntryBody(self.parameters, self.lines, self.constants)
         return Entry(
             self.guards,
             self.loads,
-            function,
+            code.function.bind(self.namespace, own, functions),
             self.source,
             self.leaves,
             body,
             is_forwarding=self.is_forwarding,
+            code=code,
+            own=own,
         )
 
     @property

@@ -1,19 +1,21 @@
 """From generated source lines to code objects and functions that carry the user's name, file and lines.
 
 What the text needs beside its parameters is in closure cells, where the garbage collector sees it (the constants
-of a code object it does not see).
+of a code object it does not see). Functions that share an entry have one code object, a *template*: most of the cells are
+shared as well, and those whose contents each function has of its own are added when the template is bound.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import final
 
 from framesmith.bytecode.relocate import relocate_lines
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN
 from framesmith.guards.names import PREFIX
+from framesmith.guards.sources import Own
 
 _OUTER = f"{PREFIX}outer"
 
@@ -59,6 +61,57 @@ def generated_code(
     return set_user_lines(inner, lines, identity)
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Template:
+    """A generated function before it is bound: its code, and the cells that all functions made from it share.
+
+    `open`: the names whose cells are given when it is bound.
+    """
+
+    code: CodeType
+    cells: Mapping[str, CellType]
+    open: Mapping[str, Own]
+
+    def bind(
+        self,
+        namespace: dict[str, object],
+        own: Mapping[Own, CellType] | None = None,
+        more: Mapping[str, object] | None = None,
+    ) -> FunctionType:
+        """A function over `namespace`; `own` has the cells of the function that it is made for, `more` are values by name."""
+        cells = dict(self.cells)
+        if self.open:
+            assert own is not None, "an entry that reads what each function has of its own is bound to one"
+            cells.update((name, own[source]) for name, source in self.open.items())
+        cells.update((name, CellType(value)) for name, value in (more or {}).items())
+        closure = tuple([cells[name] for name in self.code.co_freevars])
+        function = FunctionType(self.code, namespace, self.code.co_name, None, closure)
+        function.__qualname__ = self.code.co_qualname
+        return function
+
+
+def generated_template(
+    parameters: str,
+    lines: Sequence[Line],
+    constants: Mapping[str, object],
+    identity: Identity,
+    more: Iterable[str] = (),
+) -> Template:
+    """The template of a function with the constants in its closure. `more`: names that are given when it is bound.
+
+    A constant that is an `Own` source is a placeholder for what each function has of its own.
+    """
+    names = (*constants, *more)
+    module = compile(write_module(parameters, lines, names), identity.filename, "exec")
+    outer = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+    inner = next(constant for constant in outer.co_consts if isinstance(constant, CodeType))
+    given = {name: value for name, value in constants.items() if name in inner.co_freevars}
+    open_names = {name: value for name, value in given.items() if isinstance(value, Own)}
+    cells = {name: CellType(value) for name, value in given.items() if name not in open_names}
+    return Template(set_user_lines(inner, lines, identity), cells, open_names)
+
+
 def generated_function(
     parameters: str,
     lines: Sequence[Line],
@@ -67,14 +120,7 @@ def generated_function(
     namespace: dict[str, object],
 ) -> FunctionType:
     """A function over `namespace` with the constants in its closure."""
-    names = tuple(constants)
-    module = compile(write_module(parameters, lines, names), identity.filename, "exec")
-    outer = FunctionType(next(c for c in module.co_consts if isinstance(c, CodeType)), namespace)
-    function = outer(*constants.values())
-    assert isinstance(function, FunctionType)
-    function.__code__ = set_user_lines(function.__code__, lines, identity)
-    function.__name__, function.__qualname__ = identity.name, identity.qualname
-    return function
+    return generated_template(parameters, lines, constants, identity).bind(namespace)
 
 
 def set_user_lines(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:

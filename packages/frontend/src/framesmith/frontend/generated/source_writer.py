@@ -11,7 +11,7 @@ from torch import fx
 
 from framesmith.guards import Source
 from framesmith.guards.names import PREFIX, Constants
-from framesmith.guards.sources import Pinned
+from framesmith.guards.sources import Own, Pinned
 from framesmith.variables.core import Constant, Lazy, Registry, Tracker
 from framesmith.variables.core.constant import has_copies, is_nan
 
@@ -48,6 +48,8 @@ class EntryWriter:
         """The variable that holds the value at `source` as it was when the entry began."""
         if isinstance(source, Pinned):
             return self.constant(source.value, source.label)
+        if isinstance(source, Own):
+            return self.constant(source, source.label)
         found = self.loads.get(source)
         if found is None:
             text = _UNFIT.sub("_", source.text())[:40]

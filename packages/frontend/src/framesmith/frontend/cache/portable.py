@@ -1,0 +1,117 @@
+"""Whether an entry may outlive the function for which it was made: it refers to nothing that might die with that function.
+
+Constants, code, and what an imported module holds under its name (classes, functions, the module itself) live anyway. An
+entry that holds anything else, such as a class or a function that was made inside of a function, belongs to the functions
+that use it and dies with the last of them.
+"""
+
+from collections.abc import Iterable
+from types import CodeType
+from typing import Final, final
+
+import torch
+from torch.nn.modules import module as module_code
+
+from framesmith.frontend.build_entry import BuiltEntry
+from framesmith.frontend.recovery import Recovery
+from framesmith.guards import GuardSet
+from framesmith.guards.comparison import Comparable
+from framesmith.guards.imported import is_imported
+from framesmith.guards.kinds import ClassAttribute, GlobalState, ShapeExpression
+from framesmith.guards.kinds.base import Claim, Relation
+from framesmith.guards.kinds.classes import ClassStructure
+from framesmith.guards.sources import Pinned, Source
+from framesmith.variables.objects.tracebacks import Passage
+
+_PLAIN: Final = frozenset(
+    {bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), slice, range, CodeType, torch.dtype,
+     torch.device, torch.layout, torch.memory_format}
+)  # fmt: skip
+_HOOKS: Final = frozenset(
+    id(value) for name, value in vars(module_code).items() if name.startswith("_global_")
+)
+_CONTAINERS: Final = (tuple, frozenset, list, set)
+#: Claims that hold what a class holds, and so nothing that dies before an imported class; numbers; arithmetic.
+_HARMLESS: Final = (ClassAttribute, ClassStructure, ShapeExpression)
+
+
+def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
+    """Whether everything that the entry holds lives as long as the modules of the program."""
+    module = None if built.graph is None else built.graph.graph_module
+    if module is not None and any(node.op == "get_attr" for node in module.graph.nodes):
+        return False  # tensors, and graphs that may hold some
+    check = _Check()
+    held = [value for name, value in built.text.constants.items() if not _is_of_graph(built, value)]
+    targets = built.text.targets.values()
+    return (
+        check.is_known(built.text.namespace)
+        and all(map(check.is_known, held))
+        and all(map(check.is_known, [space for target in targets for space in target.namespaces]))
+        and all(map(check.source, built.text.loads))
+        and all(check.claim(guard.claim) for guard in guards)
+        and all(check.source(source) for guard in guards for source in guard.sources)
+    )
+
+
+def _is_of_graph(built: BuiltEntry, value: object) -> bool:
+    """Whether a constant is the graph's call, or what serves the case that it raises."""
+    return isinstance(value, Recovery) or (built.graph is not None and value is built.graph.call)
+
+
+@final
+class _Check:
+    """Answers for single objects, each asked once."""
+
+    def __init__(self) -> None:
+        self._sources: set[Source] = set()
+        self._known: dict[int, object] = {}
+
+    def source(self, source: Source) -> bool:
+        """Whether a path holds nothing but what is known."""
+        while source not in self._sources:
+            if isinstance(source, Pinned):
+                if not self.is_known(source.value):
+                    return False
+            elif not self.fields(source):
+                return False
+            self._sources.add(source)
+            if source.base is None:
+                return True
+            source = source.base
+        return True
+
+    def claim(self, claim: Claim | Relation) -> bool:
+        """Whether a claim holds nothing but what is known."""
+        if isinstance(claim, GlobalState):
+            return not (claim.function_modes or claim.dispatch_modes)
+        return isinstance(claim, _HARMLESS) or self.fields(claim)
+
+    def fields(self, value: Comparable) -> bool:
+        """Whether the fields of a source or claim are known."""
+        return all(
+            map(self.is_known, [getattr(value, name) for name in type(value).__slots__ if name != "_hash"])
+        )
+
+    def is_known(self, value: object) -> bool:
+        """Whether an object lives as long as the program's modules do."""
+        kind = type(value)
+        if kind in _PLAIN or id(value) in self._known:
+            return True
+        if isinstance(value, Source):
+            return self.source(value)
+        if (
+            kind is Passage or id(value) in _HOOKS
+        ):  # names and lines of the user's functions; tables of torch's own
+            return True
+        if issubclass(kind, Comparable):
+            assert isinstance(value, Comparable)
+            return self.fields(value)
+        found = all(map(self.is_known, _items(value))) if kind in _CONTAINERS else is_imported(value)
+        if found:
+            self._known[id(value)] = value
+        return found
+
+
+def _items(value: object) -> Iterable[object]:
+    assert isinstance(value, _CONTAINERS)
+    return value
