@@ -12,11 +12,22 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks import breaks, call_overhead, growth, startup, trace_time, versions
+from benchmarks import (
+    breaks,
+    call_overhead,
+    first_calls,
+    growth,
+    instances,
+    startup,
+    trace_time,
+    versions,
+)
 from benchmarks.results import Result, save, table
 
 FAMILIES = {
     "calls": call_overhead,
+    "first-calls": first_calls,
+    "instances": instances,
     "trace": trace_time,
     "breaks": breaks,
     "growth": growth,
