@@ -43,3 +43,18 @@ def test_global_changed_from_outside_is_noticed():
 
 def test_module_global_of_an_imported_module():
     check(lambda x: x * torch.pi + torch.float32.itemsize, torch.ones(2))
+
+
+def test_a_function_of_the_same_code_over_other_globals_is_another_one():
+    check_source(
+        """
+import torch
+code = compile("def g(x): return x * K\\ndef h(x): return (lambda y: y + K)(x)", "m", "exec")
+spaces = [{"K": 2.0}, {"K": 3.0}]
+for space in spaces:
+    exec(code, space)
+def f(functions, x): return [g(x) for g in (functions.pop(), functions.pop())]
+args = lambda: ([space[name] for name in "ghgh" for space in spaces], torch.ones(2))
+""",
+        calls=4,
+    )
