@@ -4,7 +4,7 @@
                                               one `SharedCache`: the first call compiles, the others find its entry
 
 An entry serves whichever function its guards hold for. It is kept here as text with its code; each function that takes
-it over binds it to its own cells and continuations, so nothing here refers to a compiled function (ADR 0021).
+it over binds it to its own cells and continuations, so nothing here refers to a compiled function (ADR 0022).
 """
 
 import threading
