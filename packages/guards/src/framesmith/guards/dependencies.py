@@ -7,7 +7,6 @@ Only dictionaries of modules and plain ones held by classes are asked for their 
 an instance's dictionary, which it may be, counts every store (see `dict_versions`).
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from framesmith.guards import dict_versions, type_versions
 from framesmith.guards.class_lookup import is_immutable, static_lookup
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard
+from framesmith.guards.imported import is_imported
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
@@ -169,9 +169,7 @@ def _namespace(source: Source | None) -> tuple[Dependency, ...] | None:
     """The dependency for a pinned dictionary of an imported module; None for anything else."""
     if not dict_versions.USABLE or not isinstance(source, Pinned) or type(source.value) is not dict:
         return None
-    module = sys.modules.get(str(source.value.get("__name__")))
-    imported = isinstance(module, ModuleType) and vars(module) is source.value
-    return ((NAMESPACE, source.value),) if imported else None
+    return ((NAMESPACE, source.value),) if is_imported(source.value) else None
 
 
 def _value(source: Source) -> object:

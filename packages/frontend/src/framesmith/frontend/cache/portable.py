@@ -7,7 +7,7 @@ that use it and dies with the last of them.
 
 from collections.abc import Iterable
 from types import CodeType
-from typing import Final, final
+from typing import Final, cast, final
 
 import torch
 from torch.nn.modules import module as module_code
@@ -24,13 +24,14 @@ from framesmith.guards.sources import Pinned, Source
 from framesmith.variables.objects.tracebacks import Passage
 
 _PLAIN: Final = frozenset(
-    {bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), slice, range, CodeType, torch.dtype,
-     torch.device, torch.layout, torch.memory_format}
+    map(id, (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), slice, range, CodeType,
+             torch.dtype, torch.device, torch.layout, torch.memory_format))
 )  # fmt: skip
+"""Types by identity: to look a user's class up would run the `__hash__` and `__eq__` of its metaclass."""
 _HOOKS: Final = frozenset(
     id(value) for name, value in vars(module_code).items() if name.startswith("_global_")
 )
-_CONTAINERS: Final = (tuple, frozenset, list, set)
+_CONTAINERS: Final = frozenset(map(id, (tuple, frozenset, list, set)))
 #: Claims that hold what a class holds, and so nothing that dies before an imported class; numbers; arithmetic.
 _HARMLESS: Final = (ClassAttribute, ClassStructure, ShapeExpression)
 
@@ -93,25 +94,22 @@ class _Check:
         )
 
     def is_known(self, value: object) -> bool:
-        """Whether an object lives as long as the program's modules do."""
+        """Whether an object lives as long as the program's modules do. It may be the user's: no code of its class runs."""
         kind = type(value)
-        if kind in _PLAIN or id(value) in self._known:
+        if id(kind) in _PLAIN or id(value) in self._known:
             return True
-        if isinstance(value, Source):
-            return self.source(value)
+        if issubclass(kind, Source):
+            return self.source(cast(Source, value))
         if (
             kind is Passage or id(value) in _HOOKS
         ):  # names and lines of the user's functions; tables of torch's own
             return True
         if issubclass(kind, Comparable):
-            assert isinstance(value, Comparable)
-            return self.fields(value)
-        found = all(map(self.is_known, _items(value))) if kind in _CONTAINERS else is_imported(value)
+            return self.fields(cast(Comparable, value))
+        is_container = id(kind) in _CONTAINERS
+        found = (
+            all(map(self.is_known, cast("Iterable[object]", value))) if is_container else is_imported(value)
+        )
         if found:
             self._known[id(value)] = value
         return found
-
-
-def _items(value: object) -> Iterable[object]:
-    assert isinstance(value, _CONTAINERS)
-    return value

@@ -6,7 +6,7 @@ The user asked for it, or they were seen to change.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, final
+from typing import Literal, TypeAlias, cast, final
 
 import torch
 
@@ -24,7 +24,10 @@ Sizes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 
 def sizes_of(values: Iterable[object]) -> Sizes:
     """The sizes of the tensors among the arguments, and nothing that keeps them alive."""
-    return tuple(tuple(value.shape) if isinstance(value, torch.Tensor) else None for value in values)
+    return tuple(
+        tuple(cast(torch.Tensor, value).shape) if issubclass(type(value), torch.Tensor) else None
+        for value in values
+    )
 
 
 @final
