@@ -107,7 +107,7 @@ def generated_template(
     outer = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     inner = next(constant for constant in outer.co_consts if isinstance(constant, CodeType))
     given = {name: value for name, value in constants.items() if name in inner.co_freevars}
-    open_names = {name: value for name, value in given.items() if isinstance(value, Own)}
+    open_names = {name: value for name, value in given.items() if type(value) is Own}
     cells = {name: CellType(value) for name, value in given.items() if name not in open_names}
     return Template(set_user_lines(inner, lines, identity), cells, open_names)
 
