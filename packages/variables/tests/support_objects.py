@@ -275,8 +275,9 @@ class Frame:
 
     def op_call_extended(self, o):
         keywords = {}
-        if o.argument:
-            pairs = self.pop().realize().storage(self.tx).items(self.tx)
+        given = self.pop() if o.argument else NULL  # NULL is on the stack since 3.14
+        if given is not NULL:
+            pairs = given.realize().storage(self.tx).items(self.tx)
             keywords = {key.as_python_constant(): value for key, value in pairs}
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)
