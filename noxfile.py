@@ -162,11 +162,13 @@ BESIDES = ("tests/quality", "tests/perturbation", "tests/signposts")
 def e2e(session: nox.Session, version: str) -> None:
     """All five packages together: programs against eager, quality figures, signposts.
 
-    Everything on the oldest Python; all programs and quality figures on the newest; on each between, the third of the
-    files that `interpreters.part_of` chooses. Golden files everywhere.
+    Everything on the oldest Python, whose package tests `tests` runs; all programs, quality figures and the tests of
+    the packages on torch on the newest; on each between, the third of the files that `interpreters.part_of` chooses.
+    Golden files everywhere.
     """
     oldest, newest = PLAN.ends
-    besides = BESIDES if version == oldest else BESIDES[:1] if version == newest else ()
+    units = [f"packages/{layer}/tests" for layer in LAYERS[1:]]
+    besides = BESIDES if version == oldest else (*BESIDES[:1], *units) if version == newest else ()
     files = (ROOT / "tests" / "end_to_end").rglob("test_*.py")
     chosen = interpreters.part_of([path.relative_to(ROOT) for path in files], PLAN.part(version))
     _together(session, version, *map(str, chosen), *besides, "tests/golden")

@@ -131,3 +131,72 @@ def test_numbers_and_texts(expression):
         "(TypeError,", "(ZeroDivisionError, TypeError, IndexError,"
     )
     check_source(code.replace("import collections", "import collections, math"))
+
+
+REFUSING = """
+import bisect, collections, functools, heapq, itertools, operator, torch, types
+
+class Plain:
+    pass
+
+class Misleading:
+    def _mislead(self):
+        return Plain()
+
+    __iter__ = __bool__ = _mislead
+
+class HalfManager:
+    def __enter__(self):
+        pass
+
+def enter(manager):
+    with manager:
+        pass
+
+def f(x):
+    try:
+        {call}
+    except (TypeError, ValueError, AttributeError) as error:
+        return x + 1, type(error), str(error), getattr(error, "__notes__", None), error.__context__
+    return x - 1
+
+def args():
+    return (torch.ones(2),)
+"""
+PAIRS = ("1", "None", "Plain()", "()", "(1,)", "(1, 2, 3)", "'abc'")
+KINDS = ("dict(@)", "{}.update(@)", "collections.OrderedDict(@)", "collections.defaultdict(int, @)")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_pair(kind):
+    for pair in PAIRS:
+        check_source(REFUSING.replace("{call}", kind.replace("@", f"[(0, 0), {pair}]")))
+
+
+CALLS = {
+    "bisect": "bisect.bisect([1], 1, -1)|bisect.bisect_left([1], 1, -1)|bisect.insort([1], 1, -1)",
+    "heapq": "heapq.heappop((1,))|heapq.heappush((1,), 1)|heapq.heapify((1,))|heapq.heappushpop(Plain(), 1)"
+    "|heapq.heapreplace({}, 1)|heapq.heappop([1], 1)",
+    "itertools": "itertools.combinations([1], -1)|itertools.combinations_with_replacement([1], -1)"
+    "|itertools.permutations([1], -1)|itertools.permutations([1], 'a')|itertools.tee([1], -1)"
+    "|itertools.product([1], repeat=-1)|itertools.count('a')|itertools.count(1, None)",
+    "islice": "itertools.islice([1], 'a')|itertools.islice([1], 'a', 1)|itertools.islice([1], None, 'a')"
+    "|itertools.islice([1], 0, 1, Plain())",
+    "functools": "functools.reduce(max, 5)|functools.reduce(max, [])|functools.partial(1)",
+    "operator": "operator.countOf(1, 2)|operator.indexOf(1, 2)|operator.concat(1, 2)|operator.concat([1], 2)",
+    "slices": "[1]['a':]|(1,)[:Plain()]|slice('a').indices(3)|[1].index(1, 'a')|slice(1).indices('a')",
+    "wrong results": "iter(Misleading())|bool(Misleading())|list(Misleading())|not Misleading()",
+    "attributes": "{}.new = 1|{}.clear = 1|del types.absent|collections.OrderedDict.new = 1",
+    "super": "super(int, '')|super(Plain, int)|super(int, Plain())|super(1, 1)",
+    "methods": "types.MethodType(max, None)|types.MethodType(1, 1)|ValueError().add_note(Plain())",
+    "new": "int.__new__(1)|int.__new__(str)|list.__new__(int)|object.__new__(1)",
+    "numbers": "complex('a')|complex([])|complex(real='a')|complex(1, 2, 3)|sum([], bytearray())|sum([], '')",
+    "iter": "iter([], 1)|iter(1, 1)|iter(Plain(), 1)",
+    "managers": "enter(1)|enter(HalfManager())|enter(Plain())",
+}
+
+
+@pytest.mark.parametrize("family", CALLS)
+def test_what_a_function_refuses(family):
+    for call in CALLS[family].split("|"):
+        check_source(REFUSING.replace("{call}", call))

@@ -150,7 +150,7 @@ def our_classes() -> dict[str, list[type]]:
 
 def has_member(cls: type, name: str) -> bool:
     """Whether instances of the class have the attribute: defined, declared, or bound to `self`."""
-    if hasattr(cls, name) or any(name in vars(base).get("__annotations__", {}) for base in cls.__mro__):
+    if hasattr(cls, name) or any(name in inspect.get_annotations(base) for base in cls.__mro__):
         return True
     return any(
         f"self.{name}" in inspect.getsource(base)

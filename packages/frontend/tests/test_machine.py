@@ -3,6 +3,8 @@
 import pytest
 from stepping import assembled, step, trace_of
 
+from framesmith.bytecode.meaning import Kind
+from framesmith.bytecode.operation_tables import ITERATOR_SLOTS
 from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, new_frame, reading_of
 from framesmith.frontend.tracing.user_stack import location, user_stack
@@ -65,9 +67,9 @@ def test_the_end_of_an_iteration_leaves_the_loop_around() -> None:
     code = assembled(
         "LOAD_CONST ()\nGET_ITER\nL0: FOR_ITER -> L1\nPOP_TOP\nJUMP_BACKWARD -> L0\nL1: LOAD_CONST 1\nRETURN_VALUE"
     )
-    loop = reading_of(code).operations[2]
+    loop = next(operation for operation in reading_of(code).operations if operation.kind is Kind.FOR_ITER)
     found = end_of_iteration(FrameRole.LOOP, loop)
-    assert (found.target, found.drops, found.pushes) == (loop.target, 1, False)
+    assert (found.target, found.drops, found.pushes) == (loop.target, ITERATOR_SLOTS, False)
     assert end_of_iteration(FrameRole.CALL, loop) is None
     assert end_of_iteration(FrameRole.DEFAULT, loop).pushes
 

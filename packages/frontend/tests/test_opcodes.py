@@ -19,6 +19,7 @@ FOLDED = {
     "INTERPRETER_EXIT",
     "EXIT_INIT_CHECK",  # in a frame of CPython's own, never in a code object
     "ENTER_EXECUTOR",
+    "TRACE_RECORD",  # 3.15: only while the JIT compiler records a trace
 }
 
 

@@ -42,6 +42,7 @@ def test_each_generated_function_is_verified(monkeypatch, spoil, ruined, name) -
         return spoil(code) if len(made) == ruined + 1 else code
 
     monkeypatch.setattr(functions, "relocate_lines", relocate)
+    monkeypatch.setattr(dispatcher, "_codes", {})  # an earlier test's dispatcher may be alive still
     with frontend.config.patch(verify_code=True), pytest.raises(frontend.UnsoundCode, match="code of twice"):
         frontend.compile(twice, backend="eager")(torch.ones(2))
 

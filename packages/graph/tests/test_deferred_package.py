@@ -164,7 +164,20 @@ def test_the_hooks_run_before_anybody_can_ask_and_around_the_body(package):
 SLOW = "import time\ntime.sleep(0.3)\n" + BODY
 
 
-@pytest.mark.parametrize("other", ["attribute", "import", "submodule", "from", "from submodule", "set"])
+# A thread that imports a package and one that imports a submodule which the package imports: CPython 3.14 itself
+# raises _DeadlockError in one of them, with plain modules as well; neither 3.13 nor 3.15 does.
+SUBMODULES = [
+    pytest.param(
+        name,
+        marks=pytest.mark.xfail(
+            sys.version_info[:2] == (3, 14), reason="imports of CPython 3.14 deadlock here", strict=False
+        ),
+    )
+    for name in ("submodule", "from submodule")
+]
+
+
+@pytest.mark.parametrize("other", ["attribute", "import", "from", "set", *SUBMODULES])
 def test_threads_that_ask_at_the_same_time_wait_for_one_body(package, other):
     package(body=SLOW)
     failures: list[BaseException] = []
@@ -186,7 +199,7 @@ def test_threads_that_ask_at_the_same_time_wait_for_one_body(package, other):
     assert not any(thread.is_alive() for thread in threads) and not failures and runs()[0] == 1
 
 
-@pytest.mark.parametrize("ask", ["attribute", "import", "submodule", "from submodule"])
+@pytest.mark.parametrize("ask", ["attribute", "import", *SUBMODULES])
 def test_a_thread_that_asks_while_the_early_submodules_are_imported_gets_the_package(package, ask):
     failures: list[BaseException] = []
 

@@ -275,8 +275,9 @@ class Frame:
 
     def op_call_extended(self, o):
         keywords = {}
-        if o.argument:
-            pairs = self.pop().realize().storage(self.tx).items(self.tx)
+        given = self.pop() if o.argument else NULL  # NULL is on the stack since 3.14
+        if given is not NULL:
+            pairs = given.realize().storage(self.tx).items(self.tx)
             keywords = {key.as_python_constant(): value for key, value in pairs}
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)
@@ -326,9 +327,9 @@ class Frame:
         self.push(self.pop().realize().iterate(self.tx))
 
     def op_for_iter(self, o):
-        value = self.stack[-1].advance(self.tx)
+        value = self.stack[-o.argument].advance(self.tx)
         if value is None:
-            self.pop()
+            self.pop(o.argument)
             return True
         self.push(value)
 
@@ -368,9 +369,12 @@ class Frame:
         self.push(manager.special_attribute(self.tx, "__exit__"))
         self.push(manager.special_attribute(self.tx, "__enter__").call(self.tx, (), {}))
 
+    def op_load_special(self, o):
+        self.stack += [self.pop().realize().special_attribute(self.tx, o.argument), NULL]
+
     def op_with_except_start(self, o):
         error = self.stack[-1]
-        leave = self.stack[-4]
+        leave = self.stack[-o.argument]
         args = (
             self.tx.wrap(error.kind, Pinned(error.kind, "kind")),
             error,

@@ -1,13 +1,21 @@
 """The content of a modelled dict, shared by its tracker, its views and its iterators."""
 
+from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import final
+from typing import Final, NoReturn, final
 
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error, find_error_text
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import new_exception, raise_observed
+
+_NOT_A_PAIR: Final = find_error(dict, [0])  # since Python 3.14 a note tells the index
+_ORDERED_LENGTHS: Final = {length: find_error_text(OrderedDict, [(0,) * length]) for length in (0, 1, 3)}
 
 
 @final
@@ -55,14 +63,23 @@ class DictEntries:
         return []
 
 
-def update_pair(tx: TraceContext, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
+def update_pair(tx: TraceContext, kind: type, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
     """The key and the value of one element of an update sequence; TypeError or ValueError when it is not a pair."""
-    if not defines(pair.python_type, "__iter__") and not defines(pair.python_type, "__getitem__"):
-        raise_observed(
-            tx, TypeError, f"cannot convert dictionary update sequence element #{index} to a sequence"
-        )
+    ordered = issubclass(kind, OrderedDict)
+    if not ordered and not any(defines(pair.python_type, name) for name in ("__iter__", "__getitem__")):
+        _raise_not_a_pair(tx, index)
     members = unpack(tx, pair)
     if len(members) == 2:
         return members[0], members[1]
+    if ordered:
+        raise_observed(tx, ValueError, _ORDERED_LENGTHS[min(len(members), 3)])
     problem = f"dictionary update sequence element #{index} has length {len(members)}; 2 is required"
     return raise_observed(tx, ValueError, problem)
+
+
+def _raise_not_a_pair(tx: TraceContext, index: int) -> NoReturn:
+    error = new_exception(tx, TypeError, str(_NOT_A_PAIR).replace("#0", f"#{index}"))
+    notes = [note.replace("#0", f"#{index}") for note in getattr(_NOT_A_PAIR, "__notes__", ())]
+    if notes:
+        error.set_attribute(tx, "__notes__", ListTracker([Constant(note) for note in notes]))
+    raise ObservedException(error)

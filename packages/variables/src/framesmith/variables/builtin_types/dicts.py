@@ -7,7 +7,7 @@ for all keys (iteration, comparison, a key that is no constant) guards the keys 
 import weakref
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
-from typing import final
+from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, defines, owner_of
@@ -25,6 +25,7 @@ from framesmith.variables.builtin_types.unspecialized_keys import check_storable
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant, constant_key
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
@@ -32,6 +33,7 @@ from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
 _NATIVE_MODULES = ("builtins", "collections")
+_NO_ATTRIBUTE: Final = find_error_text(setattr, {}, "{}", None)
 
 
 @final
@@ -255,8 +257,8 @@ class DictTracker(Tracker):
             return
         if self.kind is not dict:
             self.unsupported(f"storing attribute {name!r}")
-        problem = f"attribute '{name}' is read-only" if hasattr(dict, name) else f"has no attribute '{name}'"
-        raise_observed(tx, AttributeError, f"'dict' object {problem}")
+        text = f"'dict' object attribute '{name}' is read-only"
+        raise_observed(tx, AttributeError, text if hasattr(dict, name) else _NO_ATTRIBUTE.replace("{}", name))
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`: the keys."""
@@ -356,7 +358,7 @@ class DictTracker(Tracker):
                 self.store(tx, key, other.subscript(tx, key.realize()))
         else:
             for index, pair in enumerate(unpack(tx, other)):
-                self.store(tx, *update_pair(tx, index, pair.realize()))
+                self.store(tx, *update_pair(tx, self.kind, index, pair.realize()))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=`: equal items in any order, for two OrderedDicts in the same order."""

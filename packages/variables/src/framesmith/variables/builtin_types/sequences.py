@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Never, final
+from typing import Final, Never, final
 
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.cpython_messages import fill_absence_message
+from framesmith.variables.core.cpython_messages import fill_absence_message, find_message
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
@@ -16,6 +16,9 @@ from framesmith.variables.operations.compare import FUNCTIONS, compare
 from framesmith.variables.operations.index import index_of, known_compare, known_equal
 
 Key = int | slice
+
+NO_SLICE_INDEX: Final = find_message("[][value:]")
+NO_SEARCH_INDEX: Final = find_message("[].index(0, value)")
 
 
 @contextmanager
@@ -63,9 +66,8 @@ def bounds(
     tx: TraceContext, length: int, start: Tracker | None, stop: Tracker | None
 ) -> tuple[int, int | None]:
     """Start and stop of `index(value, start, stop)`, counted from the end when negative."""
-    message = "slice indices must be integers or have an __index__ method"
-    first = 0 if start is None else index_of(tx, start, message)
-    last = None if stop is None else index_of(tx, stop, message)
+    first = 0 if start is None else index_of(tx, start, NO_SEARCH_INDEX)
+    last = None if stop is None else index_of(tx, stop, NO_SEARCH_INDEX)
     first = max(first + length, 0) if first < 0 else first
     return first, max(last + length, 0) if last is not None and last < 0 else last
 
@@ -85,7 +87,7 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
     value = key.attribute(tx, name).realize()
     if isinstance(value, Constant) and value.value is None:
         return None
-    return index_of(tx, value, "slice indices must be integers or None or have an __index__ method")
+    return index_of(tx, value, NO_SLICE_INDEX)
 
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:

@@ -12,12 +12,15 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_message
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import index_of
 
 ROWS: Final = Rows()
+
+_NO_INDEX: Final = find_message("slice(value).indices(0)")
 
 
 @final
@@ -133,7 +136,9 @@ def slice_step(tx: TraceContext, self: SliceTracker, /) -> Tracker:
 def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> Tracker:
     """`self.indices(length)`."""
     members = [member.realize() for member in self.members()]
-    values = [None if isinstance(m, Constant) and m.value is None else index_of(tx, m) for m in members]
+    values = [
+        None if isinstance(m, Constant) and m.value is None else index_of(tx, m, _NO_INDEX) for m in members
+    ]
     size = index_of(tx, length)
     with user_errors(tx):
         found = slice(*values).indices(size)

@@ -13,6 +13,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tup
 from framesmith.variables.callables.call_iterators import CallIterator, SubscriptReversed
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -24,6 +25,8 @@ from framesmith.variables.operations.index import index_of
 ROWS: Final = Rows()
 
 NONE = Constant(None)
+
+_NOTHING_TO_CALL: Final = find_error_text(iter, None, None)
 
 
 @ROWS.call(len)
@@ -37,7 +40,11 @@ def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
 @ROWS.call(iter)
 def call_iter(tx: TraceContext, value: Tracker, sentinel: Tracker | None = None, /) -> Tracker:
     """`iter(iterable)`, `iter(function, sentinel)`."""
-    return value.iterate(tx) if sentinel is None else CallIterator(value, sentinel)
+    if sentinel is None:
+        return value.iterate(tx)
+    if not defines(value.python_type, "__call__"):
+        raise_observed(tx, TypeError, _NOTHING_TO_CALL)
+    return CallIterator(value, sentinel)
 
 
 @ROWS.call(next)

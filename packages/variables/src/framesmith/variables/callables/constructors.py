@@ -91,14 +91,14 @@ def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
 
 
 @ROWS.call(complex)
-def call_complex(tx: TraceContext, real: Tracker | None = None, imag: Tracker | None = None) -> Tracker:
-    """`complex(real, imag)`."""
-    given = {name: part for name, part in (("real", real), ("imag", imag)) if part is not None}
-    if all(part.is_python_constant() for part in given.values()):
-        return fold(tx, complex, [], given)
-    if real is None or imag is not None or not defines(real.python_type, "__complex__"):
-        return next(iter(given.values())).unsupported("conversion to complex")
-    return real.attribute(tx, "__complex__").call(tx, [], {})
+def call_complex(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`complex(real, imag)`; errors tell arguments by position from keywords."""
+    given = (*args, *kwargs.values())
+    if all(part.is_python_constant() for part in given):
+        return fold(tx, complex, args, kwargs)
+    if len(given) != 1 or "imag" in kwargs or not defines(given[0].python_type, "__complex__"):
+        return given[0].unsupported("conversion to complex")
+    return given[0].attribute(tx, "__complex__").call(tx, [], {})
 
 
 def _convert_number(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:

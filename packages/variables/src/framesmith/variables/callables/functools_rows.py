@@ -6,6 +6,7 @@
 import functools
 from typing import Final
 
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
@@ -13,10 +14,14 @@ from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.cpython_messages import find_error_text
+from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.polyfills import functools as polyfills
 
 ROWS: Final = Rows()
+
+_NOT_ITERABLE: Final = find_error_text(functools.reduce, max, None)
 
 
 @ROWS.call(functools.reduce)
@@ -24,6 +29,8 @@ def reduce(
     tx: TraceContext, function: Tracker, iterable: Tracker, initial: Tracker | None = None, /
 ) -> Tracker | PendingCall:
     """`functools.reduce`."""
+    if not any(defines(iterable.python_type, name) for name in ("__iter__", "__getitem__")):
+        raise_observed(tx, TypeError, _NOT_ITERABLE)
     operands = (function, iterable) if initial is None else (function, iterable, initial)
     return polyfill_function(polyfills.reduce).bind(tx, operands, {})
 

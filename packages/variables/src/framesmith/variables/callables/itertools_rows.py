@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.itertools_combining import (
@@ -27,6 +28,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.slot_rows import register
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.index import index_of
@@ -36,6 +38,15 @@ ROWS: Final = Rows()
 NONE = Constant(None)
 ZERO = Constant(0)
 ONE = Constant(1)
+
+_CONVERSIONS: Final = ("__index__", "__int__", "__float__", "__complex__")
+
+_NEGATIVE_REPEAT: Final = find_error_text(itertools.product, (), repeat=-1)
+_NEGATIVE_R: Final = find_error_text(itertools.combinations, (), -1)
+_NEGATIVE_PERMUTATION: Final = find_error_text(itertools.permutations, (), -1)
+_NEGATIVE_N: Final = find_error_text(itertools.tee, (), -1)
+_NO_INTEGER: Final = find_error_text(itertools.permutations, (), "")
+_NO_NUMBER: Final = find_error_text(itertools.count, "")
 
 
 def iterator_of(tx: TraceContext, iterable: Tracker) -> Tracker:
@@ -61,19 +72,23 @@ def call_islice(tx: TraceContext, iterable: Tracker, /, *limits: Tracker) -> Tra
     if not 1 <= len(limits) <= 3:
         return iterable.unsupported("islice with these arguments")
     start, stop, step = (NONE, *limits, NONE) if len(limits) == 1 else (*limits, NONE)[:3]
-    numbers = [None if is_none(limit) else _limit(tx, limit) for limit in (start, stop, step)]
+    shown = [
+        "" if not is_none(limit) and not defines(limit.python_type, "__index__") else None for limit in limits
+    ]
+    if "" in shown:
+        raise_observed(tx, ValueError, find_error_text(itertools.islice, (), *shown))
+    numbers = [None if is_none(limit) else index_of(tx, limit) for limit in (start, stop, step)]
     if any(number is not None and number < 0 for number in numbers) or numbers[2] == 0:
         return iterable.unsupported("islice with negative numbers")
     return SliceIterator(iterator_of(tx, iterable), numbers[0] or 0, numbers[1], numbers[2] or 1)
 
 
-def _limit(tx: TraceContext, limit: Tracker) -> int:
-    return index_of(tx, limit)
-
-
 @ROWS.call(itertools.count)
 def call_count(tx: TraceContext, start: Tracker = ZERO, step: Tracker = ONE) -> Tracker:
     """`count(start, step)`."""
+    for number in (start, step):
+        if not any(defines(number.python_type, name) for name in _CONVERSIONS):
+            raise_observed(tx, TypeError, _NO_NUMBER)
     return CountIterator(start, step)
 
 
@@ -145,7 +160,7 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
     """`product(*iterables, repeat=1)`."""
     times = index_of(tx, repeat)
     if times < 0:
-        raise_observed(tx, ValueError, "repeat argument cannot be negative")
+        raise_observed(tx, ValueError, _NEGATIVE_REPEAT)
     pools = [tuple(unpack(tx, iterable)) for iterable in iterables] * times
     rows = itertools.product(*[range(len(pool)) for pool in pools])
     return PoolIterator(itertools.product, rows, pools, "{make}({0})")
@@ -155,7 +170,9 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
 def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) -> Tracker:
     """`permutations(iterable, r=None)`."""
     pool = tuple(unpack(tx, iterable))
-    size = len(pool) if is_none(r) else _size(tx, r)
+    if not is_none(r) and not issubclass(r.python_type, int):
+        raise_observed(tx, TypeError, _NO_INTEGER)
+    size = len(pool) if is_none(r) else _size(tx, r, _NEGATIVE_PERMUTATION)
     return _choices(itertools.permutations, itertools.permutations(range(len(pool)), size), pool, size)
 
 
@@ -174,10 +191,10 @@ def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> T
     return _choices(kind, kind(range(len(pool)), size), pool, size)
 
 
-def _size(tx: TraceContext, r: Tracker) -> int:
+def _size(tx: TraceContext, r: Tracker, refusal: str = _NEGATIVE_R) -> int:
     size = index_of(tx, r)
     if size < 0:
-        raise_observed(tx, ValueError, "r must be non-negative")
+        raise_observed(tx, ValueError, refusal)
     return size
 
 
@@ -198,7 +215,7 @@ def call_tee(tx: TraceContext, iterable: Tracker, n: Tracker | None = None, /) -
     """`tee(iterable, n=2)`."""
     count = 2 if n is None else index_of(tx, n)
     if count < 0:
-        raise_observed(tx, ValueError, "n must be >= 0")
+        raise_observed(tx, ValueError, _NEGATIVE_N)
     if iterable.python_type is TEE:
         return iterable.unsupported("tee of a tee")
     shared = TeeSource(iterator_of(tx, iterable), count)

@@ -4,11 +4,15 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import count
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import Incapable, find_error_text
+from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import FUNCTIONS as BINARY
 from framesmith.variables.operations.binary import INPLACE_FUNCTIONS, binary, inplace
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
@@ -17,6 +21,9 @@ from framesmith.variables.operations.index import index_of, known_equal
 from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
+
+_NO_SEQUENCE: Final = find_error_text(operator.concat, Incapable(), ())
+_NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, Incapable(), 0)
 
 NONE = Constant(None)
 
@@ -121,18 +128,27 @@ def operator_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
 @ROWS.call(operator.concat)
 def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left + right` of sequences."""
+    if not defines(left.python_type, "__getitem__"):
+        raise_observed(tx, TypeError, _NO_SEQUENCE.format(type_name(left)))
     return binary(tx, "+", left, right)
 
 
 @ROWS.call(operator.countOf)
 def operator_count(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
     """`countOf(iterable, value)`: how many items equal the value."""
+    _require_iterable(tx, iterable)
     return Constant(count(tx, unpack(tx, iterable), value))
+
+
+def _require_iterable(tx: TraceContext, value: Tracker) -> None:
+    if not any(defines(value.python_type, name) for name in ("__iter__", "__getitem__")):
+        raise_observed(tx, TypeError, _NOTHING_TO_SEARCH.format(type_name(value)))
 
 
 @ROWS.call(operator.indexOf)
 def operator_index_of(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
     """`indexOf(iterable, value)`: the index of the first equal item; breaks the graph when there is none."""
+    _require_iterable(tx, iterable)
     for place, item in enumerate(unpack(tx, iterable)):
         if known_equal(tx, item, value):
             return Constant(place)

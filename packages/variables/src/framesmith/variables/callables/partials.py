@@ -5,17 +5,21 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Final, final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import KeysAre, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dicts import new_dict
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = Rows()
+
+_NOT_CALLABLE: Final = find_error_text(functools.partial, None)
 
 
 @final
@@ -116,6 +120,8 @@ def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: 
     if isinstance(function, PartialTracker) and not function.has_attributes:
         merged = {**function.keywords, **keywords}
         return PartialTracker(function.function, (*function.args, *args), merged)
+    if not defines(function.realize().python_type, "__call__"):
+        raise_observed(tx, TypeError, _NOT_CALLABLE)
     return PartialTracker(function, args, keywords)
 
 

@@ -9,7 +9,10 @@ from typing import Final
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.cpython_messages import Incapable, find_error_text
+from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq
 
 ROWS: Final = Rows()
@@ -24,8 +27,23 @@ def polyfill(original: Callable[..., object], function: Callable[..., object]) -
         return tracker.bind(tx, args, kwargs)
 
 
-for _name in ("heappush", "heappop", "heapreplace", "heappushpop", "heapify"):
-    polyfill(getattr(c_heapq, _name), getattr(heapq, _name))
+def polyfill_of_lists(
+    original: Callable[..., object], function: Callable[..., object], *more: object
+) -> None:
+    """The same for a function that takes lists only; `more` are its arguments but the first."""
+    tracker, refusal = polyfill_function(function), find_error_text(original, Incapable(), *more)
+
+    @ROWS.call(original)
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        if len(args) == len(more) + 1 and not issubclass(args[0].python_type, list):
+            raise_observed(tx, TypeError, refusal.format(type_name(args[0])))
+        return tracker.bind(tx, args, kwargs)
+
+
+for _name in ("heappush", "heapreplace", "heappushpop"):
+    polyfill_of_lists(getattr(c_heapq, _name), getattr(heapq, _name), 0)
+for _name in ("heappop", "heapify"):
+    polyfill_of_lists(getattr(c_heapq, _name), getattr(heapq, _name))
 for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
     polyfill(getattr(c_bisect, _name), getattr(bisect, _name))
 polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed

@@ -17,6 +17,7 @@ from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -57,9 +58,9 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
     """`sum(iterable, start=0)`. Known numbers are summed by `sum`
     itself, which compensates the error of floats since 3.12."""
     total: Tracker = Constant(0) if start is None else start
-    if isinstance(total, Constant) and isinstance(total.value, str | bytes):
-        name, join = ("strings", "''") if isinstance(total.value, str) else ("bytes", "b''")
-        raise_observed(tx, TypeError, f"sum() can't sum {name} [use {join}.join(seq) instead]")
+    for kind in (str, bytes, bytearray):
+        if issubclass(total.python_type, kind):
+            raise_observed(tx, TypeError, find_error_text(sum, (), kind()))
     if runs_python(iterable):
         return begin_call_with_items(tx, iterable, sum, total)
     items = [item.realize() for item in unpack(tx, iterable)]
@@ -166,16 +167,7 @@ def _key_of(tx: TraceContext, key: Tracker | None, item: Tracker) -> Tracker:
     return item if key is None or is_none(key) else key.call(tx, [item], {})
 
 
-def _empty_message() -> str:
-    try:
-        min(())
-    except ValueError as error:
-        return str(error).removeprefix("min() ")
-    raise AssertionError("min(()) gave a value")
-
-
-# "arg is an empty sequence" on 3.11, "iterable argument is empty" since 3.12.
-EMPTY = _empty_message()
+EMPTY: Final = find_error_text(min, ()).removeprefix("min() ")
 
 
 @ROWS.call(sorted)

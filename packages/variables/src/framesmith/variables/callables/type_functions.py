@@ -22,6 +22,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
@@ -29,6 +30,8 @@ from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
+_NO_INSTANCE: Final = find_error_text(MethodType, max, None)
+_NO_FUNCTION: Final = find_error_text(MethodType, None, 0)
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
@@ -178,5 +181,7 @@ def _is_subclass(tx: TraceContext, value: Tracker, kind: type, cls: Tracker) -> 
 def method_type(tx: TraceContext, function: Tracker, receiver: Tracker, /) -> Tracker:
     """`types.MethodType(function, receiver)`."""
     if isinstance(receiver, Constant) and receiver.value is None:
-        raise_observed(tx, TypeError, "self must not be None")
+        raise_observed(tx, TypeError, _NO_INSTANCE)
+    if not defines(function.realize().python_type, "__call__"):
+        raise_observed(tx, TypeError, _NO_FUNCTION)
     return BoundMethod(function, receiver)

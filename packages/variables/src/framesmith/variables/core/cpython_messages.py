@@ -28,6 +28,41 @@ def find_message(statement: str, kind: type = Incapable) -> str:
     raise AssertionError(f"{kind.__name__} can do {statement}")
 
 
+class Misleading:
+    """An object whose special methods give what they must not give."""
+
+    __slots__ = ()
+
+    def _mislead(self) -> Incapable:
+        return Incapable()
+
+    __iter__ = __bool__ = _mislead
+
+
+def find_wrong_result_text(call: Callable[..., object]) -> str:
+    """What CPython says where a special method of the argument gives the wrong type; `{receiver}` and `{result}`
+    stand for the names of the two classes, `{full_receiver}` and `{full_result}` for those with their modules."""
+    text = str(find_error(call, Misleading()))
+    for kind, mark in ((Misleading, "receiver"), (Incapable, "result")):
+        text = text.replace(f"{kind.__module__}.{kind.__qualname__}", f"{{full_{mark}}}")
+        text = text.replace(kind.__name__, f"{{{mark}}}")
+    return text
+
+
+def find_error(call: Callable[..., object], *args: object, **kwargs: object) -> Exception:
+    """The error that CPython raises for a call."""
+    try:
+        call(*args, **kwargs)
+    except (AttributeError, TypeError, ValueError) as error:
+        return error
+    raise AssertionError(f"{call} accepts {args} and {kwargs}")
+
+
+def find_error_text(call: Callable[..., object], *args: object, **kwargs: object) -> str:
+    """What CPython says when a call fails; `{}` stands for the name of the class `Incapable`."""
+    return str(find_error(call, *args, **kwargs)).replace(Incapable.__name__, "{}")
+
+
 class _Shown:
     """Stands for the value that is searched for."""
 

@@ -2,13 +2,17 @@
 
 import torch
 
-from framesmith.guards.class_lookup import class_name, is_heap_type, is_immutable, module_of
+from framesmith.guards.class_lookup import class_name, is_heap_type, is_immutable, module_of, qualified_name
 from framesmith.variables.core.base import Tracker
 
 
 def type_name(tracker: Tracker) -> str:
     """The name of the value's type as an error shows it; breaks the graph where that text is not certain."""
-    kind = tracker.python_type
+    return name_of_type(tracker, tracker.python_type)
+
+
+def name_of_type(tracker: Tracker, kind: type) -> str:
+    """The name of a type as an error about this value shows it; breaks the graph where that text is not certain."""
     module = module_of(kind)
     if (
         not is_heap_type(kind) and type(module) is str
@@ -18,3 +22,14 @@ def type_name(tracker: Tracker) -> str:
     if not in_python and module != "builtins":
         tracker.unsupported("an error that names its type")
     return class_name(kind)
+
+
+def full_type_name(tracker: Tracker) -> str:
+    """The name that newer errors show (`%T` of PyErr_Format): with the module, but for builtins and `__main__`."""
+    kind = tracker.python_type
+    module = module_of(kind)
+    if not is_heap_type(kind):
+        return type_name(tracker)
+    if type(module) is not str:
+        tracker.unsupported("an error that names its type")
+    return qualified_name(kind) if module in ("builtins", "__main__") else f"{module}.{qualified_name(kind)}"

@@ -69,27 +69,29 @@ def new_rows(row: BuiltinType) -> Rows:
     """The row of `__new__`, through which a subclass makes its instances."""
     rows = Rows()
     if row.part is not None and "__new__" in type_dict(row.kind):
-        rows.call(row.kind.__new__)(_immutable_new(row.kind) if row.part.empty is None else container_new)
+        rows.call(row.kind.__new__)((_immutable_new if row.part.empty is None else _container_new)(row.kind))
     return rows
 
 
-def container_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`list.__new__(cls, ...)`: an empty container; `__init__` uses the arguments."""
-    kind = check_class(tx, cls)
-    if not is_heap_type(kind):
-        return cls.call(tx, (), {})
-    return (
-        cls.unsupported("making an instance")
-        if builtin_base(tx.registry, kind) is None
-        else new_instance(tx, kind)
-    )
+@functools.cache
+def _container_new(base: type) -> RowFunction:
+    def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        """`list.__new__(cls, ...)`: an empty container; `__init__` uses the arguments."""
+        kind = check_class(tx, cls, base)
+        if not is_heap_type(kind):
+            return cls.call(tx, (), {})
+        if builtin_base(tx.registry, kind) is None:
+            return cls.unsupported("making an instance")
+        return new_instance(tx, kind)
+
+    return new
 
 
 @functools.cache  # one function for each type: registries of the same rows are equal
 def _immutable_new(base: type) -> RowFunction:
     def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
-        kind = check_class(tx, cls)
+        kind = check_class(tx, cls, base)
         row = row_of(tx.registry, base)
         if row is None:
             return cls.unsupported("making an instance")

@@ -37,6 +37,7 @@ from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
+from framesmith.variables.core.type_names import name_of_type
 from framesmith.variables.objects import container_slots, object_slots, operator_slots
 from framesmith.variables.objects.construction import begin_construct
 from framesmith.variables.objects.descriptors import (
@@ -194,9 +195,8 @@ class ClassTracker(KnownValue[type]):
         if special or (on_meta is not None and is_data_descriptor(on_meta.kind)):
             self.unsupported(f"storing attribute {name!r}")
         if is_immutable(self.value):
-            raise_observed(
-                tx, TypeError, f"cannot set '{name}' attribute of immutable type '{self.value.__name__}'"
-            )
+            shown = name_of_type(self, self.value)
+            raise_observed(tx, TypeError, f"cannot set '{name}' attribute of immutable type '{shown}'")
         if value is None:
             found = find(tx, self.value, name)
             if found is None or found.owner is not self.value:

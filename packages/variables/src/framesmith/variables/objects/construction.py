@@ -21,9 +21,11 @@ from framesmith.variables.core.base import (
     Tracker,
     run_pending,
 )
+from framesmith.variables.core.cpython_messages import Incapable, find_error, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instance_writing import builtin_part, can_build, native_new
 from framesmith.variables.objects.instances import InstanceTracker
@@ -112,20 +114,22 @@ def plain_new(
     return new_instance(tx, kind)
 
 
-def check_class(tx: TraceContext, cls: Tracker) -> type:
-    """The class that is the first argument of a `__new__`; TypeError for anything else."""
+def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
+    """The class that is the first argument of `base.__new__`; TypeError for anything else but a subclass."""
     if not issubclass(cls.python_type, type):
-        name = class_name(cls.python_type)
-        raise_observed(tx, TypeError, f"object.__new__(X): X is not a type object ({name})")
+        text = find_error_text(base.__new__, Incapable()).format(type_name(cls))
+        raise_observed(tx, TypeError, text)
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
+    if base not in resolution_order(kind):
+        raise_observed(tx, TypeError, str(find_error(base.__new__, kind)))
     return kind
 
 
 @ROWS.call(object.__new__)
 def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`object.__new__(cls)`."""
-    kind = check_class(tx, cls)
+    kind = check_class(tx, cls, object)
     base, _ = native_new(kind)
     if base is not object:
         raise_observed(

@@ -12,13 +12,17 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_message
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.construction import check_class
 from framesmith.variables.objects.exceptions import ExceptionTracker
 
 ROWS: Final = Rows()
+
+_NOT_A_NOTE: Final = find_message("ValueError().add_note(value)")
 
 NONE: Final = Constant(None)
 _KEYWORD_FIELDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
@@ -33,7 +37,7 @@ _UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
 def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`BaseException.__new__(cls, *args)`; breaks for OSError and others whose use of arguments is not modelled."""
-    kind = check_class(tx, cls)
+    kind = check_class(tx, cls, BaseException)
     if not issubclass(kind, BaseException) or (issubclass(kind, _UNMODELLED) and args):
         return cls.unsupported("making an instance")
     return ExceptionTracker(kind, args)
@@ -114,7 +118,7 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
     if not isinstance(self, ExceptionTracker):
         return self.unsupported("add_note()")
     if not issubclass(note.python_type, str):
-        raise_observed(tx, TypeError, f"note must be a str, not '{class_name(note.python_type)}'")
+        raise_observed(tx, TypeError, _NOT_A_NOTE.format(type_name(note)))
     notes = self.own.load(tx, self, "__notes__")
     if notes is None:
         self.store_own(tx, "__notes__", ListTracker([note]))

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from types import FunctionType
 from typing import Final
 
-from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.hashed_items import UnhashableValue
 from framesmith.variables.core.base import (
     Arguments,
@@ -18,9 +18,8 @@ from framesmith.variables.core.base import (
     Tracker,
     run_pending,
 )
-from framesmith.variables.core.cpython_messages import find_message
+from framesmith.variables.core.cpython_messages import find_message, find_wrong_result_text
 from framesmith.variables.core.observed import ObservedException, is_observed_instance
-from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get
@@ -33,6 +32,7 @@ from framesmith.variables.objects.special_methods import (
     is_native,
     python_method,
     raise_type_error,
+    raise_wrong_result,
     require_builtin_part,
 )
 from framesmith.variables.operations.truth import truth_of
@@ -40,6 +40,8 @@ from framesmith.variables.operations.truth import truth_of
 NOT_CALLABLE: Final = find_message("value()")
 NOT_ITERABLE: Final = find_message("iter(value)")
 NOT_AN_ITERATOR: Final = find_message("next(value)")
+NO_ITERATOR_GIVEN: Final = find_wrong_result_text(iter)
+NO_BOOL_GIVEN: Final = find_wrong_result_text(bool)
 
 
 def iterates_in_python(receiver: Tracker) -> bool:
@@ -82,8 +84,7 @@ def iterate(self: Tracker, tx: TraceContext) -> Tracker:
         if static_lookup(iterator.python_type, "__next__") is None or not hasattr(
             iterator.python_type, "__next__"
         ):
-            name = class_name(iterator.python_type)
-            raise_observed(tx, TypeError, f"iter() returned non-iterator of type '{name}'")
+            raise_wrong_result(tx, NO_ITERATOR_GIVEN, self, iterator)
         return iterator
     getting = None if is_disabled(tx, self, "__iter__") else find_special_method(tx, self, "__getitem__")
     if getting is not None:
@@ -116,8 +117,7 @@ def truth(self: Tracker, tx: TraceContext) -> bool | Tracker:
             return require_builtin_part(self, "taking its truth value").truth(tx)
         result = call_method(tx, self, found)
         if result.python_type is not bool:
-            name = class_name(result.python_type)
-            raise_observed(tx, TypeError, f"__bool__ should return bool, returned {name}")
+            raise_wrong_result(tx, NO_BOOL_GIVEN, self, result)
         return truth_of(tx, result)
     if find_special_method(tx, self, "__len__") is None:
         return True

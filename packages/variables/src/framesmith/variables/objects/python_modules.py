@@ -18,12 +18,15 @@ from framesmith.guards.kinds import Identical, TypeIs
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.lookup import find
 
 ROWS: Final = Rows()
+
+_NOTHING_TO_DELETE: Final = find_error_text(delattr, ModuleType("module"), "{}")
 
 # Reads the globals even if a subclass of the module type overrides `__dict__`.
 module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
@@ -71,7 +74,9 @@ class ModuleTracker(KnownValue[ModuleType]):
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
         """Delete a global of the module."""
         if self.namespace(tx).find(tx, name) is None:
-            raise_observed(tx, AttributeError, name)
+            if type(self.value) is not ModuleType:
+                self.unsupported(f"deleting attribute {name!r}, which it does not hold,")
+            raise_observed(tx, AttributeError, _NOTHING_TO_DELETE.replace("{}", name))
         self._change(tx, name, None)
 
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:

@@ -7,6 +7,7 @@ slots, as CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 """
 
 from types import FunctionType
+from typing import NoReturn
 
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.core.base import (
@@ -18,7 +19,7 @@ from framesmith.variables.core.base import (
     run_pending,
 )
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.type_names import type_name
+from framesmith.variables.core.type_names import full_type_name, type_name
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get
 from framesmith.variables.objects.lookup import Found, find
 
@@ -73,3 +74,11 @@ def require_builtin_part(receiver: Tracker, doing: str) -> Tracker:
 def raise_type_error(tx: TraceContext, receiver: Tracker, message: str) -> Tracker:
     """Raise TypeError with CPython's message; `{}` is the name of the type."""
     return raise_observed(tx, TypeError, message.format(type_name(receiver)))
+
+
+def raise_wrong_result(tx: TraceContext, text: str, receiver: Tracker, result: Tracker) -> NoReturn:
+    """Raise TypeError for a special method that gave the wrong type; `text` is one of `find_wrong_result_text`."""
+    for mark, value in (("receiver", receiver), ("result", result)):
+        for place, write in ((f"{{full_{mark}}}", full_type_name), (f"{{{mark}}}", type_name)):
+            text = text.replace(place, write(value)) if place in text else text
+    raise_observed(tx, TypeError, text)

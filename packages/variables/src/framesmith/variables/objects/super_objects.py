@@ -5,13 +5,22 @@ from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name, resolution_order
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.cpython_messages import Incapable, Refusing, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.type_names import name_of_type, type_name
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import find
 
 ROWS: Final = Rows()
+
+_NO_SUBTYPE, _NO_INSTANCE = (
+    find_error_text(super, Refusing, receiver)
+    .replace("{}", "{receiver}")
+    .replace(Refusing.__name__, "{start}")
+    for receiver in (Incapable, Incapable())
+)
 
 
 @final
@@ -76,7 +85,11 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
         return SuperTracker(start.value, receiver, receiver.value)
     if start.value in resolution_order(receiver.python_type):
         return SuperTracker(start.value, receiver, receiver.python_type)
-    return raise_observed(tx, TypeError, "super(type, obj): obj must be an instance or subtype of type")
+    if isinstance(receiver, ClassTracker):
+        text = _NO_SUBTYPE.replace("{receiver}", name_of_type(receiver, receiver.value))
+    else:
+        text = _NO_INSTANCE.replace("{receiver}", type_name(receiver))
+    return raise_observed(tx, TypeError, text.replace("{start}", name_of_type(start, start.value)))
 
 
 @ROWS.call(super)

@@ -1,7 +1,12 @@
 """Polyfills of the C functions of `bisect`: Python functions that are traced in their place."""
 
+import bisect
 from collections.abc import Callable, MutableSequence
-from typing import Protocol
+from typing import Final, Protocol
+
+from framesmith.variables.core.cpython_messages import find_error_text
+
+NEGATIVE_LO: Final = find_error_text(bisect.bisect_left, (), 0, -1)
 
 
 class Ordered(Protocol):
@@ -18,7 +23,7 @@ def bisect_right(
 ) -> int:
     """`bisect.bisect_right`."""
     if lo < 0:
-        raise ValueError("lo must be non-negative")
+        raise ValueError(NEGATIVE_LO)
     if hi is None:
         hi = len(a)
     while lo < hi:
@@ -35,7 +40,7 @@ def bisect_left(
 ) -> int:
     """`bisect.bisect_left`."""
     if lo < 0:
-        raise ValueError("lo must be non-negative")
+        raise ValueError(NEGATIVE_LO)
     if hi is None:
         hi = len(a)
     while lo < hi:

@@ -1,7 +1,7 @@
 """Raising, handlers, `with`."""
 
 from contextlib import AbstractContextManager
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine, SavedException
@@ -9,7 +9,7 @@ from framesmith.frontend.tracing.opcodes.stack import count_argument, name_of
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
-from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.class_lookup import defines
 from framesmith.guards.names import PREFIX
 from framesmith.variables.core import NULL, Constant, Null, ObservedException, Tracker
 from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
@@ -122,10 +122,15 @@ def begin_with(manager: object) -> tuple[object, object]:
     """`__exit__` bound and the result of `__enter__`, looked up on the type as CPython does."""
     enter, exit_ = bound_special(manager, "__enter__"), bound_special(manager, "__exit__")
     if enter is None or exit_ is None:
-        missed = " (missed __exit__ method)" if enter is not None else ""
-        name = class_name(type(manager))
-        raise TypeError(f"'{name}' object does not support the context manager{missed} protocol")
+        raise_missing(manager)
     return exit_, enter()
+
+
+def raise_missing(manager: object) -> NoReturn:
+    """Raise CPython's own error for an object that lacks a method of the protocol: it calls nothing before."""
+    with cast(AbstractContextManager[object], manager):
+        pass
+    raise AssertionError("a method appeared while it was looked up")
 
 
 def _special_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
@@ -138,10 +143,7 @@ def _special_form(operation: Operation, operands: list[str | None], bind: Bind) 
 def find_special(manager: object, name: str) -> object:
     """A method of a context manager, bound, looked up on its type; where it is missing CPython raises its own error."""
     found = bound_special(manager, name)
-    if found is None:
-        with cast(AbstractContextManager[object], manager):  # it raises before it calls anything
-            raise AssertionError(f"{name} appeared while it was looked up")
-    return found
+    return raise_missing(manager) if found is None else found
 
 
 ROWS.native(Kind.BEFORE_WITH, _with_form)
