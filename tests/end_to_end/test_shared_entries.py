@@ -414,6 +414,26 @@ def test_a_child_forked_while_a_shared_entry_is_made_calls_all_of_them():
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
+@pytest.mark.filterwarnings("ignore:.*was replaced after compile")
+def test_an_entry_made_while_defaults_were_taken_away_does_not_hide_later_ones():
+    def new():
+        def scaled(x, by=2.0):
+            return x * by
+
+        return scaled
+
+    (one, first), (other, second) = [
+        (made, frontend.compile(made, backend="eager")) for made in (new(), new())
+    ]
+    first(X)
+    one.__defaults__ = None
+    first(X)
+    second(X)
+    other.__defaults__ = (5.0,)
+    second(X)  # made with the former ones, as a warning says
+    assert torch.equal(second(X), other(X))
+
+
 # -- the first calls --------------------------------------------------------------------------------
 def test_versions_are_known_when_an_entry_is_first_called(monkeypatch):
     rechecks = []

@@ -87,6 +87,9 @@ class FunctionStart:
         self.codes: tuple[CodeType, ...] = (self.code,)
         self.is_in_loop = False
         self.own = {source: CellType(value) for source, value in _own_objects(function).items()}
+        # Fixed here, as the key of the shared entries is: one that was made while the defaults were taken away would
+        # otherwise serve functions that have some, without a guard on them.
+        self._watched = tuple(name for name in COPIED_ATTRIBUTES if getattr(function, name) is not None)
 
     def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Push the frame at its first instruction, its arguments wrapped but not read. There is nothing to raise."""
@@ -107,10 +110,9 @@ class FunctionStart:
         if definition is None:
             function = Own(FUNCTION, label=self.code.co_qualname)
             tx.guard(function, CodeIs(self.code), asked)
-            for name in COPIED_ATTRIBUTES:
-                if getattr(self.function, name) is not None:
-                    held = SameObject(Attribute(function, name), Own(name, label=f"the copy of {name}"))
-                    tx.guards.add(Guard.relation(held, Reason("it was copied")))
+            for name in self._watched:
+                held = SameObject(Attribute(function, name), Own(name, label=f"the copy of {name}"))
+                tx.guards.add(Guard.relation(held, Reason("it was copied")))
             return
         tx.guard(
             Pinned(definition.kind, class_name(definition.kind)),
