@@ -336,3 +336,29 @@ def recursive_closure(compile, calls):
     for _ in range(calls):
         compiled(X(), other)
     return compiled, refs(other)
+
+
+@kind
+def module_that_reads_its_frame(compile, calls):
+    class Reader(Net):
+        def forward(self, x, thing):
+            return thing.scale(super().forward(x)) * len(locals())
+
+    module, thing = Reader(), Thing()
+    compiled = compile(module)
+    for _ in range(calls):
+        compiled(XX(), thing)
+    return None, refs(module, compiled, thing)
+
+
+@kind
+def inlined_function_that_reads_its_frame(compile, calls):
+    thing = Thing()
+
+    def read(x):
+        return x * len(locals())
+
+    compiled = compile(lambda x, thing: thing.scale(read(x)))
+    for _ in range(calls):
+        compiled(X(), thing)
+    return None, refs(thing, read, compiled)
