@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from types import FunctionType
+from typing import Any, cast, final
 
 import torch
 
@@ -77,11 +78,12 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         session = api.session_of(model)
         if session is not None and not args and not kwargs:
             return explanation_of([session])
+        options = CompileOptions("eager", shares_entries=False)
         if isinstance(model, torch.nn.Module):
-            compiled = api.compiled_call(type(model), CompileOptions("eager"))
+            compiled = api.compiled_call(type(model), options)
             args = (model, *args)
         else:
-            compiled = api.compile(model, backend="eager")
+            compiled = cast("FunctionType", api.compile_object(model, options))
         own = api.session_of(compiled)
         if own is None:
             raise wrong_argument(

@@ -159,13 +159,14 @@ class TracePolicy(DynamicPolicy, Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """What one call of `compile` chose."""
+    """What one call of `compile` chose. `shares_entries`: not for `explain`, which shows a compilation from the start."""
 
     backend: str | Backend = "inductor"
     fullgraph: bool = False
     dynamic: bool | None = None
     mode: str | None = None
     backend_options: Mapping[str, object] = field(default_factory=dict)
+    shares_entries: bool = True
 
     def for_graph(self) -> GraphOptions:
         """The part that the graph layer takes."""

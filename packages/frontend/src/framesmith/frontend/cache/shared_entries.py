@@ -176,10 +176,13 @@ class SharedCaches:
         namespace, code = function.__globals__, function.__code__
         defaults = (function.__defaults__ is None, function.__kwdefaults__ is None)
         key = (id(code), id(namespace), place, defaults, *_key_of(options))
+        held = (code, namespace, definition, options)
+        if not options.shares_entries:
+            return SharedCache(held)
         with self._lock:
             found = self._caches.get(key)
             if found is None:
-                found = self._caches[key] = SharedCache((code, namespace, definition, options))
+                found = self._caches[key] = SharedCache(held)
             return found
 
     def renew_lock(self) -> None:
