@@ -6,9 +6,10 @@ import sys
 import pytest
 
 PROGRAM = """
-import os, sys, threading, time, warnings
+import threading, warnings
 import torch
 from framesmith import frontend
+from tests.end_to_end.children import failing_forks
 
 torch.set_num_threads(1)
 warnings.simplefilter("ignore")
@@ -29,23 +30,11 @@ def compile_on():
 threads = [threading.Thread(target=compile_on) for _ in range(2)]
 for thread in threads:
     thread.start()
-failed = []
-for number in range(10):
-    time.sleep(0.003 * number)
-    child = os.fork()
-    if not child:
-        good = known(torch.ones(3)).tolist() == [5.0] * 3 and known(torch.ones(5, 2)).shape == (5, 2)
-        os._exit(0 if good and small()(torch.ones(6)).tolist() == [8.0] * 6 else 1)
-    until = time.monotonic() + 20
-    while (done := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
-        time.sleep(0.005)
-    if done[0] == 0:
-        os.kill(child, 6)
-        os.waitpid(child, 0)
-        failed.append("hangs")
-        break
-    if done[1]:
-        failed.append(done[1])
+def is_good():
+    good = known(torch.ones(3)).tolist() == [5.0] * 3 and known(torch.ones(5, 2)).shape == (5, 2)
+    return good and small()(torch.ones(6)).tolist() == [8.0] * 6
+
+failed = failing_forks(10, 0.003, is_good)
 stop = True
 for thread in threads:
     thread.join()

@@ -369,8 +369,9 @@ def test_threads_compile_the_shared_entry_once():
 
 
 FORKS = """
-import os, threading, time, torch
+import threading, time, torch
 from framesmith import frontend
+from tests.end_to_end.children import failing_forks
 torch.set_num_threads(1)
 
 def slow(module, examples):
@@ -381,26 +382,14 @@ def make(k):
     return lambda x: x * k
 
 others = [frontend.compile(make(torch.ones(2) * k), backend=slow) for k in range(40)]
-thread = threading.Thread(target=lambda: [frontend.compile(make("a" * k), backend=slow)(torch.ones(2)) for k in range(0)] or
-                          [(frontend.reset(), other(torch.ones(2))) for other in others])
+def call_all():
+    for other in others:
+        frontend.reset()
+        other(torch.ones(2))
+
+thread = threading.Thread(target=call_all)
 thread.start()
-failed = []
-for number in range(6):
-    time.sleep(0.01 * number)
-    child = os.fork()
-    if not child:
-        good = all(others[k](torch.ones(2)).tolist() == [k] * 2 for k in (0, 20, 39))
-        os._exit(0 if good else 1)
-    until = time.monotonic() + 20
-    while (done := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
-        time.sleep(0.005)
-    if done[0] == 0:
-        os.kill(child, 6)
-        os.waitpid(child, 0)
-        failed.append("hangs")
-        break
-    if done[1]:
-        failed.append(done[1])
+failed = failing_forks(6, 0.01, lambda: all(others[k](torch.ones(2)).tolist() == [k] * 2 for k in (0, 20, 39)))
 thread.join()
 print(failed)
 """

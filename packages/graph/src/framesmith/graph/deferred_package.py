@@ -21,9 +21,7 @@ from types import ModuleType
 from typing import Final, cast, final
 
 from framesmith.graph.collector import paused_collector
-
-# Reads the globals even if a subclass of the module type overrides attribute access.
-_globals: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
+from framesmith.guards.class_lookup import module_dict
 
 
 @final
@@ -36,7 +34,7 @@ class DeferredModule(ModuleType):
     """The module of a package whose body was not executed. Any access but to an imported submodule imports the package."""
 
     def __getattribute__(self, name: str) -> object:
-        held = _globals(self)
+        held = module_dict(self)
         if name in held and (not name.startswith("__") or sys.modules.get(_name_of(self)) is self):
             return held[name]  # a special name only for the import system, while that is at work
         return getattr(_finish_import(self), name)
@@ -74,7 +72,7 @@ _READERS: Final[set[int]] = set()
 
 
 def _name_of(module: ModuleType) -> str:
-    return cast(str, _globals(module)["__name__"])
+    return cast(str, module_dict(module)["__name__"])
 
 
 def _finish_import(module: ModuleType) -> ModuleType:
@@ -182,7 +180,7 @@ class Deferral(MetaPathFinder, Loader):
         return self._module
 
     def _drop_all_but_submodules(self, module: ModuleType) -> None:
-        held = _globals(module)
+        held = module_dict(module)
         for name, value in list(held.items()):
             if not name.startswith("__") and sys.modules.get(f"{self._name}.{name}") is not value:
                 del held[name]
@@ -207,7 +205,7 @@ class Deferral(MetaPathFinder, Loader):
 
     def _import_early(self, module: ModuleType) -> bool:
         """Whether the body can be put off: all of them are there, and no other thread imports from the package."""
-        path = _globals(module).pop("__path__")
+        path = module_dict(module).pop("__path__")
         _become(module, _EarlyModule)
         _READERS.clear()
         try:
@@ -216,7 +214,7 @@ class Deferral(MetaPathFinder, Loader):
             alone = not _READERS - {threading.get_ident()}
         except Exception:  # whatever it is: without the body it cannot be imported
             alone = False
-        _globals(module)["__path__"] = path
+        module_dict(module)["__path__"] = path
         _become(module, DeferredModule if alone else _LoadingModule)
         if alone:
             self._put_off()

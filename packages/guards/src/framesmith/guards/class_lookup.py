@@ -6,6 +6,7 @@ guarded here; whoever uses an answer guards it. Rules: `Objects/typeobject.c` an
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import Final, final
 
 
@@ -25,6 +26,8 @@ _HEAP: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 #: The names below raise TypeError for anything that is no class.
 type_dict: Callable[[object], Mapping[str, object]] = type.__dict__["__dict__"].__get__
+#: The globals of a module, also where a subclass of the module type overrides attribute access.
+module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
 resolution_order: Callable[[object], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
 qualified_name: Callable[[object], str] = type.__dict__["__qualname__"].__get__

@@ -18,7 +18,7 @@ from framesmith.guards import dict_versions, type_versions
 from framesmith.guards.class_lookup import is_immutable, static_lookup
 from framesmith.guards.failure import MISSES
 from framesmith.guards.guard_set import Guard
-from framesmith.guards.imported import is_imported
+from framesmith.guards.imported import is_namespace
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
@@ -167,9 +167,9 @@ def _function(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] 
 
 def _namespace(source: Source | None) -> tuple[Dependency, ...] | None:
     """The dependency for a pinned dictionary of an imported module; None for anything else."""
-    if not dict_versions.USABLE or not isinstance(source, Pinned) or type(source.value) is not dict:
+    if not dict_versions.USABLE or not isinstance(source, Pinned) or not is_namespace(source.value):
         return None
-    return ((NAMESPACE, source.value),) if is_imported(source.value) else None
+    return ((NAMESPACE, source.value),)
 
 
 def _value(source: Source) -> object:

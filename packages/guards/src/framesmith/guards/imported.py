@@ -1,14 +1,11 @@
 """Which objects an imported module holds under their own names: they live as long as the program does."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Final, cast
+from typing import cast
 
-from framesmith.guards.class_lookup import is_heap_type, module_of, qualified_name, type_dict
-
-# Reads the dictionary even where a subclass of the module type overrides attribute access.
-_module_names: Final[Callable[[ModuleType], dict[str, object]]] = vars(ModuleType)["__dict__"].__get__
+from framesmith.guards.class_lookup import is_heap_type, module_dict, module_of, qualified_name, type_dict
 
 
 def is_imported(value: object) -> bool:
@@ -20,7 +17,7 @@ def is_imported(value: object) -> bool:
     if issubclass(kind, ModuleType):
         return any(value is one for one in list(sys.modules.values()))
     if kind is dict:
-        return _is_namespace(cast("dict[str, object]", value))
+        return is_namespace(value)
     if kind is BuiltinFunctionType:
         function = cast(BuiltinFunctionType, value)
         owner: object = function.__self__
@@ -60,10 +57,13 @@ def _names_of(holder: object) -> Mapping[str, object] | None:
     kind = type(holder)
     if issubclass(kind, type):
         return type_dict(cast(type, holder))
-    return _module_names(cast(ModuleType, holder)) if issubclass(kind, ModuleType) else None
+    return module_dict(cast(ModuleType, holder)) if issubclass(kind, ModuleType) else None
 
 
-def _is_namespace(value: dict[str, object]) -> bool:
+def is_namespace(value: object) -> bool:
+    """Whether a value is the dictionary of an imported module, which the process holds."""
+    if type(value) is not dict:
+        return False
     name = value.get("__name__")
     module = sys.modules.get(name) if type(name) is str else None
-    return issubclass(type(module), ModuleType) and _module_names(cast(ModuleType, module)) is value
+    return issubclass(type(module), ModuleType) and module_dict(cast(ModuleType, module)) is value

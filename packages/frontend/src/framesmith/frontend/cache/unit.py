@@ -226,7 +226,7 @@ class CompiledUnit:
             if failure is None:
                 return entry
             failures.append(failure)
-        shared = self._shared_entry(scope) if len(entries) < settings.recompile_limit else None
+        shared = self._find_shared_entry(scope) if len(entries) < settings.recompile_limit else None
         if shared is not None:
             return shared
         if stance.name == "eager_on_recompile":
@@ -331,7 +331,7 @@ class CompiledUnit:
         LISTENER.listen()
         return entry
 
-    def _shared_entry(self, scope: Scope) -> Entry | None:
+    def _find_shared_entry(self, scope: Scope) -> Entry | None:
         """An entry of another function of the same code that serves this call, from now on kept here as well."""
         settings, registry = settings_of(current_config()), REGISTRY.current()
         skipped = self.policy.unspecialized()

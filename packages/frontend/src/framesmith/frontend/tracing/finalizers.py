@@ -9,7 +9,6 @@ the entry's frame ends, and with it the last reference.
 import gc
 import inspect
 import itertools
-import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import CodeType, FunctionType, GeneratorType, ModuleType
@@ -23,12 +22,12 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
+from framesmith.guards.imported import is_namespace
 from framesmith.guards.kinds import TypeIs, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
-from framesmith.variables.objects.python_modules import module_dict
 
 # Objects walked before a search gives up and says "yes": the value is treated as finalized, which only ends the entry
 # earlier. 1000 take about a millisecond, once for each value that frames let go of.
@@ -130,18 +129,6 @@ def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
                 seen.add(id(held))
                 todo.append(held)
     return False
-
-
-def is_namespace(value: object) -> bool:
-    """Whether a value is the dictionary of an imported module, which the process holds."""
-    if type(value) is not dict:
-        return False
-    name = value.get("__name__")
-    module = sys.modules.get(name) if type(name) is str else None
-    if not issubclass(type(module), ModuleType):
-        return False
-    assert isinstance(module, ModuleType)
-    return module_dict(module) is value
 
 
 def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:

@@ -1,6 +1,6 @@
 """Modules as values: attributes are the module's globals, which its functions share."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from types import ModuleType
 from typing import Final, final
 
@@ -10,6 +10,7 @@ from framesmith.guards.class_lookup import (
     MISSING,
     is_data_descriptor,
     is_heap_type,
+    module_dict,
     qualified_name,
     resolution_order,
     static_lookup,
@@ -27,9 +28,6 @@ from framesmith.variables.objects.lookup import find
 ROWS: Final = Rows()
 
 _NOTHING_TO_DELETE: Final = find_error_text(delattr, ModuleType("module"), "{}")
-
-# Reads the globals even if a subclass of the module type overrides `__dict__`.
-module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dict__"].__get__
 
 
 @final
