@@ -55,7 +55,14 @@ def generated_code(
 ) -> CodeType:
     """A code object with exactly these free variables; the caller makes a function of it with its own cells."""
     lines = [(f"if 0: {', '.join(freevars)}", identity.firstlineno), *lines]
-    module = compile(write_module(parameters, lines, freevars), identity.filename, "exec")
+    return _compile_function(parameters, lines, identity, freevars)
+
+
+def _compile_function(
+    parameters: str, lines: Sequence[Line], identity: Identity, names: tuple[str, ...]
+) -> CodeType:
+    """The code of a function; those of the names that it reads are its free variables."""
+    module = compile(write_module(parameters, lines, names), identity.filename, "exec")
     outer = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     inner = next(constant for constant in outer.co_consts if isinstance(constant, CodeType))
     return set_user_lines(inner, lines, identity)
@@ -103,13 +110,11 @@ def generated_template(
     A constant that is an `Own` source is a placeholder for what each function has of its own.
     """
     names = (*constants, *more)
-    module = compile(write_module(parameters, lines, names), identity.filename, "exec")
-    outer = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
-    inner = next(constant for constant in outer.co_consts if isinstance(constant, CodeType))
-    given = {name: value for name, value in constants.items() if name in inner.co_freevars}
+    code = _compile_function(parameters, lines, identity, names)
+    given = {name: value for name, value in constants.items() if name in code.co_freevars}
     open_names = {name: value for name, value in given.items() if type(value) is Own}
     cells = {name: CellType(value) for name, value in given.items() if name not in open_names}
-    return Template(set_user_lines(inner, lines, identity), cells, open_names)
+    return Template(code, cells, open_names)
 
 
 def generated_function(
