@@ -43,7 +43,7 @@ def commands(page: str) -> list[list[str]]:
     lines = [span for span in SPAN.findall(page) if span]
     for block in FENCED.findall(page):
         lines += block.splitlines()
-    return [line.split("#")[0].split() for line in lines if line.strip()]
+    return [words for line in lines if (words := line.split("#")[0].split())]
 
 
 @pytest.mark.parametrize("name", PAGES)

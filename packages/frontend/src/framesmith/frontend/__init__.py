@@ -14,6 +14,7 @@ with paused_collector():
     from framesmith.frontend.errors import (
         BackendFailed,
         DynamicSizeFixed,
+        ExportError,
         ForbiddenInGraph,
         FramesmithError,
         FullGraphError,
@@ -27,6 +28,7 @@ with paused_collector():
     )
     from framesmith.frontend.events import configure_logs, counters
     from framesmith.frontend.explain import Explanation, explain
+    from framesmith.frontend.export import Exported, export
     from framesmith.frontend.known_functions import graph_break, is_compiling
     from framesmith.frontend.options import config
     from framesmith.frontend.tracing.strict_breaks import error_on_graph_break
@@ -36,6 +38,8 @@ __all__ = [
     "BackendFailed",
     "DynamicSizeFixed",
     "Explanation",
+    "ExportError",
+    "Exported",
     "ForbiddenInGraph",
     "FramesmithError",
     "FullGraphError",
@@ -54,6 +58,7 @@ __all__ = [
     "disable",
     "error_on_graph_break",
     "explain",
+    "export",
     "graph_break",
     "is_compiling",
     "list_backends",

@@ -137,6 +137,18 @@ _ATTEMPTS: Final = 4
 OnBreak: TypeAlias = Callable[[GraphBreak, tuple[UserLocation, ...], bool], Refusal | None]
 
 
+class TraceWatch(Protocol):
+    """What looks at each trace of an entry, and may refuse it: `export` does."""
+
+    def begin(self, trace: Trace) -> None:
+        """A trace is about to begin."""
+        ...
+
+    def finish(self, trace: Trace) -> None:
+        """A trace has ended, and nothing was written yet."""
+        ...
+
+
 def ignore_break(reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> None:
     """The `on_break` for a break that the user did not write: it is not reported."""
 
@@ -155,6 +167,7 @@ class EntryBuilder:
     policy: TracePolicy
     on_break: OnBreak
     numbers: TraceNumbers = field(default_factory=TraceNumbers)
+    watch: TraceWatch | None = None
 
     def build(self, values: Sequence[object]) -> BuiltEntry:
         """Make an entry for these arguments.
@@ -209,12 +222,16 @@ class EntryBuilder:
         try:
             with recorder:
                 try:
+                    if self.watch is not None:
+                        self.watch.begin(trace)
                     end = trace.run(self.start, values)
                     reached, stack = locate_trace(machine, self.start.code)
                     reason = None if isinstance(end, Finished) else end.reason
                     refusal = None
                     if reason is not None:
                         refusal = self.on_break(reason, stack, is_strict(machine))
+                    if self.watch is not None:
+                        self.watch.finish(trace)
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)

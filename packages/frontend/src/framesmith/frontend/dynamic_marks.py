@@ -68,7 +68,7 @@ def check_promises(found: Iterable[Specialized], code: CodeType) -> None:
         return
     place = f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
     raise DynamicSizeFixed(
-        f"{place} breaks what mark_dynamic says:\n"
+        f"{place} breaks what mark_dynamic or dynamic_shapes says:\n"
         + "\n".join(problems)
         + "\nChange that line so that it holds for all sizes, "
         "mark the dimension with maybe_mark_dynamic or not at all, or set config.allow_ignore_mark_dynamic."

@@ -9,6 +9,7 @@ from framesmith.graph.errors import BackendFailed, UnknownBackend
 __all__ = [
     "BackendFailed",
     "DynamicSizeFixed",
+    "ExportError",
     "ForbiddenInGraph",
     "FramesmithError",
     "FullGraphError",
@@ -58,6 +59,13 @@ class DynamicSizeFixed(FramesmithError, RuntimeError):
 
     Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or use
     `maybe_mark_dynamic`.
+    """
+
+
+class ExportError(FramesmithError, RuntimeError):
+    """A program cannot be exported as one graph: it has side effects, or its arguments or its result do not fit a graph.
+
+    Example: `log.append(1)` inside `export(fn)`. The message names the value, the user's line and the remedy.
     """
 
 

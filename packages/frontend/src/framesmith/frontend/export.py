@@ -1,0 +1,120 @@
+"""`export`: a program as one graph with the user's own inputs and outputs, or an error that says why it cannot be one."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+from torch import fx
+
+from framesmith.frontend.argument_checks import check_callable
+from framesmith.frontend.build_entry import BuiltEntry, EntryBuilder
+from framesmith.frontend.cache.session_state import SessionState
+from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart
+from framesmith.frontend.cache.user_names import UserNames
+from framesmith.frontend.compile_arguments import check_interpreter
+from framesmith.frontend.errors import ExportError
+from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, marked_tensors, read_declarations
+from framesmith.frontend.exporting.effects import EffectsWatch
+from framesmith.frontend.exporting.example import ExampleCall, bind_call, flatten_call
+from framesmith.frontend.exporting.outer_graph import OuterGraph
+from framesmith.frontend.exporting.target import find_target
+from framesmith.frontend.generated.dispatcher import Signature
+from framesmith.frontend.options import CompileOptions
+from framesmith.guards import Scope, first_failure
+from framesmith.guards.scope import Readable
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Exported:
+    """The answer of `export`; it unpacks into `graph_module, guards`.
+
+    `graph_module` takes the arguments of the example, in the same containers, and returns what the program returns. It holds the
+    program's own parameters and buffers under their dotted names. `guards` are what the trace rests on, as text. Calling this
+    object checks them before it calls the module.
+    """
+
+    graph_module: fx.GraphModule
+    guards: tuple[str, ...]
+    _example: ExampleCall
+    _built: BuiltEntry
+    _start: FunctionStart
+    _names: UserNames
+
+    def __iter__(self) -> Iterator[object]:
+        return iter((self.graph_module, self.guards))
+
+    def __getitem__(self, index: int) -> object:
+        return (self.graph_module, self.guards)[index]
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """The program's result for these arguments. Raises ExportError where the exported graph does not hold for them."""
+        values = bind_call(self._example.target, args, kwargs)
+        own: dict[Readable, object] = {source: cell.cell_contents for source, cell in self._start.own.items()}
+        parameters = Signature.of_function(self._start.code).names
+        scope = Scope(dict(zip(parameters, values, strict=True)), self._start.namespace, own=own)
+        failure = first_failure(self._built.text.guards, scope)
+        if failure is not None:
+            raise ExportError(
+                f"{self._names.function} was exported for other arguments: {self._names.text(failure.text)}; "
+                "export it for these, or declare what differs in dynamic_shapes"
+            )
+        return self.graph_module(*args, **kwargs)
+
+
+def export(
+    model: Callable[..., object],
+    *extra_args: object,
+    dynamic_shapes: object = None,
+    **extra_kwargs: object,
+) -> Any:
+    """One graph of the whole program. `export(fn)(*args, **kwargs)` traces the call, without running it, and gives `Exported`.
+
+    Sizes, numbers and texts of the example are fixed, but for the sizes that `dynamic_shapes` declares, in the forms of
+    `torch.export.export`, or that are marked with `mark_dynamic`. Raises FullGraphError at a graph break; ExportError for side
+    effects, for a result that a graph cannot return, and for declarations that do not fit; DynamicSizeFixed where the program
+    works for one value of a declared size only.
+    `torch.export.export(exported.graph_module, args)` makes an ExportedProgram of the result.
+    """
+    check_callable("export()", model)
+    if extra_args or extra_kwargs:
+        return export(model, dynamic_shapes=dynamic_shapes)(*extra_args, **extra_kwargs)
+
+    def run(*args: object, **kwargs: object) -> Exported:
+        check_interpreter()
+        example = flatten_call(find_target(model), args, kwargs)
+        return export_call(example, dynamic_shapes, args, kwargs)
+
+    return run
+
+
+def export_call(
+    example: ExampleCall, dynamic_shapes: object, args: tuple[object, ...], kwargs: dict[str, object]
+) -> Exported:
+    """Trace the example and put the exported graph together."""
+    target = example.target
+    start = FunctionStart(target.function, target.definition)
+    names = UserNames(start, target.definition)
+    if start.code.co_flags & NEVER_COMPILED:
+        raise ExportError(f"{names.function} is a generator or coroutine; export a function that consumes it")
+    values = example.bind(example.leaves)
+    bound = target.signature.bind(*args, **kwargs).arguments
+    declared = read_declarations(dynamic_shapes, bound, (target.function, args, kwargs))
+    options = CompileOptions(keep_graph, fullgraph=True, shares_entries=False)
+    state = SessionState(options, definition=target.definition)
+    policy = ExportPolicy(declared)
+    watch = EffectsWatch(names.function)
+    builder = EntryBuilder(start, options, policy, state.on_break, watch=watch)
+    with marked_tensors(list(declared.values())), state.lock:
+        built = builder.build(values)
+    if built.refusal is not None:
+        raise built.refusal.error()
+    module = OuterGraph(start, example, built).build()
+    return Exported(
+        module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names
+    )
+
+
+def keep_graph(module: fx.GraphModule, examples: list[object]) -> Callable[..., object]:
+    """The backend of `export`: the graph as it was recorded."""
+    return module.forward

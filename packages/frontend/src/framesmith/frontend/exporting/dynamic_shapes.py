@@ -1,0 +1,207 @@
+"""`dynamic_shapes` of `export`: which sizes of the example may differ, in the forms that `torch.export` takes.
+
+{"x": {0: Dim("batch", min=2)}, "others": [None, (Dim.AUTO, 8)]}   or a tuple with one item for each argument
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, cast, final
+
+import torch
+
+from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
+from framesmith.frontend.errors import ExportError
+from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.guards import Source
+from framesmith.guards.kinds.base import describe_value
+
+_MARKS: Final = (DYNAMIC_MARK, WEAK_DYNAMIC_MARK, STATIC_MARK)
+_HINTS: Final = {"AUTO": WEAK_DYNAMIC_MARK, "DYNAMIC": DYNAMIC_MARK, "STATIC": STATIC_MARK}
+
+
+@final
+@dataclass(slots=True)
+class DeclaredSizes:
+    """What was declared for one tensor: dimensions by mark, inclusive bounds, and the name of each dimension."""
+
+    tensor: torch.Tensor
+    marks: dict[str, set[int]] = field(default_factory=dict)
+    bounds: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+
+
+@final
+@dataclass(slots=True)
+class ExportPolicy:
+    """A `TracePolicy`: the sizes that were declared or marked are symbolic, nothing else is."""
+
+    declared: Mapping[int, DeclaredSizes]
+    promised: bool = False
+
+    def snapshot(self) -> "ExportPolicy":
+        """Nothing is learnt, so this very policy."""
+        return self
+
+    def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
+        """The dimensions that were declared for this very tensor, or marked on it."""
+        marks: dict[str, set[int]] = getattr(tensor, "__dict__", {})
+        static = marks.get(STATIC_MARK, set())
+        promised = marks.get(DYNAMIC_MARK, set()) - static
+        self.promised |= bool(promised)
+        found = self.declared.get(id(tensor))
+        dims = DynamicDims.of(*sorted(promised | (marks.get(WEAK_DYNAMIC_MARK, set()) - static)))
+        return dims if found is None else DynamicDims(dims=dims.dims, bounds=found.bounds)
+
+    def is_dynamic_number(self, source: Source) -> bool:
+        """No number is symbolic: an int or float of the example is a constant of the exported graph."""
+        return False
+
+    def is_unspecialized(self, source: Source) -> bool:
+        """All values may be read."""
+        return False
+
+
+def read_declarations(
+    dynamic_shapes: object, arguments: Mapping[str, object], whole: tuple[object, ...]
+) -> dict[int, DeclaredSizes]:
+    """What was declared, by the `id` of the tensor. `arguments` are the example's by parameter name.
+
+    Raises ExportError for a form that is not understood, an argument or dimension that does not exist, or an example
+    whose size is out of bounds.
+    """
+    if hasattr(dynamic_shapes, "dynamic_shapes") and not isinstance(dynamic_shapes, Mapping):
+        dynamic_shapes = dynamic_shapes.dynamic_shapes(*whole)  # a `torch.export.ShapesCollection`
+    if dynamic_shapes is None:
+        return {}
+    if isinstance(dynamic_shapes, Mapping):
+        unknown = [name for name in dynamic_shapes if name not in arguments]
+        if unknown:
+            raise ExportError(
+                f"dynamic_shapes names {unknown[0]!r}, which is no argument; the arguments are {', '.join(arguments)}"
+            )
+        pairs = [(name, arguments[name], dynamic_shapes[name]) for name in dynamic_shapes]
+    elif isinstance(dynamic_shapes, tuple | list):
+        if len(dynamic_shapes) != len(arguments):
+            raise ExportError(
+                f"dynamic_shapes has {len(dynamic_shapes)} items for {len(arguments)} arguments ({', '.join(arguments)}); "
+                "give one for each, None where nothing may differ"
+            )
+        pairs = [
+            (name, value, shape)
+            for (name, value), shape in zip(arguments.items(), dynamic_shapes, strict=True)
+        ]
+    else:
+        raise ExportError(
+            f"dynamic_shapes is {describe_value(dynamic_shapes)}; give a dict by argument name, or a tuple"
+        )
+    found: dict[int, DeclaredSizes] = {}
+    for name, value, shape in pairs:
+        _read(name, value, shape, found)
+    return found
+
+
+def _read(path: str, value: object, shape: object, found: dict[int, DeclaredSizes]) -> None:
+    """Read what is declared for one value: a tensor, or a container of tensors."""
+    if shape is None:
+        return
+    if isinstance(value, torch.Tensor):
+        declared = found.setdefault(id(value), DeclaredSizes(value))
+        for dim, size in _sizes(path, value, shape):
+            _declare(path, declared, dim, size)
+        return
+    if isinstance(value, Mapping) and isinstance(shape, Mapping):
+        for key in shape:
+            if key not in value:
+                raise ExportError(f"dynamic_shapes names {path}[{key!r}], which is not there")
+            _read(f"{path}[{key!r}]", value[key], shape[key], found)
+        return
+    if isinstance(value, tuple | list) and isinstance(shape, tuple | list) and len(value) == len(shape):
+        for index, (item, of_item) in enumerate(zip(value, shape, strict=True)):
+            _read(f"{path}[{index}]", item, of_item, found)
+        return
+    raise ExportError(
+        f"dynamic_shapes gives {describe_value(shape)} for {path}, which is {describe_value(value)}; "
+        "give the dimensions of a tensor, a container of the same form, or None"
+    )
+
+
+def _sizes(path: str, tensor: torch.Tensor, shape: object) -> Iterator[tuple[int, object]]:
+    """Each dimension that is mentioned, counted from 0."""
+    if isinstance(shape, Mapping):
+        pairs = list(shape.items())
+    elif isinstance(shape, tuple | list):
+        if len(shape) != tensor.dim():
+            raise ExportError(
+                f"dynamic_shapes gives {len(shape)} sizes for {path}, which has {tensor.dim()} dimensions"
+            )
+        pairs = list(enumerate(shape))
+    else:
+        raise ExportError(
+            f"dynamic_shapes gives {describe_value(shape)} for the tensor {path}; give a dict from dimensions, or a tuple"
+        )
+    for dim, size in pairs:
+        if type(dim) is not int or not -tensor.dim() <= dim < tensor.dim():
+            raise ExportError(
+                f"dynamic_shapes names dimension {dim!r} of {path}, which has {tensor.dim()} dimensions"
+            )
+        yield dim % tensor.dim(), size
+
+
+def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None:
+    actual = declared.tensor.shape[dim]
+    if size is None or type(size) is int:
+        if size is not None and size != actual:
+            raise ExportError(
+                f"dynamic_shapes says that dimension {dim} of {path} is {size}, and the example has {actual}"
+            )
+        declared.marks.setdefault(STATIC_MARK, set()).add(dim)
+        return
+    mark = _HINTS.get(getattr(getattr(size, "type", None), "name", ""), DYNAMIC_MARK)
+    name = getattr(size, "__name__", None)
+    if mark is DYNAMIC_MARK and name is None and not hasattr(size, "type"):
+        raise ExportError(
+            f"dynamic_shapes gives {describe_value(size)} for dimension {dim} of {path}; "
+            "give a torch.export.Dim, an int or None"
+        )
+    declared.marks.setdefault(mark, set()).add(dim)
+    if mark is STATIC_MARK:
+        return
+    if name is not None:
+        declared.names[dim] = name
+    low, high = _bound(getattr(size, "min", None)), _bound(getattr(size, "max", None))
+    if (low is not None and actual < low) or (high is not None and actual > high):
+        raise ExportError(f"dimension {dim} of {path} is {actual} in the example, which is outside of {size}")
+    if mark is DYNAMIC_MARK and actual < 2:
+        raise ExportError(
+            f"dimension {dim} of {path} may differ, and it is {actual} in the example: sizes 0 and 1 are treated apart by "
+            "torch, so that one graph does not serve them and others; give an example with a size of 2 or more"
+        )
+    declared.bounds[dim] = (low, high)
+
+
+def _bound(value: object) -> int | None:
+    """A bound as an int; None where it is open (infinite)."""
+    try:
+        return int(cast(int, value))
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
+
+
+@contextmanager
+def marked_tensors(declared: Sequence[DeclaredSizes]) -> Iterator[None]:
+    """The marks of `mark_dynamic` and its kin on these tensors while the `with` block runs, in place of those they have."""
+    before = [{name: vars(each.tensor).get(name) for name in _MARKS} for each in declared]
+    try:
+        for each in declared:
+            for name in _MARKS:
+                given = each.marks.get(name, set())
+                vars(each.tensor)[name] = given | (vars(each.tensor).get(name) or set())
+        yield
+    finally:
+        for each, marks in zip(declared, before, strict=True):
+            for name, value in marks.items():
+                if value is None:
+                    vars(each.tensor).pop(name, None)
+                else:
+                    vars(each.tensor)[name] = value

@@ -1,0 +1,52 @@
+"""Side effects of an exported program: refused, each with the user's line, since a graph has none."""
+
+from typing import final
+
+from framesmith.frontend.build_entry import Trace
+from framesmith.frontend.errors import ExportError
+from framesmith.frontend.tracing.user_stack import user_location
+from framesmith.frontend.user_lines import place_text
+from framesmith.variables.core import Tracker
+
+
+@final
+class EffectsWatch:
+    """A `TraceWatch` that notes where the trace changes what outlives it. Writes to tensors are operations of the graph."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._places: dict[int, str] = {}
+        self._setting: str | None = None
+
+    def begin(self, trace: Trace) -> None:
+        """Note the user's line of each first change from now on."""
+        self._places.clear()
+        changes, machine = trace.tx.changes, trace.machine
+        earlier = changes.on_change
+
+        def note(changed: Tracker) -> None:
+            if earlier is not None:
+                earlier(changed)
+            if changed.source is not None and id(changed) not in self._places:
+                place = user_location(machine.frames)
+                self._places[id(changed)] = "" if place is None else f" at {place_text(*place)}"
+
+        changes.on_change = note
+
+    def finish(self, trace: Trace) -> None:
+        """Raise ExportError if anything was changed that outlives the trace."""
+        changes = trace.tx.changes
+        found = [
+            f"{each.source.text()} ({each.describe()}) is changed{self._places.get(id(each), '')}"
+            for each in changes.changed()
+            if each.source is not None
+        ]
+        found += [f"the class {kind.__qualname__} is changed" for kind in changes.classes]
+        found += [f"torch's {setting.name} is set" for setting, _ in changes.ambient.changes()]
+        if found:
+            listed = "\n".join(f"  {text}" for text in dict.fromkeys(found))
+            raise ExportError(
+                f"{self._name} has side effects, which an exported graph does not have:\n{listed}\n"
+                "Return the value instead, keep it in a buffer that is written in place (self.count.add_(1)), "
+                "or make the change outside of what is exported."
+            )

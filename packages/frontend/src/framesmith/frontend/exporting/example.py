@@ -1,0 +1,92 @@
+"""The example call: its arguments flattened as a pytree, a name for each leaf, and how they are bound to the traced function.
+
+f(x, y, k={"z": z})  ->  leaves [x, y, z] with the names x, y, k_z; in_spec is the spec of (args, kwargs)
+"""
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from torch.utils import _pytree as pytree
+
+from framesmith.frontend.exporting.target import ExportTarget
+
+_NOT_IN_NAMES = re.compile(r"\W+", re.ASCII)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ExampleCall:
+    """The arguments of the example. `names` are those of `leaves`; `parameters` those that the exported `forward` has."""
+
+    target: ExportTarget
+    leaves: tuple[object, ...]
+    names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    spec: pytree.TreeSpec
+
+    def bind(self, leaves: Sequence[object]) -> list[object]:
+        """The values of the traced function's parameters, in their order, with these leaves in place of the example's.
+
+        Raises TypeError, as the call would, where the arguments do not fit.
+        """
+        args, kwargs = pytree.tree_unflatten(list(leaves), self.spec)
+        return bind_call(self.target, args, kwargs)
+
+
+def bind_call(target: ExportTarget, args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
+    """The values of the traced function's parameters for these arguments; raises TypeError as the call would."""
+    signature = inspect.signature(target.function, follow_wrapped=False)
+    bound = signature.bind(*target.fixed, *args, **{**target.fixed_keywords, **kwargs})
+    bound.apply_defaults()
+    kinds = {name: parameter.kind for name, parameter in signature.parameters.items()}
+    last = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    plain = [name for name in kinds if kinds[name] not in last]
+    # as in a code object: what takes the rest comes after all others
+    rest = [name for kind in last for name in kinds if kinds[name] is kind]
+    return [bound.arguments[name] for name in (*plain, *rest)]
+
+
+def flatten_call(target: ExportTarget, args: tuple[object, ...], kwargs: dict[str, object]) -> ExampleCall:
+    """The example call of a target. Raises TypeError where the arguments do not fit its signature."""
+    parameters = _parameter_names(target.signature, len(args), kwargs)
+    paths, spec = pytree.tree_flatten_with_path((args, kwargs))
+    names = [_leaf_name(path, parameters[: len(args)]) for path, _ in paths]
+    return ExampleCall(
+        target, tuple(leaf for _, leaf in paths), tuple(names), (*parameters[: len(args)], *kwargs), spec
+    )
+
+
+def _parameter_names(
+    signature: inspect.Signature, count: int, kwargs: Mapping[str, object]
+) -> tuple[str, ...]:
+    """A name for each positional argument: the parameter's, or that of `*args` with a number."""
+    names: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{name}_{index}" for index in range(count - len(names))]
+        elif parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            names.append(name)
+    names += [f"arg_{index}" for index in range(len(names), count)]  # too many: binding them raises
+    return tuple(names[:count])
+
+
+def _leaf_name(path: Sequence[object], parameters: Sequence[str]) -> str:
+    """A readable name for a leaf: parameter, then the keys on the way to it."""
+    of_kwargs, first, *rest = [_key_text(key) for key in path]
+    head = first if of_kwargs == "1" else parameters[int(first)]
+    text = _NOT_IN_NAMES.sub("_", "_".join([head, *rest])).strip("_") or "input"
+    return f"l_{text}" if text[0].isdigit() or text == "self" else text
+
+
+def _key_text(key: object) -> str:
+    for attribute in ("idx", "key", "name"):
+        found = getattr(key, attribute, None)
+        if found is not None:
+            return str(found)
+    return str(key)

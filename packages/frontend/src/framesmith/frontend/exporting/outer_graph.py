@@ -1,0 +1,163 @@
+"""The exported module: the user's arguments as inputs, parameters by name, and the user's result as it was built.
+
+def forward(self, x, k):                                    placeholders: the leaves of (args, kwargs)
+    sin = x.sin()                                           the recorded graph, inlined
+    return pytree.tree_unflatten([sin, 3], self._out_spec)  what the entry returned, run over nodes
+"""
+
+import enum
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from types import FunctionType, ModuleType
+from typing import Any, Final, final
+
+import torch
+from torch import fx
+from torch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
+from torch.utils import _pytree as pytree
+
+from framesmith.frontend.build_entry import BuiltEntry
+from framesmith.frontend.cache.trace_start import FunctionStart
+from framesmith.frontend.errors import ExportError
+from framesmith.frontend.exporting.conditions import add_checks
+from framesmith.frontend.exporting.example import ExampleCall
+from framesmith.frontend.exporting.nodes import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
+from framesmith.frontend.generated.dispatcher import Signature
+from framesmith.graph.failures import GraphFailed
+from framesmith.guards import Scope, Source
+from framesmith.guards.kinds.base import describe_value
+from framesmith.guards.scope import Readable
+from framesmith.guards.sources import Local
+
+_UNFIT: Final = re.compile(r"[^\w.]|\.(?=\.|$)", re.ASCII)
+_CONSTANTS: Final = (enum.Enum, type, FunctionType, ModuleType, *fx.node.base_types)
+
+
+@final
+class OuterGraph:
+    """Builds the exported module of one entry."""
+
+    def __init__(self, start: FunctionStart, example: ExampleCall, built: BuiltEntry) -> None:
+        self._start, self._example, self._built = start, example, built
+        self._graph = fx.Graph()
+        self._tracer = NodeTracer(self._graph)
+        self._attributes: dict[str, object] = {}
+        self._names: dict[int, str] = {}  # of attributes, by the id of the object
+        inputs = [self._input(name, leaf) for name, leaf in zip(example.names, example.leaves, strict=True)]
+        parameters = Signature.of_function(start.code).names
+        values = example.bind([leaf if proxy is None else proxy for leaf, proxy in inputs])
+        own: dict[Readable, object] = {source: cell.cell_contents for source, cell in start.own.items()}
+        given = Scope(dict(zip(parameters, values, strict=True)), start.namespace, own=own)
+        self._fixed = set(parameters[: len(example.target.fixed)]) | set(example.target.fixed_keywords)
+        self._scope = NodeScope(self._tracer, given, self._attribute)
+
+    def _input(self, name: str, leaf: object) -> tuple[object, NodeProxy | None]:
+        """A placeholder for each leaf; only tensors are represented by it, other leaves are constants of the program."""
+        node = self._graph.placeholder(name)
+        if not isinstance(leaf, torch.Tensor):
+            node.meta["val"] = leaf
+            return leaf, None
+        return leaf, NodeProxy(node, self._tracer)
+
+    def _attribute(self, source: Source, tensor: torch.Tensor) -> fx.Node:
+        """The node of a tensor that the program holds itself."""
+        root = [source, *source.ancestors()][-1]
+        if isinstance(root, Local) and root.name not in self._fixed:
+            raise ExportError(
+                f"the program reads the tensor {source.text()} out of an argument that is no container of tensors; "
+                "pass the tensor itself, or register the class with torch.utils._pytree or torch.export.register_dataclass"
+            )
+        name = self._example.target.tensors.get(id(tensor)) or source.text()
+        return self._get_attribute(name, tensor)
+
+    def _get_attribute(self, wanted: str, value: object) -> fx.Node:
+        name = self._names.get(id(value))
+        if name is None:
+            name = self._names[id(value)] = self._free_name(wanted)
+            self._attributes[name] = value
+        return self._graph.create_node("get_attr", name)
+
+    def _free_name(self, wanted: str) -> str:
+        parts = [
+            part if part.isidentifier() or part.isdigit() else f"_{part}"
+            for part in _UNFIT.sub("_", wanted).split(".")
+        ]
+        base = name = ".".join(parts)
+        number = 0
+        while any(_overlaps(name, known) for known in self._attributes):
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def build(self) -> fx.GraphModule:
+        """The module. Raises ExportError for a result that a graph cannot return."""
+        add_checks(self._scope, self._built.text.guards)
+        leaves, out_spec = pytree.tree_flatten(self._run())
+        self._graph.output([self._output(leaf) for leaf in leaves])
+        info = _PyTreeInfo(list(self._example.parameters), self._example.spec, out_spec)
+        self._graph.set_codegen(_PyTreeCodeGen(info))
+        module = fx.GraphModule(self._attributes, self._graph)
+        self._graph.lint()
+        keep_persistence(module, self._example.target.persistent)
+        return module
+
+    def _run(self) -> object:
+        """What the entry returns, run over nodes."""
+        text, graph = self._built.text, self._built.graph
+        constants = dict(text.constants)
+        if graph is not None and graph.call is not None:
+            constants = {
+                name: self._inline if value is graph.call else value for name, value in constants.items()
+            }
+        function = replace(text, constants=constants).compile().function.bind(text.namespace, self._start.own)
+        try:
+            return function(*[self._scope.value_of(source) for source in text.loads])
+        except GraphFailed as failure:
+            raise failure.error from None
+
+    def _inline(self, *values: object) -> object:
+        """What the entry calls in place of the compiled graph."""
+        graph = self._built.graph
+        assert graph is not None and graph.graph_module is not None
+        module = graph.graph_module
+        targets = {str(node.target) for node in module.graph.nodes if node.op in {"get_attr", "call_module"}}
+        renamed: dict[str, str] = {}
+        for target in sorted(targets):
+            value = _attribute_of(module, target)
+            renamed[target] = self._names.setdefault(id(value), "") or self._free_name(target)
+            self._names[id(value)] = renamed[target]
+            self._attributes[renamed[target]] = value
+        return inline_graph(self._scope, module.graph, values, renamed)
+
+    def _output(self, leaf: object) -> Any:
+        if leaf is None or isinstance(leaf, (fx.Proxy, *fx.node.base_types)):
+            return node_of(leaf)
+        if isinstance(leaf, torch.Tensor):
+            return self._get_attribute(self._example.target.tensors.get(id(leaf)) or "constant", leaf)
+        if isinstance(leaf, _CONSTANTS):
+            return self._get_attribute("constant", leaf)
+        raise ExportError(
+            f"the result holds {describe_value(leaf)}, which a graph cannot return; return tensors, numbers and "
+            "texts in tuples, lists and dicts, or register the class with torch.utils._pytree or torch.export.register_dataclass"
+        )
+
+
+def keep_persistence(module: torch.nn.Module, persistent: Collection[str]) -> None:
+    """Make only those buffers part of the `state_dict` that are part of the program's own."""
+    for prefix, part in module.named_modules():
+        for name in part._buffers:
+            if (f"{prefix}.{name}" if prefix else name) not in persistent:
+                part._non_persistent_buffers_set.add(name)
+
+
+def _overlaps(name: str, other: str) -> bool:
+    """Whether two dotted names cannot both be attributes: they are equal, or one is on the way to the other."""
+    return name == other or name.startswith(f"{other}.") or other.startswith(f"{name}.")
+
+
+def _attribute_of(module: torch.nn.Module, target: str) -> object:
+    found: object = module
+    for name in target.split("."):
+        found = getattr(found, name)
+    return found
