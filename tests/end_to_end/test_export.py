@@ -288,6 +288,43 @@ def test_wrong_declarations_name_value_and_remedy(name) -> None:
     assert text in str(caught.value)
 
 
+# effects
+
+
+class Depth:
+    def __init__(self) -> None:
+        self.now = 0
+        self.flag = None
+
+
+DEPTH = Depth()
+LEVEL = 0
+
+
+class Deep(nn.Module):
+    def forward(self, t):
+        DEPTH.now += 1
+        DEPTH.flag = t
+        try:
+            return object.__getattribute__(DEPTH, "__dict__")["now"] * t
+        finally:
+            DEPTH.now -= 1
+            DEPTH.flag = None
+
+
+def raises_the_level(t):
+    global LEVEL
+    LEVEL += 1
+    t = t * LEVEL
+    LEVEL -= 1
+    return t
+
+
+@pytest.mark.parametrize("program", [Deep(), raises_the_level])
+def test_what_is_set_and_set_back_is_no_side_effect(program) -> None:
+    same(frontend.export(program)(x()).graph_module(x() + 1), program(x() + 1))
+
+
 # refused
 
 
@@ -377,3 +414,12 @@ def test_an_operation_that_raises_is_refused_with_torch_s_message() -> None:
         frontend.FullGraphError, match=r"operator\.add raised RuntimeError: Attempting to broadcast"
     ):
         frontend.export(lambda a, b: a + b)(x(5), torch.ones(4, 4))
+
+
+def test_the_size_of_a_module_s_argument_is_named_as_its_forward_does() -> None:
+    class Fixed(nn.Module):
+        def forward(self, t):
+            return t.reshape(5, 3)
+
+    with pytest.raises(frontend.DynamicSizeFixed, match=r"^test_\S*Fixed\.forward \(.*test_export\.py:\d+\) breaks .*\n +dimension 0 of t is"):
+        frontend.export(Fixed(), dynamic_shapes={"t": {0: Dim("n")}})(x(5))

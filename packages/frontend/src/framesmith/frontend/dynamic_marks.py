@@ -10,7 +10,7 @@ from framesmith.frontend.argument_checks import checked_dimensions, wrong_argume
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
-from framesmith.frontend.user_lines import with_source
+from framesmith.frontend.user_lines import function_text, with_source
 from framesmith.graph.shape_guards import Specialized
 from framesmith.guards import Scope, Source
 from framesmith.guards.kinds.tensor import TensorIs
@@ -66,13 +66,7 @@ def check_promises(found: Iterable[Specialized], code: CodeType) -> None:
     problems = [_problem(fixed) for fixed in found if _is_promised(fixed)]
     if not problems or current_config().allow_ignore_mark_dynamic:
         return
-    place = f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})"
-    raise DynamicSizeFixed(
-        f"{place} breaks what mark_dynamic or dynamic_shapes says:\n"
-        + "\n".join(problems)
-        + "\nChange that line so that it holds for all sizes, "
-        "mark the dimension with maybe_mark_dynamic or not at all, or set config.allow_ignore_mark_dynamic."
-    )
+    raise DynamicSizeFixed(function_text(code.co_qualname, code), problems)
 
 
 def breaks_marks(tensors: Iterable[tuple[Source, TensorIs]], scope: Scope, *, is_promised: bool) -> bool:
@@ -107,4 +101,4 @@ def _is_promised(fixed: Specialized) -> bool:
 def _problem(fixed: Specialized) -> str:
     assert isinstance(fixed.source, TensorSize) and fixed.source.base is not None
     where = "" if fixed.user_frame is None else f"; it is fixed at {with_source(fixed.user_frame)}"
-    return f"  dimension {fixed.source.dim} of {fixed.source.base.text()} is marked, and the program works for the size {fixed.value} only{where}"
+    return f"dimension {fixed.source.dim} of {fixed.source.base.text()} is marked, and the program works for the size {fixed.value} only{where}"

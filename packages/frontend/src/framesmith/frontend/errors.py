@@ -58,8 +58,18 @@ class DynamicSizeFixed(FramesmithError, RuntimeError):
     """A dimension was marked with `mark_dynamic`, and the program works for one size of it only.
 
     Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or use
-    `maybe_mark_dynamic`.
+    `maybe_mark_dynamic`. `function` is where the sizes belong to, with its place; `problems` name the sizes and the lines.
     """
+
+    def __init__(self, function: str, problems: Sequence[str]) -> None:
+        self.function = function
+        self.problems = tuple(problems)
+        listed = "\n".join(f"  {problem}" for problem in self.problems)
+        super().__init__(
+            f"{function} breaks what mark_dynamic or dynamic_shapes says:\n{listed}\n"
+            "Change that line so that it holds for all sizes, mark the dimension with maybe_mark_dynamic or not at all, "
+            "or set config.allow_ignore_mark_dynamic."
+        )
 
 
 class ExportError(FramesmithError, RuntimeError):

@@ -12,7 +12,7 @@ from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.compile_arguments import check_interpreter
-from framesmith.frontend.errors import ExportError
+from framesmith.frontend.errors import DynamicSizeFixed, ExportError
 from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, marked_tensors, read_declarations
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import ExampleCall, bind_call, flatten_call
@@ -106,7 +106,10 @@ def export_call(
     watch = EffectsWatch(names.function)
     builder = EntryBuilder(start, options, policy, state.on_break, watch=watch)
     with marked_tensors(list(declared.values())), state.lock:
-        built = builder.build(values)
+        try:
+            built = builder.build(values)
+        except DynamicSizeFixed as error:
+            raise names.rename(error) from None
     if built.refusal is not None:
         raise built.refusal.error()
     module = OuterGraph(start, example, built).build()

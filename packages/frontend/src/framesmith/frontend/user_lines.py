@@ -47,6 +47,11 @@ def place_text(file: str, line: int, function: str) -> str:
     return f"{file}:{line} in {function}"
 
 
+def function_text(name: str, code: CodeType) -> str:
+    """A function as texts name it: `forward (/path/file.py:12)`."""
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})"
+
+
 def source_line(file: str, line: int) -> str:
     """The line of source, stripped; empty where the source is not known."""
     return linecache.getline(file, line).strip()

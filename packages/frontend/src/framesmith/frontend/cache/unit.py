@@ -31,6 +31,7 @@ from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionSta
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import (
     BackendFailed,
+    DynamicSizeFixed,
     FramesmithError,
     RecompileError,
     RecompileLimitWarning,
@@ -373,6 +374,8 @@ class CompiledUnit:
         try:
             built = self._make_builder(self.policy).build(values)
             return built, self._bind(built.text, built.refusal)
+        except DynamicSizeFixed as error:
+            raise self.names.rename(error) from None
         except FramesmithError:
             raise
         except BackendFailed as error:

@@ -15,10 +15,11 @@ from typing import Final, final
 import torch
 
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.stack_expressions import stack_expression
-from framesmith.frontend.user_lines import place_text
+from framesmith.frontend.user_lines import function_text, place_text
 
 _VARIABLE: Final = re.compile(r"\b(?:local_\d+_(\w+)|cell_\d+_(\w+)(?:\.cell_contents)?)")
 _ON_STACK: Final = re.compile(r"\bstack_(\d+)_(\d+)\b")
@@ -66,6 +67,12 @@ class UserNames:
             text = _BY_KEYWORD.sub(r"\1", text)
             text = _ALL_ARGUMENTS.sub(lambda found: _WORDS[found[0]], text)
         return re.sub(rf"(?<![\w.]){re.escape(self._own)}\.(?=\w)", "", text) if self._own else text
+
+    def rename(self, error: DynamicSizeFixed) -> DynamicSizeFixed:
+        """The same error in the words of the user's program."""
+        return DynamicSizeFixed(
+            function_text(self.function, self.code), [self.text(problem) for problem in error.problems]
+        )
 
     def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Several messages, searched as one: a model has thousands of guards."""

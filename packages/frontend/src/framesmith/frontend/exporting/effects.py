@@ -39,7 +39,7 @@ class EffectsWatch:
         found = [
             f"{each.source.text()} ({each.describe()}) is changed{self._places.get(id(each), '')}"
             for each in changes.changed()
-            if each.source is not None
+            if each.source is not None and not each.is_restored()
         ]
         found += [f"the class {kind.__qualname__} is changed" for kind in changes.classes]
         found += [f"torch's {setting.name} is set" for setting, _ in changes.ambient.changes()]

@@ -28,6 +28,7 @@ from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.restored_values import is_same_value
 from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
@@ -420,6 +421,21 @@ class DictTracker(Tracker):
         if self.kind is not OrderedDict:
             self.unsupported("building it again after the graph")
         return f"{kind}({'' if display == '{}' else display})"
+
+    def is_restored(self) -> bool:
+        """Whether the items of the existing dict, and their order, are what they were."""
+        if self.value is None or self.dropped or self.deferred_stores or self.attributes or self.state.moves:
+            return False
+        return all(
+            entry.original and (not entry.changed or self._is_as_before(entry))
+            for entry in self.entries.values()
+        )
+
+    def _is_as_before(self, entry: DictEntry) -> bool:
+        assert self.value is not None
+        if not entry.key.is_python_constant():
+            return False
+        return is_same_value(entry.value, dict.__getitem__(self.value, entry.key.as_python_constant()))
 
     def replay(self, writer: Writer) -> None:
         """Deletions first, then changed values, new items in order, moves, and deferred stores."""

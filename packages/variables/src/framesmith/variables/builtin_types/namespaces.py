@@ -16,6 +16,7 @@ from framesmith.guards.words import a_type
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
+from framesmith.variables.core.restored_values import is_same_value
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import wrap_found
 
@@ -83,6 +84,13 @@ class NamespaceTracker(Tracker):
             self.pending.pop(name, None)  # stored and deleted within the trace
         else:
             self.pending[name] = value
+
+    def is_restored(self) -> bool:
+        """Whether all global variables are what they were."""
+        return all(
+            value is not None and name in self.value and is_same_value(value, self.value[name])
+            for name, value in self.pending.items()
+        )
 
     def replay(self, writer: Writer) -> None:
         """Store into and delete from the real dictionary."""

@@ -243,6 +243,10 @@ class Tracker:
         """Emit code that brings the existing object (one with a source) to the state it has in the trace."""
         self.unsupported("replaying changes to it")
 
+    def is_restored(self) -> bool:
+        """Whether the changes of the trace left the existing object as it was; False where that is not known."""
+        return False
+
     def children(self) -> Iterator["Tracker"]:
         """The trackers that this one holds, which must be reconstructed with it."""
         return iter(())

@@ -170,6 +170,10 @@ class ExceptionTracker(InstanceTracker):
         self._write_raised(name, writer)
         return name
 
+    def is_restored(self) -> bool:
+        """Not known: a traceback grows with each frame that the exception passes."""
+        return False
+
     def replay(self, writer: Writer) -> None:
         """Make the changes of fields, attributes and traceback on the existing exception."""
         assert self.source is not None

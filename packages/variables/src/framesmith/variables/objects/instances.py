@@ -290,6 +290,10 @@ class InstanceTracker(Tracker):
         """A new object of the class, filled without user code."""
         return build_instance(self, self.own, writer)
 
+    def is_restored(self) -> bool:
+        """Whether all attributes are what they were. What a builtin part holds is not compared."""
+        return self.payload is None and self.own.is_restored()
+
     def replay(self, writer: Writer) -> None:
         """Make the changes on the existing object."""
         replay_instance(self.own, writer)

@@ -19,6 +19,7 @@ from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker
 from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.restored_values import is_same_value
 from framesmith.variables.core.wrap_rules import wrap_found
 from framesmith.variables.objects.attribute_errors import missing_attribute
 
@@ -191,6 +192,21 @@ class OwnAttributes:
         """The attributes and slots that the trace stored; the dictionary is apart."""
         yield from self.pending.values()
         yield from (value for value in self.slots.values() if value is not None)
+
+    def is_restored(self) -> bool:
+        """Whether the attributes of the existing object are what they were when the trace began."""
+        if self.source is None or self.deleted or self.slots:
+            return False
+        if self.namespace is not None:
+            return self.namespace.is_restored()
+        reader = static_lookup(self.kind, "__dict__")
+        if not isinstance(reader, GetSetDescriptorType):
+            return not self.pending
+        real: dict[str, object] = reader.__get__(self.value)
+        return all(
+            name in real and is_same_value(value, real[name], InstanceItem(self.source, name))
+            for name, value in self.pending.items()
+        )
 
     def remains(self) -> Iterable[object]:
         """The real attributes that the trace did not store or delete."""
