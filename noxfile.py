@@ -258,6 +258,14 @@ def perturbation(session: nox.Session, version: str) -> None:
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
 
 
+@nox.session(reuse_venv=True)
+@nox.parametrize("python,version", EACH)
+def models(session: nox.Session, version: str) -> None:
+    """Models of public packages against eager, torch.compile beside: `-- --only vision/ --half judge --no-peer`."""
+    install(session, "frontend", *group("models"), torch_for(version))
+    session.run("python", "-m", "tests.quality.model_runs", *session.posargs, env=QUIET)
+
+
 @nox.session(python=FIRST, reuse_venv=True)
 def operators(session: nox.Session) -> None:
     """Every operator and module of torch's own test databases against eager: `-- --slice 1/4 --only NAME --samples 8`."""

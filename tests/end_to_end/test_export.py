@@ -421,5 +421,8 @@ def test_the_size_of_a_module_s_argument_is_named_as_its_forward_does() -> None:
         def forward(self, t):
             return t.reshape(5, 3)
 
-    with pytest.raises(frontend.DynamicSizeFixed, match=r"^test_\S*Fixed\.forward \(.*test_export\.py:\d+\) breaks .*\n +dimension 0 of t is"):
+    with pytest.raises(
+        frontend.DynamicSizeFixed,
+        match=r"^test_\S*Fixed\.forward \(.*test_export\.py:\d+\) breaks .*\n +dimension 0 of t is",
+    ):
         frontend.export(Fixed(), dynamic_shapes={"t": {0: Dim("n")}})(x(5))

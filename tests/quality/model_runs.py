@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
+from tests.quality.models import Model, catalogue, is_for_judging
 from torch.utils import _pytree as pytree
 
 from framesmith import frontend
-from tests.quality.models import Model, catalogue, is_for_judging
 
 TOLERANCE: Final = {"rtol": 1e-4, "atol": 1e-5}
 
@@ -87,7 +87,10 @@ def measure(model: Model, compiler: Callable[..., Any], breaks: Callable[[Any], 
         for module in (net, twin):
             module.eval()
         with torch.no_grad():
-            results = [model.result(seeded(lambda run=run: run(given))) for run in (compiled, lambda given: twin(**given))]
+            results = [
+                model.result(seeded(lambda run=run: run(given)))
+                for run in (compiled, lambda given: twin(**given))
+            ]
         found = difference(tensors_of(results[1]), tensors_of(results[0]))
         if type(results[0]) is not type(results[1]):
             found = f"{type(results[0]).__name__} instead of {type(results[1]).__name__}"
@@ -102,7 +105,10 @@ def measure(model: Model, compiler: Callable[..., Any], breaks: Callable[[Any], 
         given = model.inputs(*shape)
         for module in (net, twin):
             module.train()
-        results = [model.result(seeded(lambda run=run: run(given))) for run in (compiled, lambda given: twin(**given))]
+        results = [
+            model.result(seeded(lambda run=run: run(given)))
+            for run in (compiled, lambda given: twin(**given))
+        ]
         found = difference(tensors_of(results[1]), tensors_of(results[0]))
         found = found or difference(gradients(twin, results[1]), gradients(net, results[0]))
         if found:
@@ -179,7 +185,9 @@ def line_of(report: dict[str, Any]) -> str:
 
 def main() -> int:
     """The command line: 1 if a model is wrong under framesmith."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default="")
     parser.add_argument("--slice", default="1/1")
     parser.add_argument("--half", choices=("tune", "judge"))

@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final, final
 from zlib import crc32
 
-FAMILIES: Final = ("encoders", "decoders", "encoder_decoders", "vision", "speech", "diffusion", "graphs", "recurrent", "x_transformers", "own")
+FAMILIES: Final = (
+    "encoders",
+    "decoders",
+    "encoder_decoders",
+    "vision",
+    "speech",
+    "diffusion",
+    "graphs",
+    "recurrent",
+    "x_transformers",
+    "own",
+)
 
 
 @final

@@ -4,11 +4,16 @@ from functools import partial
 from typing import Any, Final
 
 import transformers as hf
-
 from tests.quality.models import Model
 from tests.quality.models.encoders import SHAPES, SMALL, from_config, tokens
 
-_KEY_VALUE: Final = {**SMALL, "num_key_value_heads": 2, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+_KEY_VALUE: Final = {
+    **SMALL,
+    "num_key_value_heads": 2,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 
 
 def plain(batch: int, length: int) -> dict[str, Any]:
@@ -24,7 +29,9 @@ def with_loss(batch: int, length: int) -> dict[str, Any]:
 
 def decoder(config: Any, inputs: Any = plain, **settings: Any) -> Model:
     """A causal language model of this configuration."""
-    return Model(partial(from_config, config(**settings), hf.AutoModelForCausalLM.from_config), inputs, SHAPES)
+    return Model(
+        partial(from_config, config(**settings), hf.AutoModelForCausalLM.from_config), inputs, SHAPES
+    )
 
 
 _GPT: Final = {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
@@ -55,7 +62,9 @@ MODELS: Final = {
         word_embed_proj_dim=32,
     ),
     "bloom": decoder(hf.BloomConfig, vocab_size=99, hidden_size=32, n_layer=2, n_head=4),
-    "falcon": decoder(hf.FalconConfig, vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4),
+    "falcon": decoder(
+        hf.FalconConfig, vocab_size=99, hidden_size=32, num_hidden_layers=2, num_attention_heads=4
+    ),
     "llama": decoder(hf.LlamaConfig, **_KEY_VALUE),
     "llama with loss": decoder(hf.LlamaConfig, with_loss, **_KEY_VALUE),
     "mistral": decoder(hf.MistralConfig, **_KEY_VALUE, sliding_window=4),
@@ -82,7 +91,15 @@ MODELS: Final = {
     "olmo with experts": decoder(hf.OlmoeConfig, **_KEY_VALUE, num_experts=4, num_experts_per_tok=2),
     "mamba": decoder(hf.MambaConfig, vocab_size=99, hidden_size=32, num_hidden_layers=2, state_size=4),
     "mamba2": decoder(
-        hf.Mamba2Config, vocab_size=99, hidden_size=32, num_hidden_layers=2, state_size=8, num_heads=8, head_dim=8, n_groups=1, chunk_size=8
+        hf.Mamba2Config,
+        vocab_size=99,
+        hidden_size=32,
+        num_hidden_layers=2,
+        state_size=8,
+        num_heads=8,
+        head_dim=8,
+        n_groups=1,
+        chunk_size=8,
     ),
     "xglm": decoder(hf.XGLMConfig, vocab_size=99, d_model=32, ffn_dim=48, num_layers=2, attention_heads=4),
     "biogpt": decoder(hf.BioGptConfig, **SMALL),

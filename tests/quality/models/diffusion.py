@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import diffusers
 import torch
-
 from tests.quality.models import Model
 
 _SIZES: Final = ((2, 16), (3, 16), (2, 24), (1, 16), (2, 32))
@@ -14,7 +13,10 @@ def latents(channels: int, context: bool) -> Any:
     """Noisy images with a time step, and (`context`) encoded text."""
 
     def inputs(batch: int, size: int) -> dict[str, Any]:
-        given: dict[str, Any] = {"sample": torch.randn(batch, channels, size, size), "timestep": torch.arange(batch) + 3}
+        given: dict[str, Any] = {
+            "sample": torch.randn(batch, channels, size, size),
+            "timestep": torch.arange(batch) + 3,
+        }
         if context:
             given["encoder_hidden_states"] = torch.randn(batch, 7, 16)
         return given
@@ -69,14 +71,22 @@ def autoencoder() -> torch.nn.Module:
 def transformer() -> torch.nn.Module:
     """A diffusion transformer (DiT)."""
     return diffusers.DiTTransformer2DModel(
-        num_attention_heads=2, attention_head_dim=8, in_channels=4, num_layers=2, sample_size=16, patch_size=2, norm_num_groups=4
+        num_attention_heads=2,
+        attention_head_dim=8,
+        in_channels=4,
+        num_layers=2,
+        sample_size=16,
+        patch_size=2,
+        norm_num_groups=4,
     )
 
 
 MODELS: Final = {
     "unet": Model(unet_2d, latents(3, context=False), _SIZES),
     "unet with text": Model(unet_conditional, latents(4, context=True), _SIZES),
-    "autoencoder": Model(autoencoder, lambda batch, size: {"sample": torch.randn(batch, 3, size, size)}, _SIZES),
+    "autoencoder": Model(
+        autoencoder, lambda batch, size: {"sample": torch.randn(batch, 3, size, size)}, _SIZES
+    ),
     "diffusion transformer": Model(
         transformer,
         lambda batch, size: {

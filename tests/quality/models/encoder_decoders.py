@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any, Final
 
 import transformers as hf
-
 from tests.quality.models import Model
 from tests.quality.models.encoders import from_config, tokens
 
@@ -20,7 +19,15 @@ _BART: Final = {
     "decoder_ffn_dim": 48,
     "max_position_embeddings": 64,
 }
-_T5: Final = {"vocab_size": 99, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+_T5: Final = {
+    "vocab_size": 99,
+    "d_model": 32,
+    "d_kv": 8,
+    "d_ff": 48,
+    "num_layers": 2,
+    "num_heads": 4,
+    "decoder_start_token_id": 0,
+}
 
 
 def pairs(batch: int, length: int, other: int) -> dict[str, Any]:
@@ -35,7 +42,9 @@ def labelled(batch: int, length: int, other: int) -> dict[str, Any]:
 
 def translator(config: Any, inputs: Any = pairs, **settings: Any) -> Model:
     """A conditional generation model of this configuration."""
-    return Model(partial(from_config, config(**settings), hf.AutoModelForSeq2SeqLM.from_config), inputs, _SHAPES)
+    return Model(
+        partial(from_config, config(**settings), hf.AutoModelForSeq2SeqLM.from_config), inputs, _SHAPES
+    )
 
 
 MODELS: Final = {
@@ -62,6 +71,10 @@ MODELS: Final = {
         ngram=2,
     ),
     "switch": translator(
-        hf.SwitchTransformersConfig, **_T5, num_experts=2, num_sparse_encoder_layers=1, num_sparse_decoder_layers=1
+        hf.SwitchTransformersConfig,
+        **_T5,
+        num_experts=2,
+        num_sparse_encoder_layers=1,
+        num_sparse_decoder_layers=1,
     ),
 }

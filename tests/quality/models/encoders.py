@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import torch
 import transformers as hf
-
 from tests.quality.models import Model
 
 SHAPES: Final = ((2, 8), (3, 8), (2, 13), (1, 8), (4, 21))
@@ -51,23 +50,32 @@ MODELS: Final = {
     "mpnet": encoder(hf.MPNetConfig),
     "deberta": encoder(hf.DebertaV2Config, relative_attention=True, pos_att_type=["p2c", "c2p"]),
     "distilbert": Model(
-        partial(from_config, hf.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=48)), masked, SHAPES
+        partial(
+            from_config, hf.DistilBertConfig(vocab_size=99, dim=32, n_layers=2, n_heads=4, hidden_dim=48)
+        ),
+        masked,
+        SHAPES,
     ),
     "fnet": Model(
-        partial(from_config, hf.FNetConfig(**{key: SMALL[key] for key in SMALL if key != "num_attention_heads"})),
+        partial(
+            from_config, hf.FNetConfig(**{key: SMALL[key] for key in SMALL if key != "num_attention_heads"})
+        ),
         lambda batch, length: {"input_ids": tokens(batch, length)},
         SHAPES,
     ),
     "funnel": Model(
         partial(
-            from_config, hf.FunnelConfig(vocab_size=99, block_sizes=[1, 1], d_model=32, n_head=4, d_head=8, d_inner=48),
+            from_config,
+            hf.FunnelConfig(vocab_size=99, block_sizes=[1, 1], d_model=32, n_head=4, d_head=8, d_inner=48),
             hf.FunnelBaseModel,
         ),
         masked,
         SHAPES,
     ),
     "xlnet": Model(
-        partial(from_config, hf.XLNetConfig(vocab_size=99, d_model=32, n_layer=2, n_head=4, d_inner=48)), masked, SHAPES
+        partial(from_config, hf.XLNetConfig(vocab_size=99, d_model=32, n_layer=2, n_head=4, d_inner=48)),
+        masked,
+        SHAPES,
     ),
     "longformer": Model(
         partial(from_config, hf.LongformerConfig(**SMALL, attention_window=[4, 4])),
@@ -85,13 +93,21 @@ MODELS: Final = {
     "modern bert": Model(
         partial(
             from_config,
-            hf.ModernBertConfig(**{**SMALL, "pad_token_id": 0, "cls_token_id": 1, "sep_token_id": 2}, bos_token_id=1, eos_token_id=2),
+            hf.ModernBertConfig(
+                **{**SMALL, "pad_token_id": 0, "cls_token_id": 1, "sep_token_id": 2},
+                bos_token_id=1,
+                eos_token_id=2,
+            ),
         ),
         masked,
         SHAPES,
     ),
     "mobilebert": encoder(
-        hf.MobileBertConfig, embedding_size=16, intra_bottleneck_size=16, true_hidden_size=16, num_feedforward_networks=2
+        hf.MobileBertConfig,
+        embedding_size=16,
+        intra_bottleneck_size=16,
+        true_hidden_size=16,
+        num_feedforward_networks=2,
     ),
     "squeezebert": encoder(hf.SqueezeBertConfig, embedding_size=32),
     "rembert": encoder(hf.RemBertConfig, input_embedding_size=16, output_embedding_size=16),

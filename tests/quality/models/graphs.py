@@ -5,9 +5,8 @@ from typing import Any, Final
 
 import torch
 import torch_geometric.nn as geometric
-from torch import nn
-
 from tests.quality.models import Model
+from torch import nn
 
 _SHAPES: Final = ((10, 30), (12, 30), (10, 40), (7, 20), (15, 61))
 

@@ -3,10 +3,9 @@
 from typing import Any, Final
 
 import torch
+from tests.quality.models import Model
 from torch import nn
 from torch.nn import functional
-
-from tests.quality.models import Model
 
 _IMAGES: Final = ((2, 16), (3, 16), (2, 24), (1, 16), (2, 32))
 _ROWS: Final = ((4,), (6,), (2,), (1,), (9,))
@@ -122,8 +121,12 @@ class GAN(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.generator = nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 8), nn.Tanh())
-        self.discriminator = nn.Sequential(nn.Linear(8, 16), nn.LeakyReLU(0.2), nn.Dropout(0.1), nn.Linear(16, 1))
+        self.generator = nn.Sequential(
+            nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 8), nn.Tanh()
+        )
+        self.discriminator = nn.Sequential(
+            nn.Linear(8, 16), nn.LeakyReLU(0.2), nn.Dropout(0.1), nn.Linear(16, 1)
+        )
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         fake = self.generator(torch.randn(x.shape[0], 4, device=x.device))
@@ -142,14 +145,18 @@ class PPO(nn.Module):
         self.critic = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
         self.log_std = nn.Parameter(torch.zeros(2))
 
-    def forward(self, x: torch.Tensor, actions: torch.Tensor, old: torch.Tensor, returns: torch.Tensor) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, actions: torch.Tensor, old: torch.Tensor, returns: torch.Tensor
+    ) -> torch.Tensor:
         policy = torch.distributions.Normal(self.actor(x), self.log_std.exp().expand(x.shape[0], 2))
         log_probability = policy.log_prob(actions).sum(-1)
         value = self.critic(x).squeeze(-1)
         advantage = returns - value.detach()
         ratio = (log_probability - old).exp()
         clipped = torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage)
-        loss: torch.Tensor = -clipped.mean() + 0.5 * (returns - value).pow(2).mean() - 0.01 * policy.entropy().mean()
+        loss: torch.Tensor = (
+            -clipped.mean() + 0.5 * (returns - value).pow(2).mean() - 0.01 * policy.entropy().mean()
+        )
         return loss
 
 
@@ -188,8 +195,12 @@ class Mixer(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.tokens = nn.ModuleList(nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8)) for _ in range(2))
-        self.channels = nn.ModuleList(nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4)) for _ in range(2))
+        self.tokens = nn.ModuleList(
+            nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8)) for _ in range(2)
+        )
+        self.channels = nn.ModuleList(
+            nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4)) for _ in range(2)
+        )
         self.norms = nn.ModuleList(nn.LayerNorm(4) for _ in range(4))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -257,7 +268,12 @@ def sparse_rows(batch: int) -> dict[str, Any]:
 
 def steps(batch: int) -> dict[str, Any]:
     """What a policy saw, did and got."""
-    return {**rows(batch), "actions": torch.randn(batch, 2), "old": torch.randn(batch), "returns": torch.randn(batch)}
+    return {
+        **rows(batch),
+        "actions": torch.randn(batch, 2),
+        "old": torch.randn(batch),
+        "returns": torch.randn(batch),
+    }
 
 
 MODELS: Final = {

@@ -3,10 +3,9 @@
 from typing import Any, Final
 
 import torch
+from tests.quality.models import Model
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-
-from tests.quality.models import Model
 
 _SHAPES: Final = ((2, 5), (3, 5), (2, 7), (1, 5), (4, 9))
 

@@ -5,13 +5,21 @@ from typing import Any, Final
 
 import torch
 import transformers as hf
-
 from tests.quality.models import Model
 from tests.quality.models.encoders import SMALL, from_config, tokens
 
 _WAVES: Final = ((2, 800), (3, 800), (2, 1200), (1, 800), (2, 1600))
 _SPEECH: Final = {
-    **{key: SMALL[key] for key in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")},
+    **{
+        key: SMALL[key]
+        for key in (
+            "vocab_size",
+            "hidden_size",
+            "num_hidden_layers",
+            "num_attention_heads",
+            "intermediate_size",
+        )
+    },
     "conv_dim": (8, 8),
     "conv_stride": (5, 2),
     "conv_kernel": (10, 3),
@@ -28,7 +36,11 @@ def waves(batch: int, length: int) -> dict[str, Any]:
 
 def whisper(batch: int, length: int) -> dict[str, Any]:
     """Features of sound, with tokens."""
-    return {"input_features": torch.randn(batch, 16, 40), "decoder_input_ids": tokens(batch, length), "use_cache": False}
+    return {
+        "input_features": torch.randn(batch, 16, 40),
+        "decoder_input_ids": tokens(batch, length),
+        "use_cache": False,
+    }
 
 
 MODELS: Final = {

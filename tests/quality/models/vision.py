@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import torch
 import transformers as hf
-
 from tests.quality.models import Model
 from tests.quality.models.encoders import from_config, tokens
 
@@ -38,7 +37,14 @@ def convolutional(config: Any, **settings: Any) -> Model:
 
 def clip() -> torch.nn.Module:
     """A small CLIP."""
-    text = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "eos_token_id": 98}
+    text = {
+        "vocab_size": 99,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "eos_token_id": 98,
+    }
     return hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=dict(_PATCHES), projection_dim=16))
 
 
@@ -47,14 +53,25 @@ MODELS: Final = {
     "deit": of_patches(hf.DeiTConfig),
     "beit": of_patches(hf.BeitConfig),
     "dinov2": of_patches(hf.Dinov2Config),
-    "vit mae": of_patches(hf.ViTMAEConfig, decoder_hidden_size=16, decoder_num_hidden_layers=1, decoder_num_attention_heads=2),
+    "vit mae": of_patches(
+        hf.ViTMAEConfig, decoder_hidden_size=16, decoder_num_hidden_layers=1, decoder_num_attention_heads=2
+    ),
     "swin": Model(
-        partial(from_config, hf.SwinConfig(image_size=32, patch_size=4, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4)),
+        partial(
+            from_config,
+            hf.SwinConfig(
+                image_size=32, patch_size=4, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4
+            ),
+        ),
         pixels,
         _BATCHES,
     ),
-    "resnet": convolutional(hf.ResNetConfig, embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic"),
-    "regnet": convolutional(hf.RegNetConfig, embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], groups_width=4),
+    "resnet": convolutional(
+        hf.ResNetConfig, embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic"
+    ),
+    "regnet": convolutional(
+        hf.RegNetConfig, embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], groups_width=4
+    ),
     "convnext": convolutional(hf.ConvNextConfig, hidden_sizes=[8, 16], depths=[1, 1], num_stages=2),
     "convnextv2": convolutional(hf.ConvNextV2Config, hidden_sizes=[8, 16], depths=[1, 1], num_stages=2),
     "mobilenet": convolutional(hf.MobileNetV2Config, depth_multiplier=0.25),
@@ -70,7 +87,13 @@ MODELS: Final = {
         mlp_ratios=[2, 2],
     ),
     "poolformer": convolutional(
-        hf.PoolFormerConfig, depths=[1, 1], hidden_sizes=[8, 16], num_encoder_blocks=2, patch_sizes=[7, 3], strides=[4, 2], padding=[2, 1]
+        hf.PoolFormerConfig,
+        depths=[1, 1],
+        hidden_sizes=[8, 16],
+        num_encoder_blocks=2,
+        patch_sizes=[7, 3],
+        strides=[4, 2],
+        padding=[2, 1],
     ),
     "clip": Model(
         clip,

@@ -3,9 +3,8 @@
 from typing import Any, Final
 
 import torch
-from x_transformers import Decoder, Encoder, TransformerWrapper
-
 from tests.quality.models import Model
+from x_transformers import Decoder, Encoder, TransformerWrapper
 
 _SHAPES: Final = ((2, 8), (3, 8), (2, 13), (1, 8), (4, 21))
 
@@ -19,7 +18,9 @@ def wrapped(layers: Any, **options: Any) -> Model:
     """Tokens through layers with these options."""
 
     def build() -> torch.nn.Module:
-        return TransformerWrapper(num_tokens=99, max_seq_len=64, attn_layers=layers(dim=32, depth=2, heads=4, **options))
+        return TransformerWrapper(
+            num_tokens=99, max_seq_len=64, attn_layers=layers(dim=32, depth=2, heads=4, **options)
+        )
 
     return Model(build, tokens, _SHAPES)
 
