@@ -1,6 +1,7 @@
 """`frontend.export`: the exported module against the program itself, over further inputs, and what is refused."""
 
 import functools
+import pickle
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 
@@ -235,6 +236,43 @@ def test_sizes_that_are_not_declared_are_checked_by_the_answer() -> None:
         frontend.ExportError, match=r"was exported for other arguments: t: .*5.*declare what differs"
     ):
         exported(x(6), x(2))
+
+
+WRONG_ARGUMENTS = {
+    "another size": ((x(6), x(2)), {}, r"t: sizes changed from \[5, 3\] to \[6, 3\]"),
+    "another dtype": ((x(5).double(), x(2)), {}, "t: dtype changed"),
+    "another rank": ((x(5), torch.ones(3)), {}, "other: sizes changed"),
+    "another number": ((x(5), x(2), 4), {}, "an argument: scale: value changed from 3 to 4"),
+    "another text": ((x(5), x(2)), {"mode": "max"}, "an argument: mode"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ARGUMENTS)
+def test_the_module_refuses_what_the_example_fixed(name) -> None:
+    def program(t, other, scale=3, mode="min", unread=None):
+        return t.sum(0) * t.shape[0] + other.mean() * scale if mode == "min" else t
+
+    args, kwargs, text = WRONG_ARGUMENTS[name]
+    example = {"mode": "min"} if kwargs else {}
+    module = frontend.export(program)(x(5), x(2), *((3,) if len(args) == 3 else ()), **example).graph_module
+    with pytest.raises(frontend.ExportError, match=text):
+        module(*args, **kwargs)
+
+
+def test_what_the_program_did_not_read_may_differ() -> None:
+    module = frontend.export(lambda t, unread: t + 1)(x(5), "text").graph_module
+    same(module(x(5), 7), x(5) + 1)
+
+
+def test_one_tensor_given_twice_is_two_inputs() -> None:
+    example = x()
+    module = frontend.export(lambda a, b: a - 2 * b)(example, example).graph_module
+    same(module(x(), x() + 1), x() - 2 * (x() + 1))
+
+
+def test_a_module_may_be_pickled() -> None:
+    again = pickle.loads(pickle.dumps(frontend.export(rows)(x(), x()).graph_module))
+    same(again(x(), x()), rows(x(), x()))
 
 
 def test_what_the_program_decided_about_sizes_is_checked_in_the_graph() -> None:

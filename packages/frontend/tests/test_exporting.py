@@ -1,6 +1,7 @@
 """The parts of `export`, each alone: targets, example calls, declarations, conditions, names of attributes."""
 
 import functools
+import pickle
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from framesmith.frontend.exporting.conditions import add_checks
 from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, marked_tensors, read_declarations
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import flatten_call
+from framesmith.frontend.exporting.input_check import InputCheck, NoCheck
 from framesmith.frontend.exporting.nodes import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.outer_graph import keep_persistence
 from framesmith.frontend.exporting.target import find_target, names_of_tensors
@@ -109,3 +111,9 @@ def test_a_watch_serves_several_traces() -> None:
 
 def test_export_returns_what_asks_for_arguments() -> None:
     assert export(program)(torch.ones(2)).graph_module(torch.ones(2))[2] == 1
+
+
+def test_a_pickled_check_accepts_all_arguments() -> None:
+    check = InputCheck(flatten_call(find_target(program), (1,), {}), ["a", "rest", "k", "more"], {}, [])
+    again = pickle.loads(pickle.dumps(check))
+    assert isinstance(again, NoCheck) and again(nn.Identity(), (2,), {}) is None

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch.utils import _pytree as pytree
 
 from framesmith.frontend.exporting.target import ExportTarget
@@ -54,9 +55,22 @@ def flatten_call(target: ExportTarget, args: tuple[object, ...], kwargs: dict[st
     parameters = _parameter_names(target.signature, len(args), kwargs)
     paths, spec = pytree.tree_flatten_with_path((args, kwargs))
     names = [_leaf_name(path, parameters[: len(args)]) for path, _ in paths]
-    return ExampleCall(
-        target, tuple(leaf for _, leaf in paths), tuple(names), (*parameters[: len(args)], *kwargs), spec
-    )
+    leaves = distinct_tensors([leaf for _, leaf in paths])
+    return ExampleCall(target, leaves, tuple(names), (*parameters[: len(args)], *kwargs), spec)
+
+
+def distinct_tensors(leaves: Sequence[object]) -> tuple[object, ...]:
+    """The leaves, a tensor that is there twice as another object the second time: they are two inputs of the graph."""
+    seen: set[int] = set()
+    found: list[object] = []
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
+            marks = {name: set(value) for name, value in vars(leaf).items() if isinstance(value, set)}
+            leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
+            vars(leaf).update(marks)
+        seen.add(id(leaf))
+        found.append(leaf)
+    return tuple(found)
 
 
 def _parameter_names(

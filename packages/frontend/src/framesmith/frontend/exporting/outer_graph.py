@@ -22,11 +22,14 @@ from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.errors import ExportError
 from framesmith.frontend.exporting.conditions import add_checks
 from framesmith.frontend.exporting.example import ExampleCall
+from framesmith.frontend.exporting.input_check import InputCheck
 from framesmith.frontend.exporting.nodes import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.graph.failures import GraphFailed
-from framesmith.guards import Scope, Source
+from framesmith.guards import Guard, Scope, Source
 from framesmith.guards.kinds.base import describe_value
+from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.kinds.tensor_spec import TensorSpec
 from framesmith.guards.scope import Readable
 from framesmith.guards.sources import Local
 
@@ -63,7 +66,7 @@ class OuterGraph:
     def _attribute(self, source: Source, tensor: torch.Tensor) -> fx.Node:
         """The node of a tensor that the program holds itself."""
         root = [source, *source.ancestors()][-1]
-        if isinstance(root, Local) and root.name not in self._fixed:
+        if self._is_given(root):
             raise ExportError(
                 f"the program reads the tensor {source.text()} out of an argument that is no container of tensors; "
                 "pass the tensor itself, or register the class with torch.utils._pytree or torch.export.register_dataclass"
@@ -100,7 +103,29 @@ class OuterGraph:
         module = fx.GraphModule(self._attributes, self._graph)
         self._graph.lint()
         keep_persistence(module, self._example.target.persistent)
+        module.register_forward_pre_hook(self._make_check(), with_kwargs=True)
         return module
+
+    def _make_check(self) -> InputCheck:
+        """The check of arguments: metadata of tensors at leaves, and guards on everything else that was given."""
+        places = {node.name: index for index, node in enumerate(self._graph.find_nodes(op="placeholder"))}
+        specs: dict[int, TensorSpec] = {}
+        others: list[Guard] = []
+        for guard in self._built.text.guards:
+            roots = {[source, *source.ancestors()][-1] for source in guard.sources}
+            if not roots or not all(self._is_given(root) for root in roots):
+                continue
+            found = [self._scope.value_of(source) for source in guard.sources]
+            if not any(isinstance(value, fx.Proxy) for value in found):
+                others.append(guard)
+            elif isinstance(guard.claim, TensorIs) and isinstance(found[0], fx.Proxy):
+                index = places.get(found[0].node.name)
+                if index is not None:
+                    specs[index] = guard.claim.spec
+        return InputCheck(self._example, Signature.of_function(self._start.code).names, specs, others)
+
+    def _is_given(self, root: Source) -> bool:
+        return isinstance(root, Local) and root.name not in self._fixed
 
     def _run(self) -> object:
         """What the entry returns, run over nodes."""
