@@ -79,6 +79,10 @@ def writes(t, out):
     return out, t
 
 
+def with_a_tensor_by_default(t, scale=torch.tensor(2.0)):
+    return t * scale
+
+
 PROGRAMS = {
     "nested": (nested, (([x(), (x() + 1, {"a": x()})],)), {"k": (x(), 1)}),
     "variadic": (variadic, (x(), x() + 1, x() * 2), {"scale": SCALE, "other": x()}),
@@ -93,6 +97,7 @@ PROGRAMS = {
     "method": (Net().eval().forward, (x(),), {}),
     "conditional": (branches, (x(),), {}),
     "positional only": (eval("lambda a, /, b, *, c: (a - b) * c"), (x(), 2), {"c": x()}),
+    "default that is a tensor": (with_a_tensor_by_default, (x(),), {}),
     "compiled already": (frontend.compile(nested, backend="eager"), ([x(), (x(), {"a": x()})],), {}),
 }
 
@@ -356,6 +361,24 @@ def raises_the_level(t):
     t = t * LEVEL
     LEVEL -= 1
     return t
+
+
+class Counts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, t):
+        self.calls += 1
+        return t * self.calls
+
+
+def test_a_buffer_that_is_written_in_place_by_an_operator_is_written() -> None:
+    counts, other = Counts(), Counts()
+    module = frontend.export(counts)(x()).graph_module
+    for _ in range(2):
+        same(module(x()), other(x()))
+    same(counts.calls, other.calls)
 
 
 @pytest.mark.parametrize("program", [Deep(), raises_the_level])

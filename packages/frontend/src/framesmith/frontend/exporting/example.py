@@ -28,6 +28,15 @@ class ExampleCall:
     parameters: tuple[str, ...]
     spec: pytree.TreeSpec
 
+    def given(self) -> frozenset[str]:
+        """The parameters of the traced function that the user's arguments are bound to, not those with a default."""
+        args, kwargs = pytree.tree_unflatten(list(self.leaves), self.spec)
+        signature = inspect.signature(self.target.function, follow_wrapped=False)
+        fixed = self.target.fixed
+        bound = signature.bind(*fixed, *args, **{**self.target.fixed_keywords, **kwargs}).arguments
+        own = {*list(signature.parameters)[: len(fixed)], *self.target.fixed_keywords}
+        return frozenset(name for name in bound if name not in own)
+
     def bind(self, leaves: Sequence[object]) -> list[object]:
         """The values of the traced function's parameters, in their order, with these leaves in place of the example's.
 

@@ -52,7 +52,7 @@ class OuterGraph:
         values = example.bind([leaf if proxy is None else proxy for leaf, proxy in inputs])
         own: dict[Readable, object] = {source: cell.cell_contents for source, cell in start.own.items()}
         given = Scope(dict(zip(parameters, values, strict=True)), start.namespace, own=own)
-        self._fixed = set(parameters[: len(example.target.fixed)]) | set(example.target.fixed_keywords)
+        self._given = example.given()
         self._scope = NodeScope(self._tracer, given, self._attribute)
 
     def _input(self, name: str, leaf: object) -> tuple[object, NodeProxy | None]:
@@ -125,7 +125,7 @@ class OuterGraph:
         return InputCheck(self._example, Signature.of_function(self._start.code).names, specs, others)
 
     def _is_given(self, root: Source) -> bool:
-        return isinstance(root, Local) and root.name not in self._fixed
+        return isinstance(root, Local) and root.name in self._given
 
     def _run(self) -> object:
         """What the entry returns, run over nodes."""

@@ -432,10 +432,11 @@ class DictTracker(Tracker):
         )
 
     def _is_as_before(self, entry: DictEntry) -> bool:
-        assert self.value is not None
+        assert self.value is not None and self.source is not None
         if not entry.key.is_python_constant():
             return False
-        return is_same_value(entry.value, dict.__getitem__(self.value, entry.key.as_python_constant()))
+        key = entry.key.as_python_constant()
+        return is_same_value(entry.value, dict.__getitem__(self.value, key), Item(self.source, key))
 
     def replay(self, writer: Writer) -> None:
         """Deletions first, then changed values, new items in order, moves, and deferred stores."""
