@@ -34,13 +34,15 @@ class EffectsWatch:
         changes.on_change = note
 
     def finish(self, trace: Trace) -> None:
-        """Raise ExportError if anything was changed that outlives the trace."""
+        """Raise ExportError if anything was changed that outlives the trace. What was set back is not written again."""
         changes = trace.tx.changes
-        found = [
-            f"{each.source.text()} ({each.describe()}) is changed{self._places.get(id(each), '')}"
-            for each in changes.changed()
-            if each.source is not None and not each.is_restored()
-        ]
+        found: list[str] = []
+        for changed in changes.changed():
+            if changed.is_restored():
+                changes.forget(changed)
+            elif changed.source is not None:
+                place = self._places.get(id(changed), "")
+                found.append(f"{changed.source.text()} ({changed.describe()}) is changed{place}")
         found += [f"the class {kind.__qualname__} is changed" for kind in changes.classes]
         found += [f"torch's {setting.name} is set" for setting, _ in changes.ambient.changes()]
         if found:

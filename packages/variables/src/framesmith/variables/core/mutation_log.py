@@ -79,6 +79,10 @@ class MutationLog(Generic[V]):
         """Existing objects that the entry must bring up to date, in order of first change."""
         return tuple(self._changed.values())
 
+    def forget(self, tracker: V) -> None:
+        """Leave out the changes of a tracker, which have left the object as it was."""
+        self._changed.pop(id(tracker), None)
+
     def note_key(self, tracker: V) -> None:
         """Record that the trace used an existing object's identity, as
         a key or a number: it must stay distinct from the others."""
