@@ -36,6 +36,9 @@ def test_where_leads_to_the_file(name, folder) -> None:
 @pytest.mark.parametrize(("name", "_"), ANSWERS)
 def test_where_names_a_line_that_is_there(name, _) -> None:
     for post in where.find(name):
+        if post.file.startswith("docs/"):
+            assert (pages.ROOT / post.file).exists()
+            continue
         files = [Path(root).parent / post.file for root in framesmith.__path__]
         assert any(0 < post.line <= len(file.read_text().splitlines()) for file in files if file.exists())
 
