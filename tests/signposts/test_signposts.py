@@ -1,5 +1,6 @@
 """A newcomer finds things: `where` answers, and the pages in docs say what the tables say."""
 
+import ast
 import json
 import re
 import subprocess
@@ -109,3 +110,19 @@ def test_the_tour_runs_through_all_five_layers() -> None:
         "4. variables",
         "5. frontend",
     ]
+
+
+def names_used(path: Path) -> list[str]:
+    """Every name and attribute that a module uses."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [getattr(node, "id", getattr(node, "attr", "")) for node in nodes]
+
+
+def test_the_page_of_python_versions_names_each_file_that_asks() -> None:
+    page = (pages.ROOT / "docs/adding/python-version.md").read_text(encoding="utf-8")
+    asking = {
+        path.relative_to(pages.ROOT).as_posix()
+        for path in pages.ROOT.glob("packages/bytecode/src/**/*.py")
+        if any(name in ("VERSION", "NUMBERS") for name in names_used(path))
+    }
+    assert asking and not {path for path in asking if path not in page}
