@@ -20,7 +20,7 @@ class EqualTo(Claim):
 
     value: object
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         return (hash_key(self.value),)
 
     @property
