@@ -482,7 +482,7 @@ class Trace:
 
     def finish(self, outcome):
         writer = Writer(self.scope)
-        for tracker in self.tx.changes.changed():
+        for tracker in self.tx.changes.changed_trackers():
             tracker.replay(writer)
         result = writer.value(outcome) if outcome is not None else "None"
         self.text = "\n".join([*writer.lines, f"result = {result}"])

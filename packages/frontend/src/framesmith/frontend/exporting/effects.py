@@ -38,7 +38,7 @@ class EffectsWatch:
         changes = trace.tx.changes
         found = [
             f"{each.source.text()} ({each.describe()}) is changed{self._places.get(id(each), '')}"
-            for each in changes.changed()
+            for each in changes.changed_trackers()
             if each.source is not None
         ]
         found += [f"the class {kind.__qualname__} is changed" for kind in changes.classes]

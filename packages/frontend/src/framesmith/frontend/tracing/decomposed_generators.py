@@ -27,7 +27,7 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
     if not machine.generators:
         return {}
     frames = frames_of_generators(machine)
-    roots = [*others, *machine.tx.changes.changed()]
+    roots = [*others, *machine.tx.changes.changed_trackers()]
     if machine.handled is not None:
         roots.append(machine.handled)
     chain = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]

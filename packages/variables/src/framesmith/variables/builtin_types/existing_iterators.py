@@ -85,7 +85,7 @@ class ExistingIterator(IteratorTracker):
     def _check_untouched(self, tx: TraceContext) -> None:
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
-        changes = [one for one in tx.changes.changed() if one is not self and one.source is not None]
+        changes = [one for one in tx.changes.changed_trackers() if one is not self and one.source is not None]
         if not changes:  # as a rule: what is behind the iterator need not be looked for at each advance
             return
         containers = (*tx.registry[CONTAINERS], bytearray)

@@ -86,7 +86,9 @@ class CachedFunctionTracker(Tracker):
     def _make(self, tx: TraceContext, stored: "Stored", here: Pinned) -> None:
         """Make the real call; breaks the graph if it raises, is not
         stored, or could see changes that wait for replay."""
-        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed())
+        waiting = any(
+            not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed_trackers()
+        )
         if waiting and not stored.is_stored(self.value):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")

@@ -154,7 +154,7 @@ def _trace_and_discard(
         Constant(differentiated),
     )
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([*given, *tx.changes.changed()])
+    outside = reachable([*given, *tx.changes.changed_trackers()])
     with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
         try:
             run_pending(tx, _REHEARSAL.bind(tx, given, {}))
