@@ -6,7 +6,7 @@ import torch
 from framesmith import frontend
 from framesmith.frontend import api, events
 from framesmith.frontend.where import find, main
-from framesmith.guards.words import a_type, counted
+from framesmith.guards.words import a_type, write_count
 
 
 def test_reasons_of_recompiles_name_the_users_variables() -> None:
@@ -31,7 +31,7 @@ def test_a_type_has_its_article(kind: type, text: str) -> None:
 
 
 def test_one_is_not_a_plural() -> None:
-    assert [counted(number, "graph break") for number in (0, 1, 2)] == [
+    assert [write_count(number, "graph break") for number in (0, 1, 2)] == [
         "0 graph breaks",
         "1 graph break",
         "2 graph breaks",

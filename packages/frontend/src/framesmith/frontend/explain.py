@@ -12,7 +12,7 @@ from framesmith.frontend.argument_checks import check_callable, wrong_argument
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
-from framesmith.guards.words import counted
+from framesmith.guards.words import write_count
 
 
 @final
@@ -41,9 +41,9 @@ class Explanation:
 
     def text(self) -> str:
         """The whole answer as text."""
-        captured = f"{counted(len(self.graphs), 'graph')} with {counted(self.operators, 'operator')}"
+        captured = f"{write_count(len(self.graphs), 'graph')} with {write_count(self.operators, 'operator')}"
         lines = [
-            f"{captured}, {counted(len(self.breaks), 'graph break')}, {counted(len(self.guards), 'guard')}"
+            f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}"
         ]
         for number, record in enumerate(self.breaks, 1):
             lines += [
@@ -57,7 +57,7 @@ class Explanation:
         for number, entry in enumerate(self.entries, 1):
             shared = ", shared with a function that was compiled before" if entry.is_shared else ""
             lines.append(
-                f"entry {number}, {entry.title()}{shared}, has {counted(len(entry.guards), 'guard')}:"
+                f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}:"
             )
             lines += [f"  {guard}" for guard in entry.guard_lines()]
         return "\n".join(line for line in lines if line)

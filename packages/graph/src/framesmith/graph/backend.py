@@ -17,7 +17,7 @@ from torch import fx
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
-from framesmith.guards.words import a_type, counted
+from framesmith.guards.words import a_type, write_count
 
 _GROUP = "torch_dynamo_backends"
 _LOADED_LATER: Final = {
@@ -119,11 +119,11 @@ def returned_values(backend: str, result: object, count: int) -> tuple[object, .
         return tuple(result)
     found = "None" if result is None else a_type(type(result))
     if isinstance(result, tuple | list):
-        found = f"{found} of {counted(len(result), 'value')}"
+        found = f"{found} of {write_count(len(result), 'value')}"
     raise BackendFailed(
         backend,
         f"returned a callable that gave {found}; it has to return a tuple or list with the "
-        f"{counted(count, 'output')} of the graph",
+        f"{write_count(count, 'output')} of the graph",
     )
 
 
