@@ -12,7 +12,7 @@ from typing import Final, Protocol, final
 
 from framesmith.frontend.errors import RecompileError
 from framesmith.frontend.torch_settings import warn_once
-from framesmith.graph.dynamo_package import when_loaded
+from framesmith.graph.dynamo_package import call_when_loaded
 from framesmith.graph.options import Backend
 
 _STANCE_MODULE: Final = "torch._dynamo.eval_frame"
@@ -143,5 +143,5 @@ class ResetListener:
 
 
 LISTENER: Final = ResetListener()
-when_loaded(PROBE.attach)
-when_loaded(LISTENER.listen)
+call_when_loaded(PROBE.attach)
+call_when_loaded(LISTENER.listen)

@@ -18,7 +18,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker, as_set
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
+from framesmith.variables.callables.deferred_text import deferred_format, join_or_defer
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
 from framesmith.variables.core.base import TraceContext, run_pending
 from framesmith.variables.core.table import row_of
@@ -184,7 +184,7 @@ def build_string(machine: Machine, operation: Operation) -> None:
     def now() -> Tracker:
         return fold(machine.tx, lambda *texts: "".join(texts), parts)
 
-    machine.frame.push(deferred_join(machine.tx, parts, now))
+    machine.frame.push(join_or_defer(machine.tx, parts, now))
 
 
 @ROWS.opcode(Kind.FORMAT_VALUE)
