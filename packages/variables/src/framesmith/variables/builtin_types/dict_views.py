@@ -13,8 +13,8 @@ from framesmith.variables.builtin_types.dict_entries import DictEntry
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.sequences import unhashable
-from framesmith.variables.builtin_types.set_methods import made_set, operand
+from framesmith.variables.builtin_types.sequences import raise_unhashable
+from framesmith.variables.builtin_types.set_methods import make_set, operand
 from framesmith.variables.builtin_types.sets import SetTracker, as_set, new_set
 from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -100,7 +100,7 @@ class ViewTracker(Tracker):
         """The set that CPython's `dictviews_to_set` makes: from the dict
         itself for the keys of a plain dict, else from the items."""
         is_plain = self.name == "keys" and self.owner.python_type is dict
-        return made_set(tx, self.owner, set) if is_plain else new_set(tx, self.trackers(tx))
+        return make_set(tx, self.owner, set) if is_plain else new_set(tx, self.trackers(tx))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with any iterable (CPython `dictviews_*`): a new set."""
@@ -118,7 +118,7 @@ class ViewTracker(Tracker):
             return None
         if symbol == "&":
             return self._intersect(tx, other)
-        result = made_set(tx, other, set)
+        result = make_set(tx, other, set)
         result.update(tx, symbol, operand(tx, self))
         return result
 
@@ -155,7 +155,7 @@ class ViewTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
         tx.changes.note_key(self)
-        return ("object", self) if self.name == "values" else unhashable(tx, self)
+        return ("object", self) if self.name == "values" else raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The dict."""

@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_
 from framesmith.variables.builtin_types.hashed_items import as_dict_key, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
-from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
@@ -28,7 +28,7 @@ from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
+from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
@@ -114,7 +114,7 @@ class DictTracker(Tracker):
     def _check_readable(self, tx: TraceContext) -> None:
         require_specializable(tx, self)
         if self.deferred_stores:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
 
     def find(self, tx: TraceContext, key: Tracker) -> DictEntry | None:
         """The entry of a key, or None; guards that an existing dict has the key, or has not."""
@@ -380,7 +380,7 @@ class DictTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Dicts have no hash."""
-        return unhashable(tx, self)
+        return raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The known keys and values, the default factory, and the attributes of an OrderedDict."""

@@ -34,7 +34,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_type import CONTAINERS
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
+from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = Rows()
@@ -64,7 +64,7 @@ class ExistingIterator(IteratorTracker):
             return None
         require_specializable(tx, self)
         if is_long_to_look_into(self.value):
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         self._check_untouched(tx)
         try:
             has_next = has_at_least(self.value, self.taken + 1)

@@ -15,9 +15,9 @@ from framesmith.variables.builtin_types.sequences import (
     compare_items,
     find,
     position,
+    raise_unhashable,
     reaches_itself,
     repeat_count,
-    unhashable,
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -210,7 +210,7 @@ class ListTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Lists have no hash."""
-        return unhashable(tx, self)
+        return raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""

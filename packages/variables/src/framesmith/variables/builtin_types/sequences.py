@@ -142,7 +142,7 @@ def reaches_itself(tracker: Tracker) -> bool:
     return False
 
 
-def unhashable(tx: TraceContext, tracker: Tracker) -> Never:
+def raise_unhashable(tx: TraceContext, tracker: Tracker) -> Never:
     """Raise the TypeError of `hash()` for a mutable container."""
     raise UnhashableValue(tx, f"unhashable type: '{type_name(tracker)}'")
 

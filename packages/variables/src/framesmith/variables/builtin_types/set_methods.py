@@ -30,7 +30,7 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
     return Operand(given, trackers, items_of_names(given, trackers))
 
 
-def own_set(tx: TraceContext, self: Tracker) -> SetTracker:
+def require_set(tx: TraceContext, self: Tracker) -> SetTracker:
     """The set part of `self`; breaks the graph when it has none."""
     found = as_set(tx, self)
     if found is None:
@@ -43,7 +43,7 @@ def call_set(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`set([iterable])`."""
     if iterable is None:
         return SetTracker()
-    return made_set(tx, iterable, set)
+    return make_set(tx, iterable, set)
 
 
 @ROWS.call(frozenset)
@@ -51,10 +51,10 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
     """`frozenset([iterable])`: an exact frozenset is returned itself."""
     if iterable is None:
         return SetTracker(None, frozenset)
-    return iterable if iterable.python_type is frozenset else made_set(tx, iterable, frozenset)
+    return iterable if iterable.python_type is frozenset else make_set(tx, iterable, frozenset)
 
 
-def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
+def make_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     """A new set: a copy of a set or frozenset, or of the items of any iterable."""
     found = as_set(tx, iterable)
     if found is not None:
@@ -120,7 +120,7 @@ def set_copy(tx: TraceContext, self: SetTracker, /) -> Tracker:
 @ROWS.call(frozenset.copy)
 def frozenset_copy(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`self.copy()`: an exact frozenset itself."""
-    return self if self.python_type is frozenset else own_set(tx, self).copy(tx, frozenset)
+    return self if self.python_type is frozenset else require_set(tx, self).copy(tx, frozenset)
 
 
 def _updates(method: Callable[..., None], symbol: str) -> None:
@@ -134,7 +134,7 @@ def _updates(method: Callable[..., None], symbol: str) -> None:
 def _combines(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def combine(tx: TraceContext, self: Tracker, /, *others: Tracker) -> Tracker:
-        result = own_set(tx, self)
+        result = require_set(tx, self)
         if not others:
             return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
         use = as_common_item if name == "intersection" else as_set_item
@@ -154,7 +154,7 @@ def _method(name: str) -> Callable[..., Content]:
 def _tests(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-        content = own_set(tx, self).read_all(tx)
+        content = require_set(tx, self).read_all(tx)
         return Constant(bool(getattr(content, name)(operand(tx, other).names)))
 
 
@@ -180,7 +180,7 @@ def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Trac
 @ROWS.call(set.symmetric_difference, frozenset.symmetric_difference)
 def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`self.symmetric_difference(other)`."""
-    return own_set(tx, self).combine(tx, _method("symmetric_difference"), operand(tx, other))
+    return require_set(tx, self).combine(tx, _method("symmetric_difference"), operand(tx, other))
 
 
 for _name in ("union", "intersection", "difference"):

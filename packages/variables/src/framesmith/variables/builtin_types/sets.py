@@ -18,7 +18,7 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
-from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
 from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, stand_in
 from framesmith.variables.builtin_types.set_iterators import SetIterator
 from framesmith.variables.builtin_types.set_recipes import (
@@ -38,7 +38,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_v
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
-from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
+from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.compare import FUNCTIONS
 
@@ -129,7 +129,7 @@ class SetTracker(Tracker):
         """Break the graph once the trace has added an unspecialized item: which members there are is not known then."""
         require_specializable(tx, self)
         if self.has_unread_items:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
 
     def contains_item(self, tx: TraceContext, item: Tracker) -> bool:
         """`item in self`; where only constants of an existing set are asked for, just the answer is guarded."""
@@ -352,7 +352,7 @@ class SetTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A frozenset hashes by its members; TypeError for a set."""
         if not issubclass(self.kind, frozenset):
-            return unhashable(tx, self)
+            return raise_unhashable(tx, self)
         self.read_all(tx)
         return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
 

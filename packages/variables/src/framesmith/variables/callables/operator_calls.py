@@ -26,7 +26,9 @@ ROWS: Final = Rows()
 
 _OPERATE: Final = polyfill_function(operators.operate)
 _REFLECTED: Final = {symbol: operators.reflected(symbol, f"__r{name}__") for symbol, name in METHODS.items()}
-_DECLINED: Final = {symbol: operators.declined(symbol, function) for symbol, function in FUNCTIONS.items()}
+_DECLINED: Final = {
+    symbol: operators.make_inplace_fallback(symbol, function) for symbol, function in FUNCTIONS.items()
+}
 
 
 def begin_binary(
