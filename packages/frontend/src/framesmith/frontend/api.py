@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 import torch
 
 from framesmith.frontend import events
-from framesmith.frontend.argument_checks import not_callable, wrong_argument
+from framesmith.frontend.argument_checks import make_argument_error, make_not_callable_error
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
@@ -79,7 +79,7 @@ def compile_object(model: object, options: CompileOptions) -> object:
         return functools.partial(inner, *model.args, **model.keywords)
     if callable(model):
         return compile_callable(model, options)
-    raise not_callable("compile()", model)
+    raise make_not_callable_error("compile()", model)
 
 
 def compile_function(
@@ -163,7 +163,7 @@ def uncompile(model: Any) -> Any:
     if isinstance(model, type):
         return uncompile_class(model)
     if session is None:
-        raise wrong_argument("uncompile()", model, "what compile() returned", hint=_NOT_COMPILED_HERE)
+        raise make_argument_error("uncompile()", model, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if isinstance(model, torch.nn.Module):
         model._compiled_call_impl = None
         return model
@@ -175,7 +175,7 @@ def uncompile_class(kind: type) -> type:
     name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
     session = session_of(vars(kind).get(name))
     if session is None:
-        raise wrong_argument("uncompile()", kind, "what compile() returned", hint=_NOT_COMPILED_HERE)
+        raise make_argument_error("uncompile()", kind, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if session.inherited:
         delattr(kind, name)
     else:

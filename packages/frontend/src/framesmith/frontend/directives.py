@@ -12,8 +12,8 @@ from framesmith.frontend.argument_checks import (
     check_callable,
     check_text,
     checked_flag,
+    make_argument_error,
     name_of,
-    wrong_argument,
 )
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.registry import REGISTRY
@@ -142,7 +142,9 @@ def substitute_in_graph(original: Callable[..., object]) -> Callable[[F], F]:
     def register(replacement: F) -> F:
         if not isinstance(replacement, FunctionType):
             call = f"substitute_in_graph({name_of(original)})"
-            raise wrong_argument(call, replacement, "a Python function (def or lambda), which can be traced")
+            raise make_argument_error(
+                call, replacement, "a Python function (def or lambda), which can be traced"
+            )
 
         def inline(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
             tracker = FunctionTracker(replacement, Pinned(replacement, replacement.__qualname__))
@@ -166,4 +168,4 @@ def _add_row(call: str, function: Callable[..., object], row_function: RowFuncti
             "leave the call out, or wrap the function in one of your own and pass that"
         ) from None
     except TypeError:
-        raise wrong_argument(call, function, "a callable that can be hashed") from None
+        raise make_argument_error(call, function, "a callable that can be hashed") from None

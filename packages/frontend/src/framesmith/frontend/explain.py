@@ -8,7 +8,7 @@ from typing import Any, cast, final
 import torch
 
 from framesmith.frontend import api
-from framesmith.frontend.argument_checks import check_callable, wrong_argument
+from framesmith.frontend.argument_checks import check_callable, make_argument_error
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
@@ -86,7 +86,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
             compiled = cast("FunctionType", api.compile_object(model, options))
         own = api.session_of(compiled)
         if own is None:
-            raise wrong_argument(
+            raise make_argument_error(
                 "explain()",
                 model,
                 "a function with Python code",
