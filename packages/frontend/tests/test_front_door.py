@@ -188,7 +188,7 @@ def test_a_disabled_function_carries_its_reason() -> None:
 
 def test_a_function_without_a_mark_is_traced_as_any_other() -> None:
     trace = trace_of(plain.__code__)
-    assert marked_functions.begin_marked(trace.tx, wrapped(trace, plain), (), {}) is None
+    assert marked_functions.begin_marked_call(trace.tx, wrapped(trace, plain), (), {}) is None
 
 
 def test_a_break_that_is_asked_for_carries_its_message() -> None:

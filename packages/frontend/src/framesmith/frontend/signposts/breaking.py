@@ -72,11 +72,11 @@ def posts_of_kind(identifier: str) -> Iterator[Signpost]:
     for constant, kind in vars(break_kinds).items():
         if isinstance(kind, BreakKind) and kind.id == identifier:
             yield page_of(identifier, kind)
-            for file, line in _uses(constant):
+            for file, line in _find_uses(constant):
                 yield Signpost(identifier, "raised, or handed to what raises", file, line)
 
 
-def _uses(constant: str) -> Iterator[tuple[str, int]]:
+def _find_uses(constant: str) -> Iterator[tuple[str, int]]:
     """The lines that use a constant of `break_kinds`, without imports."""
     used = re.compile(rf"\b{constant}\b")
     for layer in (framesmith.graph, framesmith.variables, framesmith.frontend):

@@ -42,7 +42,7 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
         roots += [value for value in (frame.replacement, frame.otherwise) if value is not None]
     seen = reachable(roots)
     decomposed = {key: frame for key, frame in frames.items() if key not in seen}
-    decomposed = leave_out_cycles(machine, decomposed)
+    decomposed = exclude_cycles(machine, decomposed)
     in_slots = find_decomposed(machine.frames, decomposed)  # nothing leads to the others any more
     return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
 
@@ -62,7 +62,7 @@ def frames_of_generators(machine: Machine) -> Decomposed:
     return found
 
 
-def leave_out_cycles(machine: Machine, decomposed: Decomposed) -> Decomposed:
+def exclude_cycles(machine: Machine, decomposed: Decomposed) -> Decomposed:
     """Leave out generators that hold each other or themselves, and running ones that an inner frame holds.
 
     A slot refers to a generator by the number of its frame, and frames are put together one after the other: none can
