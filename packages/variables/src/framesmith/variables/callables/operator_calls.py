@@ -57,7 +57,7 @@ def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | Pe
     return operand.unary(tx, symbol) if begun is None else begun
 
 
-def _reflected_row(symbol: str) -> None:
+def _register_reflected(symbol: str) -> None:
     @ROWS.call(_REFLECTED[symbol])
     def ask(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         left, right = left.realize(), right.realize()
@@ -67,12 +67,12 @@ def _reflected_row(symbol: str) -> None:
         return result
 
 
-def _declined_row(symbol: str) -> None:
+def _register_declined(symbol: str) -> None:
     @ROWS.call(_DECLINED[symbol])
     def go_on(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         return binary(tx, symbol, left.realize(), right.realize(), in_place=True)
 
 
 for _symbol in METHODS:
-    _reflected_row(_symbol)
-    _declined_row(_symbol)
+    _register_reflected(_symbol)
+    _register_declined(_symbol)

@@ -79,7 +79,7 @@ def _scalar(kind: type) -> None:
         return Constant(value, source)
 
 
-def _constructor(function: Callable[..., object]) -> None:
+def _register_constructor(function: Callable[..., object]) -> None:
     """Add a row that breaks for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
 
     @ROWS.call(function)
@@ -89,7 +89,7 @@ def _constructor(function: Callable[..., object]) -> None:
         return graph_call(tx, function, args, kwargs)
 
 
-def _full(function: Callable[..., object], boolean: type) -> None:
+def _register_full(function: Callable[..., object], boolean: type) -> None:
     """Add a row that breaks for a numpy bool: `torch.full((2,),
     np.bool_(True))` is a float tensor, with a Python bool a bool tensor."""
 
@@ -120,8 +120,8 @@ def _install() -> None:
         _scalar(kind)
     ROWS.pure_types(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
     for function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
-        _constructor(function)
-    _full(torch.full, _numpy.bool_)
+        _register_constructor(function)
+    _register_full(torch.full, _numpy.bool_)
 
 
 _install()

@@ -74,7 +74,7 @@ def _builtins_by_name() -> dict[str, list[object]]:
     return found
 
 
-def _break_row(function: object, kind: BreakKind, name: str) -> None:
+def _register_break(function: object, kind: BreakKind, name: str) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         raise GraphBreak(kind, f"torch.{name}()")
 
@@ -101,7 +101,7 @@ def _install() -> None:
     for kind, names in _BREAKS.items():
         for name in names:
             for function in builtins.get(name, ()):
-                _break_row(function, kind, name)
+                _register_break(function, kind, name)
     for function in dict.fromkeys(chain.from_iterable(builtins.values())):  # some have several names
         record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_builtins_by_name`
     for module in _PYTHON_MODULES:
