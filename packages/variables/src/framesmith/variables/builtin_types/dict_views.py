@@ -224,17 +224,17 @@ class ProxyTracker(Tracker):
         return f"{writer.constant(MappingProxyType, 'MappingProxyType')}({writer.value(self.owner)})"
 
 
-def _view_row(name: str) -> None:
+def _register_view(name: str) -> None:
     @ROWS.call(getattr(dict, name), getattr(OrderedDict, name))
     def view(tx: TraceContext, self: DictTracker, /) -> Tracker:
         return ViewTracker(self, name)
 
 
 for _name in PICK:
-    _view_row(_name)
+    _register_view(_name)
 
 
-def _reversed_row(kind: type) -> None:
+def _register_reversed(kind: type) -> None:
     @ROWS.call(kind.__dict__["__reversed__"])
     def backwards(tx: TraceContext, self: ViewTracker, /) -> Tracker:
         return self.iterator(tx, backwards=True)
@@ -242,10 +242,10 @@ def _reversed_row(kind: type) -> None:
 
 for _kind in VIEW_TYPES.values():
     if "__reversed__" in _kind.__dict__:
-        _reversed_row(_kind)
+        _register_reversed(_kind)
 
 
-def _proxy_row(name: str) -> None:
+def _register_proxy(name: str) -> None:
     method = getattr(dict, name)
 
     @ROWS.call(getattr(MappingProxyType, name))
@@ -254,7 +254,7 @@ def _proxy_row(name: str) -> None:
 
 
 for _name in ("get", "keys", "values", "items", "copy", "__reversed__"):
-    _proxy_row(_name)
+    _register_proxy(_name)
 
 
 @ROWS.call(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])

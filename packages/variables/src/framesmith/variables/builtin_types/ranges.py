@@ -185,7 +185,7 @@ def _is_unknown(bounds: Sequence[Tracker]) -> bool:
     return steps and any(bound.is_run_time_number and not bound.is_python_constant() for bound in bounds)
 
 
-def _member(name: str) -> None:
+def _register_member(name: str) -> None:
     @ROWS.call(range.__dict__[name])
     def read(tx: TraceContext, self: RangeTracker, /) -> Tracker:
         value = getattr(self.value, name)
@@ -194,7 +194,7 @@ def _member(name: str) -> None:
 
 
 for _name in ("start", "stop", "step"):
-    _member(_name)
+    _register_member(_name)
 
 
 @ROWS.call(range.index)

@@ -131,7 +131,7 @@ def _updates(method: Callable[..., None], symbol: str) -> None:
         return NONE
 
 
-def _combines(name: str) -> None:
+def _register_combination(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def combine(tx: TraceContext, self: Tracker, /, *others: Tracker) -> Tracker:
         result = require_set(tx, self)
@@ -151,7 +151,7 @@ def _method(name: str) -> Callable[..., Content]:
     return call
 
 
-def _tests(name: str) -> None:
+def _register_test(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         content = require_set(tx, self).read_all(tx)
@@ -184,6 +184,6 @@ def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /)
 
 
 for _name in ("union", "intersection", "difference"):
-    _combines(_name)
+    _register_combination(_name)
 for _name in ("issubset", "issuperset", "isdisjoint"):
-    _tests(_name)
+    _register_test(_name)

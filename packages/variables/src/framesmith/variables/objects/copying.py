@@ -36,7 +36,7 @@ NONE: Final = Constant(None)
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
-def _add_copy_row(function: FunctionType) -> None:
+def _register_add_copy(function: FunctionType) -> None:
     form = polyfill_function(function)
 
     @ROWS.call(function)
@@ -52,7 +52,7 @@ def _add_copy_row(function: FunctionType) -> None:
 
 for _function in (copy.copy, copy.deepcopy):
     assert isinstance(_function, FunctionType)
-    _add_copy_row(_function)
+    _register_add_copy(_function)
 
 
 @ROWS.call(object.__reduce_ex__)

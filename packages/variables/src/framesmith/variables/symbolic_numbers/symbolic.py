@@ -336,7 +336,7 @@ def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
     return tracker if isinstance(tracker, Constant) else Constant(tracker.as_python_constant())
 
 
-def _row(function: Callable[..., object]) -> None:
+def _register_row(function: Callable[..., object]) -> None:
     def row_function(tx: TraceContext, *args: Tracker) -> Tracker:
         return compute(tx, function, *args)
 
@@ -352,4 +352,4 @@ for _function in (
     torch.sym_sqrt,
     torch.sym_ite,
 ):
-    _row(_function)
+    _register_row(_function)

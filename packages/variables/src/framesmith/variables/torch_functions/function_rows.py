@@ -81,7 +81,7 @@ def _register_break(function: object, kind: BreakKind, name: str) -> None:
     ROWS.call(function, priority=Priority.LISTED)(refuse)
 
 
-def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
+def _register_recurrent(function: BuiltinFunctionType, name: str) -> None:
     """Add a row that breaks the graph with gradients, as AOTAutograd fails on the history of a recurrent layer."""
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -97,7 +97,7 @@ def _install() -> None:
     for name in _RECURRENT:
         for function in builtins[name]:
             assert isinstance(function, BuiltinFunctionType)
-            _recurrent_row(function, name)
+            _register_recurrent(function, name)
     for kind, names in _BREAKS.items():
         for name in names:
             for function in builtins.get(name, ()):

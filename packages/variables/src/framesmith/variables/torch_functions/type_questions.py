@@ -40,7 +40,7 @@ _INFO_FIELDS: Final = (
 ROWS.pure([torch.promote_types, torch.can_cast])
 
 
-def _metadata_row(function: Callable[..., object], method: str) -> None:
+def _register_metadata(function: Callable[..., object], method: str) -> None:
     def look(tx: TraceContext, input: Tracker) -> Tracker:
         if not isinstance(input, TensorTracker):
             raise GraphBreak(NATIVE_CALL, f"torch.{method}({input.describe()})")
@@ -50,7 +50,7 @@ def _metadata_row(function: Callable[..., object], method: str) -> None:
 
 
 for _function, _method in _METADATA:
-    _metadata_row(_function, _method)
+    _register_metadata(_function, _method)
 
 
 @ROWS.call(torch.is_tensor)
@@ -167,7 +167,7 @@ def _dtype_of(info: torch.finfo | torch.iinfo) -> object:
     return getattr(torch, info.dtype)
 
 
-def _info_row(kind: Callable[..., object]) -> None:
+def _register_info(kind: Callable[..., object]) -> None:
     def make(tx: TraceContext, type: Tracker | None = None) -> Tracker:
         dtype = torch.get_default_dtype() if type is None else type.as_python_constant()
         info = evaluate("finfo", kind, dtype)
@@ -186,7 +186,7 @@ def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 ROWS.wrap(torch.finfo, torch.iinfo)(_wrap_info)
 for _kind in (torch.finfo, torch.iinfo):
-    _info_row(_kind)
+    _register_info(_kind)
 
 
 @ROWS.call(
