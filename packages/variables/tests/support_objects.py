@@ -14,7 +14,7 @@ from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
 from framesmith.variables import catalog, core
 from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -215,14 +215,14 @@ class Frame:
 
     def op_build_map(self, o):
         items = self.pop(2 * o.argument)
-        made = new_dict([])
+        made = make_dict_tracker([])
         for key, value in zip(items[::2], items[1::2], strict=True):
             made.store(self.tx, key, value)
         self.push(made)
 
     def op_build_const_key_map(self, o):
         keys = self.pop()
-        self.push(new_dict(list(zip(unpack(self.tx, keys), self.pop(o.argument), strict=True))))
+        self.push(make_dict_tracker(list(zip(unpack(self.tx, keys), self.pop(o.argument), strict=True))))
 
     def op_build_string(self, o):
         self.push(Constant("".join(str(part.as_python_constant()) for part in self.pop(o.argument))))

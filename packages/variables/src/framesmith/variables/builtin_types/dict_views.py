@@ -15,8 +15,8 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import raise_unhashable
 from framesmith.variables.builtin_types.set_methods import make_set, operand
-from framesmith.variables.builtin_types.sets import SetTracker, as_set, new_set
-from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
+from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
+from framesmith.variables.builtin_types.tuples import TupleTracker, find_tuple_part
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
@@ -90,24 +90,24 @@ class ViewTracker(Tracker):
             return self.owner.contains(tx, item)
         if self.name == "values":
             return Constant(any(known_equal(tx, value, item) for value in self.trackers(tx)))
-        pair = as_tuple(tx, item)
+        pair = find_tuple_part(tx, item)
         if pair is None or len(pair.items) != 2:
             return Constant(False)
         found = self.owner.get_item(tx, pair.items[0])
         return Constant(found is not None and known_equal(tx, found, pair.items[1]))
 
-    def as_set(self, tx: TraceContext) -> SetTracker:
+    def copy_to_set(self, tx: TraceContext) -> SetTracker:
         """The set that CPython's `dictviews_to_set` makes: from the dict
         itself for the keys of a plain dict, else from the items."""
         is_plain = self.name == "keys" and self.owner.python_type is dict
-        return make_set(tx, self.owner, set) if is_plain else new_set(tx, self.trackers(tx))
+        return make_set(tx, self.owner, set) if is_plain else make_set_tracker(tx, self.trackers(tx))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with any iterable (CPython `dictviews_*`): a new set."""
         if self.name == "values" or symbol not in ("&", "|", "-", "^"):
             return None
         if symbol != "&":
-            result = self.as_set(tx)
+            result = self.copy_to_set(tx)
             result.update(tx, symbol, operand(tx, other))
             return result
         return self._intersect(tx, other)
@@ -123,7 +123,7 @@ class ViewTracker(Tracker):
         return result
 
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
-        exact = as_set(tx, other)
+        exact = find_set_part(tx, other)
         size = self.owner.size(tx)
         if exact is not None and exact.kind is set and size <= len(exact.read_all(tx)):
             return exact.combine(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
@@ -131,17 +131,17 @@ class ViewTracker(Tracker):
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self
         found = [item for item in unpack(tx, other) if view.contains(tx, item).truth(tx)]
-        return new_set(tx, found)
+        return make_set_tracker(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Subset relations with sets and with views of keys or items; None (NotImplemented) otherwise."""
         is_view = isinstance(other, ViewTracker) and other.name != "values"
-        if self.name == "values" or not (is_view or as_set(tx, other) is not None):
+        if self.name == "values" or not (is_view or find_set_part(tx, other) is not None):
             return None
         if self.name == "items":
             return self._compare_items(tx, symbol, other)
         theirs = set(operand(tx, other).names)
-        return Constant(bool(FUNCTIONS[symbol](self.as_set(tx).content, theirs)))
+        return Constant(bool(FUNCTIONS[symbol](self.copy_to_set(tx).content, theirs)))
 
     def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Values need not be hashable, so equality tests `item in

@@ -319,7 +319,7 @@ class DictTracker(Tracker):
         left = other.storage(tx)
         if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
             return None
-        merged = new_dict((), self.copy(tx).kind, self.factory)
+        merged = make_dict_tracker((), self.copy(tx).kind, self.factory)
         merged.merge(tx, left)
         merged.merge(tx, self)
         return merged
@@ -450,7 +450,9 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
-def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, kind: type) -> DictTracker:
+def wrap_dict_content(
+    tx: TraceContext, value: dict[object, object], source: Source, kind: type
+) -> DictTracker:
     """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
     factory = None
     if isinstance(value, defaultdict):
@@ -458,7 +460,7 @@ def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, 
     return DictTracker(source, kind, value, factory)
 
 
-def new_dict(
+def make_dict_tracker(
     pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
 ) -> DictTracker:
     """A dict created in the trace, from pairs whose keys are constants; use `store` for other keys."""
@@ -478,4 +480,6 @@ def new_dict(
 def build_dict(tx: TraceContext, value: object) -> DictTracker:
     """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
-    return new_dict([(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value))
+    return make_dict_tracker(
+        [(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value)
+    )

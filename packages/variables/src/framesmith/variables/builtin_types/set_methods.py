@@ -7,7 +7,7 @@ from framesmith.variables.builtin_types.hashed_items import Use, as_common_item,
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.set_items import stand_in
 from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_names
-from framesmith.variables.builtin_types.sets import Operand, SetTracker, as_set, new_set
+from framesmith.variables.builtin_types.sets import Operand, SetTracker, find_set_part, make_set_tracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -20,7 +20,7 @@ NONE = Constant(None)
 
 def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Operand:
     """An argument of a set method, which may be any iterable; `use`: what the method does with an item."""
-    found = as_set(tx, iterable)
+    found = find_set_part(tx, iterable)
     if found is not None:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
@@ -32,7 +32,7 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
 
 def require_set(tx: TraceContext, self: Tracker) -> SetTracker:
     """The set part of `self`; breaks the graph when it has none."""
-    found = as_set(tx, self)
+    found = find_set_part(tx, self)
     if found is None:
         return self.unsupported("use as a set")
     return found
@@ -56,10 +56,10 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
 
 def make_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     """A new set: a copy of a set or frozenset, or of the items of any iterable."""
-    found = as_set(tx, iterable)
+    found = find_set_part(tx, iterable)
     if found is not None:
         return found.copy(tx, kind)
-    made = new_set(tx, unpack(tx, iterable))
+    made = make_set_tracker(tx, unpack(tx, iterable))
     is_dict = iterable.python_type is dict
     if kind is set and not is_dict:
         return made

@@ -328,7 +328,7 @@ class SetTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with a set."""
-        right = as_set(tx, other)
+        right = find_set_part(tx, other)
         if symbol not in OPERATIONS or right is None:
             return None
         operation: Callable[..., Content] = OPERATIONS[symbol]
@@ -336,7 +336,7 @@ class SetTracker(Tracker):
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`&= |= -= ^=` change a set; None (NotImplemented) for a frozenset, so that the binary operation is used."""
-        right = as_set(tx, other)
+        right = find_set_part(tx, other)
         if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
             return None
         self.update(tx, symbol, right.operand(tx))
@@ -344,7 +344,7 @@ class SetTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Subset relations and equality with sets; None (NotImplemented) otherwise."""
-        right = as_set(tx, other)
+        right = find_set_part(tx, other)
         if right is None:
             return None
         return Constant(bool(FUNCTIONS[symbol](self.read_all(tx), right.read_all(tx))))
@@ -411,7 +411,7 @@ def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashabl
     return {name: next(each[id(name)] for each in trackers if id(name) in each) for name in content}
 
 
-def as_set(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
+def find_set_part(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     """The set part of a tracker, of a constant frozenset too; None when it has none."""
     tracker = tracker.realize().storage(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
@@ -419,7 +419,7 @@ def as_set(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     return tracker if isinstance(tracker, SetTracker) else None
 
 
-def new_set(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
+def make_set_tracker(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
     """A set created in the trace."""
     result = SetTracker(None, kind)
     for item in items:
@@ -437,7 +437,7 @@ def build_set(tx: TraceContext, value: object) -> SetTracker:
     return result
 
 
-def set_storage(
+def wrap_set_content(
     tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, kind: type
 ) -> SetTracker:
     """The set part of an existing set or of an instance of a subclass; its type must be guarded already."""

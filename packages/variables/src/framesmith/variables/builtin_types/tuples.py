@@ -82,7 +82,7 @@ class TupleTracker(Tracker):
 
     def as_python_constant(self) -> object:
         """A real tuple of the values, of the same type."""
-        return make_tuple(self.kind, [item.as_python_constant() for item in self.items])
+        return make_real_tuple(self.kind, [item.as_python_constant() for item in self.items])
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
@@ -159,7 +159,7 @@ class TupleTracker(Tracker):
         if symbol in NAMES and self._overrides(f"__{NAMES[symbol]}__"):
             return self._operator(tx, f"__{NAMES[symbol]}__", other)
         if symbol == "+":
-            right = as_tuple(tx, other)
+            right = find_tuple_part(tx, other)
             if right is None:
                 return None
             if self.kind is tuple and right.kind is tuple and not (self.items and right.items):
@@ -174,7 +174,7 @@ class TupleTracker(Tracker):
         if self.kind not in PLAIN and symbol in NAMES and defines(self.kind, name):
             return self._operator(tx, name, other)
         if symbol == "+" and self.kind is torch.Size:
-            left = as_tuple(tx, other)
+            left = find_tuple_part(tx, other)
             return None if left is None else TupleTracker((*left.items, *self.items), None, torch.Size)
         return self._repeat(tx, other) if symbol == "*" else None
 
@@ -206,7 +206,7 @@ class TupleTracker(Tracker):
         """Lexicographic, with tuples only, unless the class overrides the comparison."""
         if self._overrides(COMPARISONS[symbol]):
             return self._operator(tx, COMPARISONS[symbol], other)
-        right = as_tuple(tx, other)
+        right = find_tuple_part(tx, other)
         return None if right is None else compare_items(tx, symbol, self.items, right.items)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -260,7 +260,7 @@ NAMES |= {"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "^": "xor", "
 COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">": "__gt__", ">=": "__ge__"}
 
 
-def as_tuple(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
+def find_tuple_part(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
     """The tuple part of a tracker, of a constant tuple too; None when it has none."""
     tracker = tracker.realize().storage(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is tuple:
@@ -295,14 +295,14 @@ def field_index(kind: type, name: str) -> int | None:
     return arguments[0]
 
 
-def make_tuple(kind: type, items: list[object]) -> object:
+def make_real_tuple(kind: type, items: list[object]) -> object:
     """A tuple of the given type; runs no code of a named tuple class."""
     if kind is torch.Size or is_struct_sequence(kind):
         return kind(items)
     return tuple.__new__(kind, items)
 
 
-def plain_tuple(value: object) -> tuple[object, ...]:
+def copy_to_real_tuple(value: object) -> tuple[object, ...]:
     """A plain tuple of the items, read without overrides of the class."""
     assert isinstance(value, tuple)
     return tuple(tuple.__iter__(value))
@@ -319,7 +319,7 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.guard(source, TypeIs(type(value)))
     if tx.wrap.policy.is_unspecialized(source):
         return UnspecializedValue(value, source)
-    return tuple_storage(tx, value, source, type(value))
+    return wrap_tuple_content(tx, value, source, type(value))
 
 
 @ROWS.wrap_when(55, lambda _, value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
@@ -332,12 +332,14 @@ def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker
         return wrap_tuple(tx, value, source)
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(kind))
-    part = tuple_storage(tx, value, CallResult(source, plain_tuple), kind)
+    part = wrap_tuple_content(tx, value, CallResult(source, copy_to_real_tuple), kind)
     part.source = source
     return part
 
 
-def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, kind: type) -> TupleTracker:
+def wrap_tuple_content(
+    tx: TraceContext, value: tuple[object, ...], source: Source, kind: type
+) -> TupleTracker:
     """The tuple part of an existing tuple or of an instance of a
     subclass; its type must be guarded already, its length is here."""
     tx.guard(source, LengthIs(tuple.__len__(value)))
@@ -347,7 +349,7 @@ def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, k
     )
 
 
-def new_tuple(tx: TraceContext, value: object) -> TupleTracker:
+def make_tuple_tracker(tx: TraceContext, value: object) -> TupleTracker:
     """The tracker of a tuple created in the trace, from known values."""
     assert isinstance(value, tuple)
     return TupleTracker([from_python(tx, item) for item in value], None, type(value))
@@ -374,7 +376,7 @@ def tuple_index(
 
 def items_of(tx: TraceContext, tracker: Tracker) -> tuple[Tracker, ...]:
     """The items of a tuple tracker or a constant tuple; breaks the graph for anything else."""
-    found = as_tuple(tx, tracker)
+    found = find_tuple_part(tx, tracker)
     if found is None:
         return tracker.unsupported("use as a tuple")
     return found.items
@@ -388,7 +390,7 @@ def reversed_tuple(tracker: TupleTracker) -> Tracker:
 def wrap_tuple_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
     """The tuple part of an existing instance of a subclass."""
     assert isinstance(value, tuple)
-    return tuple_storage(tx, value, source, kind)
+    return wrap_tuple_content(tx, value, source, kind)
 
 
 def tuple_text(tx: TraceContext, value: Tracker, join: Join) -> str:
@@ -405,11 +407,11 @@ ROWS.builtin_type(
     BuiltinType(
         tuple,
         (TupleTracker, Constant),
-        build=new_tuple,
+        build=make_tuple_tracker,
         text=tuple_text,
         iterators=(type(iter(())), reversed),
-        part=BuiltinPart(plain_tuple, wrap_tuple_part),
+        part=BuiltinPart(copy_to_real_tuple, wrap_tuple_part),
         holds_items=True,
     )
 )
-ROWS.build(new_tuple, torch.Size)
+ROWS.build(make_tuple_tracker, torch.Size)

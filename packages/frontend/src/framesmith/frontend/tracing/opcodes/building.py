@@ -13,10 +13,10 @@ from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines, is_one_of
 from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items
-from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker, as_set
+from framesmith.variables.builtin_types.sets import SetTracker, find_set_part
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.deferred_text import deferred_format, join_or_defer
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
@@ -67,7 +67,7 @@ def build_const_key_map(machine: Machine, operation: Operation) -> None:
 
 def store_pairs(machine: Machine, pairs: "zip[tuple[Tracker, Tracker]]") -> None:
     """Push a new dict with these items, stored in order."""
-    result = new_dict([])
+    result = make_dict_tracker([])
     for key, value in pairs:
         result.store(machine.tx, key.realize(), value)
     machine.frame.push(result)
@@ -112,7 +112,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
 def set_update(machine: Machine, operation: Operation) -> None:
     """`{*a}`; for a set or dict, CPython resizes it beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
-    if given.python_type is dict or as_set(machine.tx, given) is not None:
+    if given.python_type is dict or find_set_part(machine.tx, given) is not None:
         call_method(machine, set.update, find_container(machine, operation, SetTracker), given)
         return
     for value in unpack(machine.tx, given):
