@@ -43,6 +43,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.operations import binary, compare
 
 ROWS: Final = Rows()
 
@@ -91,7 +92,7 @@ class TupleTracker(Tracker):
         index = field_index(self.kind, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
 
-    def _override(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
+    def _call_python_method(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
         """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
         if self.kind in PLAIN:
             return None
@@ -99,12 +100,12 @@ class TupleTracker(Tracker):
             return None
         return self.attribute(tx, name).call(tx, operands, {}).realize()
 
-    def _operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
-        """As `_override`, with None for NotImplemented too."""
-        result = self._override(tx, name, other)
+    def _call_operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
+        """As `_call_python_method`, with None for NotImplemented too."""
+        result = self._call_python_method(tx, name, other)
         return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
-    def _overrides(self, name: str) -> bool:
+    def _has_python_method(self, name: str) -> bool:
         """Whether the class, or a base other than tuple, defines the slot in Python."""
         return self.kind not in PLAIN and isinstance(static_lookup(self.kind, name), FunctionType)
 
@@ -116,30 +117,30 @@ class TupleTracker(Tracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        found = self._override(tx, "__iter__")
+        found = self._call_python_method(tx, "__iter__")
         return SequenceIterator(self, self.items, TUPLE_ITERATOR) if found is None else found
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        found = self._override(tx, "__len__")
+        found = self._call_python_method(tx, "__len__")
         return Constant(len(self.items)) if found is None else found
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """`bool(self)`: what `__bool__` or `__len__` of the class says, else whether there are items."""
         for name in ("__bool__", "__len__"):
-            found = self._override(tx, name)
+            found = self._call_python_method(tx, name)
             if found is not None:
                 return found.truth(tx)
         return bool(self.items)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`, by identity, then equality, unless the class overrides it."""
-        found = self._override(tx, "__contains__", item)
+        found = self._call_python_method(tx, "__contains__", item)
         return Constant(find(tx, self.items, item) is not None) if found is None else found
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """An item, or a tuple for a slice (`torch.Size` of a `torch.Size`)."""
-        found = self._override(tx, "__getitem__", key)
+        found = self._call_python_method(tx, "__getitem__", key)
         if found is not None:
             return found
         place = position(tx, key, "tuple")
@@ -156,8 +157,9 @@ class TupleTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a tuple, `*` with an integer, unless the class overrides the operator."""
-        if symbol in NAMES and self._overrides(f"__{NAMES[symbol]}__"):
-            return self._operator(tx, f"__{NAMES[symbol]}__", other)
+        name = _name_method(symbol)
+        if name is not None and self._has_python_method(name):
+            return self._call_operator(tx, name, other)
         if symbol == "+":
             right = find_tuple_part(tx, other)
             if right is None:
@@ -170,9 +172,9 @@ class TupleTracker(Tracker):
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`integer * self`, and `tuple + Size`."""
-        name = f"__r{NAMES.get(symbol, 'index')}__"
-        if self.kind not in PLAIN and symbol in NAMES and defines(self.kind, name):
-            return self._operator(tx, name, other)
+        name = _name_method(symbol, "r")
+        if self.kind not in PLAIN and name is not None and defines(self.kind, name):
+            return self._call_operator(tx, name, other)
         if symbol == "+" and self.kind is torch.Size:
             left = find_tuple_part(tx, other)
             return None if left is None else TupleTracker((*left.items, *self.items), None, torch.Size)
@@ -180,10 +182,10 @@ class TupleTracker(Tracker):
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """What a named tuple class defines; else None (NotImplemented), so that the binary operation is used."""
-        name = f"__i{NAMES.get(symbol, 'ndex')}__"
-        if self.kind in PLAIN or symbol not in NAMES or not defines(self.kind, name):
+        name = _name_method(symbol, "i")
+        if self.kind in PLAIN or name is None or not defines(self.kind, name):
             return None
-        return self._operator(tx, name, other)
+        return self._call_operator(tx, name, other)
 
     def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
         times = repeat_count(tx, other)
@@ -197,21 +199,21 @@ class TupleTracker(Tracker):
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """What a named tuple class defines; else TypeError."""
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
-        found = self._override(tx, name)
+        found = self._call_python_method(tx, name)
         if found is None:
             raise_observed(tx, TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
         return found
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Lexicographic, with tuples only, unless the class overrides the comparison."""
-        if self._overrides(COMPARISONS[symbol]):
-            return self._operator(tx, COMPARISONS[symbol], other)
+        if self._has_python_method(compare.METHODS[symbol]):
+            return self._call_operator(tx, compare.METHODS[symbol], other)
         right = find_tuple_part(tx, other)
         return None if right is None else compare_items(tx, symbol, self.items, right.items)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By the items; a class with its own `__hash__` or `__eq__` breaks the graph."""
-        if self._overrides("__hash__") or self._overrides("__eq__"):
+        if self._has_python_method("__hash__") or self._has_python_method("__eq__"):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
         return ("tuple", tuple([item.realize().hash_key(tx) for item in self.items]))
 
@@ -255,9 +257,12 @@ class TupleTracker(Tracker):
 
 
 PLAIN: frozenset[type] = frozenset({tuple, torch.Size, object})
-NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul"}
-NAMES |= {"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "^": "xor", "|": "or"}
-COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">": "__gt__", ">=": "__ge__"}
+
+
+def _name_method(symbol: str, prefix: str = "") -> str | None:
+    """`__add__`, `__radd__` or `__iadd__` for `+`; None for what is no operator of two operands."""
+    name = binary.METHODS.get(symbol)
+    return None if name is None else f"__{prefix}{name}__"
 
 
 def find_tuple_part(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:

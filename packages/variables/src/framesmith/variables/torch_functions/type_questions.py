@@ -77,10 +77,10 @@ def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
     """Whether it is a tensor, or its type has `__torch_function__`, which breaks the graph."""
     if isinstance(inp, TensorTracker):
         return Constant(True)
-    return Constant(bool(_overrides(inp)))
+    return Constant(bool(_has_torch_function(inp)))
 
 
-def _overrides(operand: Tracker) -> bool:
+def _has_torch_function(operand: Tracker) -> bool:
     """Whether torch would call `__torch_function__` of the operand: False, or a graph break for a type that has it."""
     if isinstance(
         operand, TensorTracker | Constant | SymbolicNumber | ComputedNumber | TupleTracker | ListTracker
@@ -96,13 +96,13 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     """`_has_torch_function(operands)` of a tuple or list."""
     if not isinstance(relevant, TupleTracker | ListTracker):
         raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
-    return Constant(any(_overrides(item.realize()) for item in relevant.items))
+    return Constant(any(_has_torch_function(item.realize()) for item in relevant.items))
 
 
 @ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     """`_has_torch_function` of operands that are passed one by one."""
-    return Constant(any(_overrides(operand) for operand in operands))
+    return Constant(any(_has_torch_function(operand) for operand in operands))
 
 
 @ROWS.call(
