@@ -248,7 +248,7 @@ class Frame:
 
     def op_dict_merge(self, o):
         value = self.pop()
-        for key, item in value.realize().storage(self.tx).items(self.tx):
+        for key, item in value.realize().builtin_part_or_self(self.tx).items(self.tx):
             self.stack[-o.argument].store(self.tx, key, item)
 
     op_dict_update = op_dict_merge
@@ -277,7 +277,7 @@ class Frame:
         keywords = {}
         given = self.pop() if o.argument else NULL  # NULL is on the stack since 3.14
         if given is not NULL:
-            pairs = given.realize().storage(self.tx).items(self.tx)
+            pairs = given.realize().builtin_part_or_self(self.tx).items(self.tx)
             keywords = {key.as_python_constant(): value for key, value in pairs}
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)

@@ -266,10 +266,10 @@ def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> T
 @ROWS.call(MappingProxyType)
 def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
     """`MappingProxyType(dict)`; breaks the graph for any other mapping."""
-    storage = mapping.storage(tx)
-    if not isinstance(storage, DictTracker) or storage is not mapping:
+    part = mapping.builtin_part_or_self(tx)
+    if not isinstance(part, DictTracker) or part is not mapping:
         return mapping.unsupported("a mapping proxy over it")
-    return ProxyTracker(storage)
+    return ProxyTracker(part)
 
 
 def dict_behind(view: object) -> object:
@@ -283,16 +283,12 @@ def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing view or proxy, represented by the tracker of its dict."""
     tx.guard(source, TypeIs(type(value)))
     owner = tx.wrap(dict_behind(value), CallResult(source, dict_behind)).realize()
-    storage = owner.storage(tx)
-    if not isinstance(storage, DictTracker):
+    part = owner.builtin_part_or_self(tx)
+    if not isinstance(part, DictTracker):
         return owner.unsupported("a view of it")
     if isinstance(value, MappingProxyType):
-        return (
-            ProxyTracker(storage, source)
-            if storage is owner
-            else owner.unsupported("a mapping proxy over it")
-        )
+        return ProxyTracker(part, source) if part is owner else owner.unsupported("a mapping proxy over it")
     name = next(name for (_, name), kind in VIEW_TYPES.items() if kind is type(value))
-    if VIEW_TYPES[issubclass(storage.kind, OrderedDict), name] is not type(value):
+    if VIEW_TYPES[issubclass(part.kind, OrderedDict), name] is not type(value):
         return owner.unsupported("a view of dict's own, which gives another order,")
-    return ViewTracker(storage, name, source)
+    return ViewTracker(part, name, source)

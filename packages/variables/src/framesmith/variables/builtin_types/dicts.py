@@ -307,7 +307,7 @@ class DictTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self | other`: a copy, updated with another dict; None (NotImplemented) otherwise."""
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         if symbol != "|" or not isinstance(right, DictTracker):
             return None
         merged = self.copy(tx)
@@ -316,7 +316,7 @@ class DictTracker(Tracker):
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`dict | self` for the derived types, whose type the result has."""
-        left = other.storage(tx)
+        left = other.builtin_part_or_self(tx)
         if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
             return None
         merged = make_dict_tracker((), self.copy(tx).kind, self.factory)
@@ -348,7 +348,7 @@ class DictTracker(Tracker):
     def merge(self, tx: TraceContext, other: Tracker) -> None:
         """`self.update(other)`: a mapping, anything with `keys()`, or an iterable of pairs."""
         other = other.realize()
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         if isinstance(right, DictTracker) and (other is right or copies_items(other.python_type)):
             for key, value in right.items(tx):
                 self.store(tx, key, value)
@@ -362,7 +362,7 @@ class DictTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=`: equal items in any order, for two OrderedDicts in the same order."""
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         if symbol not in ("==", "!=") or not isinstance(right, DictTracker):
             return None
         return Constant(self._equals(tx, right) == (symbol == "=="))

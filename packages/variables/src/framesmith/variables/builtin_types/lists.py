@@ -74,7 +74,7 @@ class ListTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`list`, or the subclass whose storage this is."""
+        """`list`, or the subclass whose builtin part this is."""
         return self.kind
 
     def is_python_constant(self) -> bool:
@@ -157,7 +157,7 @@ class ListTracker(Tracker):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a list, `*` with an integer."""
         if symbol == "+":
-            right = other.storage(tx)
+            right = other.builtin_part_or_self(tx)
             return ListTracker([*self.items, *right.items]) if isinstance(right, ListTracker) else None
         return self._repeat(tx, other) if symbol == "*" else None
 
@@ -205,7 +205,7 @@ class ListTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Lexicographic, with lists only."""
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         return compare_items(tx, symbol, self.items, right.items) if isinstance(right, ListTracker) else None
 
     def hash_key(self, tx: TraceContext) -> Hashable:

@@ -94,7 +94,7 @@ class SetTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`set`, `frozenset` or the subclass whose storage this is."""
+        """`set`, `frozenset` or the subclass whose builtin part this is."""
         return self.kind
 
     # -- reading -----------------------------------------------------------------------------------
@@ -400,9 +400,9 @@ class SetTracker(Tracker):
 
 def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     """The stand-in of an item that is searched for: CPython searches for a set as for the equal frozenset."""
-    storage = item.storage(tx)
-    if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
-        return frozenset(storage.read_all(tx))
+    part = item.builtin_part_or_self(tx)
+    if isinstance(part, SetTracker) and not issubclass(part.kind, frozenset):
+        return frozenset(part.read_all(tx))
     return stand_in(hash_key_of(tx, item, as_set_item))
 
 
@@ -413,7 +413,7 @@ def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashabl
 
 def find_set_part(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     """The set part of a tracker, of a constant frozenset too; None when it has none."""
-    tracker = tracker.realize().storage(tx)
+    tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
         return build_set(tx, tracker.value)
     return tracker if isinstance(tracker, SetTracker) else None

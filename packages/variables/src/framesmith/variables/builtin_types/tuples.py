@@ -267,7 +267,7 @@ def _name_method(symbol: str, prefix: str = "") -> str | None:
 
 def find_tuple_part(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
     """The tuple part of a tracker, of a constant tuple too; None when it has none."""
-    tracker = tracker.realize().storage(tx)
+    tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is tuple:
         return TupleTracker([from_python(tx, item) for item in tracker.value])
     return tracker if isinstance(tracker, TupleTracker) else None

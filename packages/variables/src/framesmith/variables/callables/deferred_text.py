@@ -49,9 +49,9 @@ class DeferredText(UnspecializedTracker):
         """Whether a part is unspecialized and the text has not been read."""
         return self._text is None and any(_must_stay(part) for part in self.parts)
 
-    def storage(self, tx: TraceContext) -> Tracker:
-        """The storage of the known text, or the tracker itself while it is unread."""
-        return self if self.is_unread else self.realize().storage(tx)
+    def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
+        """The tracker of the known text, or the tracker itself while it is unread."""
+        return self if self.is_unread else self.realize().builtin_part_or_self(tx)
 
     def is_python_constant(self) -> bool:
         """Whether the text has been read."""

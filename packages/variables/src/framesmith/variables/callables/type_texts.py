@@ -22,7 +22,7 @@ from framesmith.variables.core.unspecialized import break_on_changing_value
 
 def text_of(tx: TraceContext, tracker: Tracker) -> str:
     """The string value of a text that must be known; breaks the graph if it is not."""
-    tracker = tracker.realize().storage(tx)
+    tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and isinstance(tracker.value, str):
         return tracker.value
     return tracker.unsupported("use as a known text")

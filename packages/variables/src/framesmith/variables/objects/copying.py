@@ -108,7 +108,7 @@ def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Trac
 
     CPython knows these two types by name (`_PyObject_GetItemsIter`); others have a `__reduce__` of their own.
     """
-    if instance.payload is None:
+    if instance.builtin_part is None:
         return NONE, NONE
     if issubclass(instance.kind, list):
         return instance.iterate(tx), NONE

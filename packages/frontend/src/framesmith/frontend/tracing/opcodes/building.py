@@ -145,7 +145,7 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     """The items of `**source`: a dict directly, any other mapping through `keys()` and `[]`."""
     source = source.realize()
     if issubclass(source.python_type, dict) and copies_items(source.python_type):
-        source = source.storage(machine.tx)
+        source = source.builtin_part_or_self(machine.tx)
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
     if not defines(source.python_type, "keys"):
