@@ -5,7 +5,7 @@ from typing import Final
 
 from framesmith.variables.builtin_types.hashed_items import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.set_items import stand_in
+from framesmith.variables.builtin_types.set_items import make_item_key
 from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_names
 from framesmith.variables.builtin_types.sets import Operand, SetTracker, find_set_part, make_set_tracker
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -24,7 +24,7 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
     if found is not None:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
-    names = [stand_in(hash_key_of(tx, item, use)) for item in items]
+    names = [make_item_key(hash_key_of(tx, item, use)) for item in items]
     trackers = {id(name): item for name, item in zip(names, items, strict=True)}
     given = dict.fromkeys(names) if iterable.python_type is dict else names
     return Operand(given, trackers, items_of_names(given, trackers))

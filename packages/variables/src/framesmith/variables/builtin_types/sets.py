@@ -19,15 +19,15 @@ from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
 from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
-from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, stand_in
+from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, make_item_key
 from framesmith.variables.builtin_types.set_iterators import SetIterator
 from framesmith.variables.builtin_types.set_recipes import (
-    Change,
-    Changed,
+    ChangedSet,
     Content,
-    Existing,
+    ExistingSet,
     Items,
     Recipe,
+    SetChange,
     as_set_recipe,
     combine_recipes,
     items_one_by_one,
@@ -89,7 +89,7 @@ class SetTracker(Tracker):
         self.is_mirrored = True  # the content has the layout of the existing set
         self.has_unread_items = False
         self.start: Recipe = Items(())
-        self.log: list[Change] = []
+        self.log: list[SetChange] = []
         self._visiting = False
 
     @property
@@ -116,7 +116,7 @@ class SetTracker(Tracker):
             tx.guard(self, LengthIs(len(values)))
             places = [SetItemAt(self.source, index) for index in range(len(values))]
             trackers = [lazy(tx, value, place).realize() for value, place in zip(values, places, strict=True)]
-            self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
+            self.members = {make_item_key(tracker.hash_key(tx)): tracker for tracker in trackers}
             self.content = set(self.members)
             self.start = Items(tuple(trackers))
             # with the same order and table size, operations on the stand-ins order them as those on the real set do
@@ -178,7 +178,7 @@ class SetTracker(Tracker):
         if self.has_unread_items or is_unspecialized_key(item.realize()):
             self._add_without_lookup(tx, item.realize())
             return
-        name = stand_in(hash_key_of(tx, item.realize(), as_set_item))
+        name = make_item_key(hash_key_of(tx, item.realize(), as_set_item))
         if name not in self.read_all(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
@@ -192,7 +192,7 @@ class SetTracker(Tracker):
         self._note("add", item)
 
     def _note(self, method: str, item: Tracker) -> None:
-        self.log.append(Change(method, Items((item,)), is_one=True))
+        self.log.append(SetChange(method, Items((item,)), is_one=True))
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Remove an item; False when it was not in the set."""
@@ -249,10 +249,10 @@ class SetTracker(Tracker):
         """How the set came to its present state. The history of an
         existing set before the trace shows in its order only."""
         if self.value is not None and not self.log:
-            return Existing(self, tuple(self.members.values()), lambda: bool(self.log))
+            return ExistingSet(self, tuple(self.members.values()), lambda: bool(self.log))
         if not self.log:
             return self.start
-        return Changed(self.start, tuple(self.log), self.kind, self.start.depth + 1)
+        return ChangedSet(self.start, tuple(self.log), self.kind, self.start.depth + 1)
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
@@ -261,14 +261,14 @@ class SetTracker(Tracker):
         content = self.change(tx)
         names = set(content) if other.names is before else other.names
         getattr(set, UPDATES[symbol])(content, names)
-        self.log.append(Change(UPDATES[symbol], other.recipe))
+        self.log.append(SetChange(UPDATES[symbol], other.recipe))
         self.members = _members(content, mine, other.trackers)
         self.order_known = known and other.order_known and self.source is None
 
     def clear(self, tx: TraceContext) -> None:
         """Remove all members."""
         content = self.change(tx)
-        self.log.append(Change("intersection_update", Items(())))
+        self.log.append(SetChange("intersection_update", Items(())))
         content.clear()
         self.members = {}
 
@@ -403,7 +403,7 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     part = item.builtin_part_or_self(tx)
     if isinstance(part, SetTracker) and not issubclass(part.kind, frozenset):
         return frozenset(part.read_all(tx))
-    return stand_in(hash_key_of(tx, item, as_set_item))
+    return make_item_key(hash_key_of(tx, item, as_set_item))
 
 
 def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:

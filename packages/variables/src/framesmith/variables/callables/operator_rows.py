@@ -9,7 +9,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import count
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.cpython_messages import Incapable, find_error_text
+from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
@@ -22,8 +22,8 @@ from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
-_NO_SEQUENCE: Final = find_error_text(operator.concat, Incapable(), ())
-_NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, Incapable(), 0)
+_NO_SEQUENCE: Final = find_error_text(operator.concat, PlainSample(), ())
+_NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, PlainSample(), 0)
 
 NONE = Constant(None)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.cpython_messages import Incapable, find_error_text
+from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
@@ -31,7 +31,7 @@ def register_list_polyfill(
     original: Callable[..., object], function: Callable[..., object], *more: object
 ) -> None:
     """The same for a function that takes lists only; `more` are its arguments but the first."""
-    tracker, refusal = polyfill_function(function), find_error_text(original, Incapable(), *more)
+    tracker, refusal = polyfill_function(function), find_error_text(original, PlainSample(), *more)
 
     @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:

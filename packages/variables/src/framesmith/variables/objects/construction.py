@@ -21,7 +21,7 @@ from framesmith.variables.core.base import (
     Tracker,
     run_pending,
 )
-from framesmith.variables.core.cpython_messages import Incapable, find_error, find_error_text
+from framesmith.variables.core.cpython_messages import PlainSample, find_error, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
@@ -117,7 +117,7 @@ def plain_new(
 def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
     """The class that is the first argument of `base.__new__`; TypeError for anything else but a subclass."""
     if not issubclass(cls.python_type, type):
-        text = find_error_text(base.__new__, Incapable()).format(type_name(cls))
+        text = find_error_text(base.__new__, PlainSample()).format(type_name(cls))
         raise_observed(tx, TypeError, text)
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
