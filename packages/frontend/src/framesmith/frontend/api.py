@@ -19,7 +19,7 @@ from framesmith.frontend.compile_arguments import checked_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.stances import LISTENER, LIVE
+from framesmith.frontend.stances import LISTENER, LIVE_SESSIONS
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
 from framesmith.guards.kinds.base import describe_value, show_value
@@ -109,7 +109,7 @@ def compile_function(
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
     mark_compiled(compiled, call_owner if is_owned else original, strict=options.fullgraph)
-    LIVE.add(session)
+    LIVE_SESSIONS.add(session)
     return compiled
 
 
@@ -262,7 +262,7 @@ def _renew_locks() -> None:
     """In a forked child: no thread that held a lock exists there."""
     REGISTRY.renew_lock()
     CACHES.renew_lock()
-    for session in list(LIVE):
+    for session in list(LIVE_SESSIONS):
         session.renew_locks()
 
 

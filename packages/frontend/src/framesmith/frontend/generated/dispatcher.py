@@ -99,14 +99,14 @@ class Signature:
         return Signature(code, tuple(names), ", ".join(map(spelling, names)))
 
 
-class Absent:
+class GuardsMissed:
     """What a guarded entry returns if its guards do not hold; `misses`: exceptions that mean the same."""
 
     __slots__ = ()
     misses = MISSES  # here and not in a closure cell, each of which costs every call
 
 
-ABSENT = Absent()
+ABSENT = GuardsMissed()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _STANCE_MODULE, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_module", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
@@ -125,7 +125,7 @@ def _give_up(failure: GraphFailed, *values: object) -> object:
     raise failure.error
 
 
-def _no_entry(*values: object) -> Absent:
+def _no_entry(*values: object) -> GuardsMissed:
     """What is tried while there is no entry."""
     return ABSENT
 
