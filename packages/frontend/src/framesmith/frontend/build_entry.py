@@ -32,7 +32,7 @@ from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
-from framesmith.frontend.tracing.strict_breaks import is_strict
+from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
@@ -229,7 +229,7 @@ class EntryBuilder:
                     reason = None if isinstance(end, Finished) else end.reason
                     refusal = None
                     if reason is not None:
-                        refusal = self.on_break(reason, stack, is_strict(machine))
+                        refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
                         self.watch.finish(trace)
                     ending = write_ending(writer, machine, end, self.start.code, replay)
@@ -244,7 +244,7 @@ class EntryBuilder:
                 None  # the entry keeps it, and they keep the call
             )
             reached, stack = locate_trace(machine, self.start.code)
-            refusal = self.on_break(unwritable, stack, is_strict(machine))
+            refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)
         guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
         guards.update(trace.tx.guards)

@@ -38,7 +38,7 @@ class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
         """Nothing to do."""
 
 
-def is_strict(machine: Machine) -> bool:
+def has_strict_breaks(machine: Machine) -> bool:
     """Whether a graph break at the present operations of the frames is an error."""
     for frame in reversed(machine.frames):
         function = frame.function

@@ -16,7 +16,7 @@ from framesmith.guards.iterators import (
     can_clone,
     has_at_least,
     is_long_to_look_into,
-    is_strict,
+    is_strict_iterator,
     parts,
     peek,
 )
@@ -163,9 +163,9 @@ def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing `map` or `filter`: its only state is that of its parts, which are wrapped."""
     tx.guard(source, TypeIs(type(value)))
     if type(value) is map:
-        if is_strict(value):  # 3.14 and newer
+        if is_strict_iterator(value):  # 3.14 and newer
             raise GraphBreak(UNKNOWN_ITERATOR, f"{source.text()} is a map with strict=True")
-        tx.guard(CallResult(source, is_strict), EqualTo(False))
+        tx.guard(CallResult(source, is_strict_iterator), EqualTo(False))
     members = [tx.wrap(part, IteratorPart(source, index)) for index, part in enumerate(parts(value))]
     function, inner = members[0].realize(), [member.realize() for member in members[1:]]
     tx.guard(CallResult(source, part_count), EqualTo(len(members)))
