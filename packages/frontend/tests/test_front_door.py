@@ -90,11 +90,11 @@ def test_a_value_on_the_stack_is_the_expression_that_computed_it() -> None:
 
 def test_the_innermost_open_switch_says_whether_a_break_is_an_error() -> None:
     machine = trace_of(plain.__code__).machine
-    assert not strict_breaks.is_strict(machine)
+    assert not strict_breaks.has_strict_breaks(machine)
     for error in (True, False):
         manager = strict_breaks.error_on_graph_break(error)
         machine.frame.push(machine.tx.wrap(manager.__exit__, Pinned(manager.__exit__, "exit")))
-        assert strict_breaks.is_strict(machine) is error
+        assert strict_breaks.has_strict_breaks(machine) is error
 
 
 def test_a_read_without_a_guard_is_an_error_that_names_it() -> None:
