@@ -133,9 +133,8 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
         options,
         definition=MethodDefinition(type(module), "_call_impl", call, may_be_shadowed=True),
     )
-    module._compiled_call_impl = MethodType(
-        compiled, weakref.ref(module)
-    )  # no reference cycle: the module dies when it is dropped (ADR 0014)
+    # no reference cycle: the module dies when it is dropped (ADR 0014)
+    module._compiled_call_impl = MethodType(compiled, weakref.ref(module))
     return module
 
 

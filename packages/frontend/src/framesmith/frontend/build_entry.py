@@ -240,9 +240,8 @@ class EntryBuilder:
                     trace.tx.changes.ambient.restore()
             shape_guards = recorder.explained_shape_guards()
         except GraphBreak as unwritable:
-            unwritable.__traceback__ = unwritable.__context__ = (
-                None  # the entry keeps it, and they keep the call
-            )
+            # the entry keeps it, and they keep the call
+            unwritable.__traceback__ = unwritable.__context__ = None
             reached, stack = locate_trace(machine, self.start.code)
             refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)

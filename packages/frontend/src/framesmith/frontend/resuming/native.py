@@ -164,11 +164,12 @@ class NativeContinuation:
         function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
         values += [*bound, *inner.raised]
         inner.raised.clear()
+        # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
         del (
             bound,
             cells,
             closure,
-        )  # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
+        )
         values.reverse()
         return call_consuming(len(values))(function, values)
 
@@ -177,9 +178,8 @@ class NativeContinuation:
     ) -> tuple[int, tuple[Slot, ...]]:
         """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
-        if (
-            inner.raised
-        ):  # at the call, so that its handlers are found; it has popped its operands: None takes their slots
+        # at the call, so that its handlers are found; it has popped its operands: None takes their slots
+        if inner.raised:
             missing = count_missing_slots(layout)
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)

@@ -61,9 +61,8 @@ def fold(
         raise
     except Exception as error:
         raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
-    if has_copies(
-        result
-    ):  # `max`, `str.strip` and others may give an operand back, which is the very object then
+    # `max`, `str.strip` and others may give an operand back, which is the very object then
+    if has_copies(result):
         for argument in args:
             if isinstance(argument, Constant) and argument.value is result:
                 return argument

@@ -95,9 +95,8 @@ def run_both_passes(
 
 _REHEARSAL: Final = polyfill_function(run_both_passes)
 _STORED: Final = inspect.getattr_static(Function, "apply")
-_APPLY: Final = getattr(
-    _STORED, "__func__", _STORED
-)  # a class method, in Python up to torch 2.13 and in C since
+# a class method, in Python up to torch 2.13 and in C since
+_APPLY: Final = getattr(_STORED, "__func__", _STORED)
 
 
 @ROWS.call(_APPLY)

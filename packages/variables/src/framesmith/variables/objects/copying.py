@@ -42,10 +42,11 @@ def _register_add_copy(function: FunctionType) -> None:
     @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
+        # `copy` returns these themselves
         if isinstance(x, Constant) or x.python_type in (
             type,
             FunctionType,
-        ):  # `copy` returns these themselves
+        ):
             return x
         return form.bind(tx, (x, *args), kwargs)
 
