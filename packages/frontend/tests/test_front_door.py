@@ -156,9 +156,9 @@ def test_what_compile_returned_has_a_session() -> None:
 
 
 def test_options_are_checked_when_compile_is_called() -> None:
-    assert compile_arguments.checked_options(False, None, "eager", None, None, False).backend == "eager"
+    assert compile_arguments.require_options(False, None, "eager", None, None, False).backend == "eager"
     with pytest.raises(frontend.InvalidArgument):
-        compile_arguments.checked_options(1, None, "eager", None, None, False)
+        compile_arguments.require_options(1, None, "eager", None, None, False)
 
 
 def test_a_near_miss_is_suggested() -> None:
@@ -167,9 +167,9 @@ def test_a_near_miss_is_suggested() -> None:
 
 
 def test_dimensions_count_from_both_ends() -> None:
-    assert argument_checks.checked_dimensions("f()", [0, -1], 3) == {0, 2}
+    assert argument_checks.require_dimensions("f()", [0, -1], 3) == {0, 2}
     with pytest.raises(IndexError, match="dimension 3"):
-        argument_checks.checked_dimensions("f()", 3, 3)
+        argument_checks.require_dimensions("f()", 3, 3)
 
 
 def test_a_marked_size_that_the_program_fixed_is_an_error() -> None:

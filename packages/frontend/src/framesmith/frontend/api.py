@@ -15,7 +15,7 @@ from framesmith.frontend.argument_checks import make_argument_error, make_not_ca
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
-from framesmith.frontend.compile_arguments import checked_options
+from framesmith.frontend.compile_arguments import require_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
@@ -45,7 +45,7 @@ def compile(
     Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is
     compiled with other options already; UnknownBackend for a name that is not registered.
     """
-    chosen = checked_options(fullgraph, dynamic, backend, mode, options, disable)
+    chosen = require_options(fullgraph, dynamic, backend, mode, options, disable)
     if model is None:
 
         def decorate(function: object) -> object:

@@ -42,7 +42,7 @@ def make_not_callable_error(call: str, value: object, expected: str = A_CALLABLE
     return make_argument_error(call, value, expected, hint=hint)
 
 
-def checked_flag(call: str, name: str, value: object) -> bool:
+def require_flag(call: str, name: str, value: object) -> bool:
     """The value, if it is True or False. Raises InvalidArgument."""
     if type(value) is not bool:
         raise make_argument_error(call, value, "True or False", name=name)
@@ -55,7 +55,7 @@ def check_text(call: str, name: str, value: object, *, optional: bool = False) -
         raise make_argument_error(call, value, "a str, or None" if optional else "a str", name=name)
 
 
-def checked_dimensions(call: str, index: object, rank: int) -> set[int]:
+def require_dimensions(call: str, index: object, rank: int) -> set[int]:
     """The dimensions that an int or several ints name, counted from 0.
 
     Raises InvalidArgument for anything else, IndexError for a dimension that a tensor of this rank does not have.

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
-from framesmith.frontend.argument_checks import checked_flag, make_argument_error
+from framesmith.frontend.argument_checks import make_argument_error, require_flag
 from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
@@ -35,18 +35,18 @@ def check_interpreter() -> None:
         )
 
 
-def checked_options(
+def require_options(
     fullgraph: object, dynamic: object, backend: object, mode: object, options: object, disable: object
 ) -> CompileOptions:
     """The options of one compilation. Raises InvalidArgument, or UnknownBackend with the nearest known name."""
     check_interpreter()
-    fullgraph = checked_flag("compile()", "fullgraph", fullgraph)
+    fullgraph = require_flag("compile()", "fullgraph", fullgraph)
     if dynamic is not None and type(dynamic) is not bool:
         raise make_compile_argument_error(
             "dynamic", dynamic, "True, False or None (sizes that were seen to change)"
         )
-    checked_flag("compile()", "disable", disable)
-    chosen = checked_backend(default_backend() if backend is None else backend)
+    require_flag("compile()", "disable", disable)
+    chosen = require_backend(default_backend() if backend is None else backend)
     is_inductor = chosen == "inductor"
     if mode is not None and (not isinstance(mode, str) or (is_inductor and mode not in MODES)):
         raise make_compile_argument_error(
@@ -74,7 +74,7 @@ def checked_options(
     return CompileOptions(chosen, fullgraph, dynamic, mode, given)
 
 
-def checked_backend(backend: object) -> str | Backend:
+def require_backend(backend: object) -> str | Backend:
     """The backend: the name of a registered one, or a callable. Raises UnknownBackend or InvalidArgument for others."""
     if isinstance(backend, str):
         if backend not in list_backends():

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 from framesmith.frontend.argument_checks import (
     check_callable,
     check_text,
-    checked_flag,
     make_argument_error,
     name_of,
+    require_flag,
 )
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.registry import REGISTRY
@@ -43,7 +43,7 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     `recursive=False` has no effect beyond that: no frame-evaluation hook would compile what the function calls.
     Raises InvalidArgument for what cannot be called and for wrong types.
     """
-    checked_flag("disable()", "recursive", recursive)
+    require_flag("disable()", "recursive", recursive)
     check_text("disable()", "reason", reason, optional=True)
     if fn is None:
         return lambda function: _disable_function(function, recursive, reason)

@@ -165,11 +165,7 @@ class NativeContinuation:
         values += [*bound, *inner.raised]
         inner.raised.clear()
         # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
-        del (
-            bound,
-            cells,
-            closure,
-        )
+        del bound, cells, closure
         values.reverse()
         return call_consuming(len(values))(function, values)
 

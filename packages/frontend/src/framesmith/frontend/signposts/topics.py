@@ -235,7 +235,7 @@ TOPICS: Final = (
         (
             ("found by name, registered", "register_backend"),
             ("called with the graph", "compile_with"),
-            ("what `compile` checks", "checked_backend"),
+            ("what `compile` checks", "require_backend"),
         ),
     ),
     Topic(
