@@ -51,7 +51,7 @@ def test_errors_of_compile_use_the_right_article() -> None:
 
 def test_an_unknown_topic_of_the_logs_gets_a_suggestion(monkeypatch, caplog) -> None:
     monkeypatch.setenv("FRAMESMITH_LOGS", "graph_brakes")
-    assert events.enabled_topics() == frozenset()
+    assert events.find_enabled_topics() == frozenset()
     assert "'graph_brakes', did you mean 'graph_breaks'?" in caplog.text
 
 

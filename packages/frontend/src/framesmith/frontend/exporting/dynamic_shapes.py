@@ -189,7 +189,7 @@ def _bound(value: object) -> int | None:
 
 
 @contextmanager
-def marked_tensors(declared: Sequence[DeclaredSizes]) -> Iterator[None]:
+def find_marked_tensors(declared: Sequence[DeclaredSizes]) -> Iterator[None]:
     """The marks of `mark_dynamic` and its kin on these tensors while the `with` block runs, in place of those they have."""
     before = [{name: vars(each.tensor).get(name) for name in _MARKS} for each in declared]
     try:

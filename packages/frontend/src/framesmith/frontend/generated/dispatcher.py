@@ -16,8 +16,8 @@ from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
     Identity,
     Template,
-    generated_code,
-    generated_template,
+    generate_code,
+    generate_template,
     spelling,
 )
 from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
@@ -262,7 +262,7 @@ class Dispatcher:
             numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
         bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
         more = (_ENTRY,) if entry.body is None else ()
-        return generated_template(", ".join(names), numbered, bound, identity, more)
+        return generate_template(", ".join(names), numbered, bound, identity, more)
 
     def _compile_code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
@@ -273,7 +273,7 @@ class Dispatcher:
         if known is None:
             names = (*map(spelling, signature.freevars), *_CELLS, *(_STANCE_CELLS if self._asks else ()))
             numbered = [(text, identity.firstlineno) for text in self._write_lines()]
-            known = _codes[key] = generated_code(signature.text, numbered, identity, names)
+            known = _codes[key] = generate_code(signature.text, numbered, identity, names)
         return known
 
     def _write_lines(self) -> list[str]:

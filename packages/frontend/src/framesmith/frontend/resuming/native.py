@@ -48,7 +48,7 @@ class NativeContinuation:
     def __init__(self, point: ResumePoint, namespaces: Sequence[dict[str, object]]) -> None:
         self._point = point
         self._form = point.form
-        self._layouts = (*point.frames, *map(suspended_start, point.generators))
+        self._layouts = (*point.frames, *map(make_suspended_start, point.generators))
         self._namespaces = namespaces
         self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
@@ -224,7 +224,7 @@ class NativeContinuation:
         return self._codes[key]
 
 
-def suspended_start(layout: FrameLayout) -> FrameLayout:
+def make_suspended_start(layout: FrameLayout) -> FrameLayout:
     """The layout at which the resume function of a suspended generator begins.
 
     That is its `yield`, or the operation behind the start of its frame if it has not begun.

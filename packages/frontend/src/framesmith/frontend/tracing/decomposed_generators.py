@@ -19,7 +19,7 @@ Decomposed: TypeAlias = dict[int, Frame]
 """The generators that are handed over decomposed: their frames by the identity of their trackers."""
 
 
-def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
+def find_decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
     """The generators that only slots hold: slots of the machine's frames, or of other such generators' frames.
 
     `others`: values that are needed as objects; what they lead to is not decomposed.
@@ -108,7 +108,7 @@ def depth_of_real_generator(machine: Machine) -> int | None:
     running = [depth for depth, frame in enumerate(machine.frames) if depth and frame.generator is not None]
     if not running:
         return None
-    decomposed = decomposed_generators(machine, ())
+    decomposed = find_decomposed_generators(machine, ())
     for depth in running:
         if id(machine.frames[depth].generator) not in decomposed:
             return depth
