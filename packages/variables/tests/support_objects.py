@@ -27,7 +27,7 @@ from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.exceptions import (
     exception_matches,
-    raised_exception,
+    make_raised_exception,
     set_cause,
     set_context,
 )
@@ -358,7 +358,7 @@ class Frame:
         if o.argument == 0:
             raise ObservedException(self.handled[-1])
         operands = self.pop(o.argument)
-        error = raised_exception(self.tx, operands[0])
+        error = make_raised_exception(self.tx, operands[0])
         if o.argument == 2:
             set_cause(self.tx, error, operands[1])
         set_context(self.tx, error, self.handled[-1] if self.handled else None)
@@ -447,7 +447,7 @@ class NoGraph:
 
     takes_floats = False
 
-    def paused(self):
+    def pause_recording(self):
         return contextlib.nullcontext()
 
 

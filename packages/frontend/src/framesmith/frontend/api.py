@@ -141,7 +141,7 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
 _NOT_COMPILED_HERE: Final = ", which compile() has not returned"
 
 
-def find_compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
+def make_compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
     """A compiled form of what a module of this class runs when it is called; the module is its first argument."""
     call = call_implementation(kind)
     return compile_function(

@@ -238,7 +238,7 @@ class EntryBuilder:
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
-            shape_guards = recorder.explained_shape_guards()
+            shape_guards = recorder.explain_shape_guards()
         except GraphBreak as unwritable:
             # the entry keeps it, and they keep the call
             unwritable.__traceback__ = unwritable.__context__ = None
@@ -264,7 +264,7 @@ class EntryBuilder:
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
     """With `config.verify_entries`: fail where a number of an input is plain and has no guard."""
-    problems = recorder.unguarded_numbers(guards) if config.verify_entries else []
+    problems = recorder.find_unguarded_numbers(guards) if config.verify_entries else []
     if problems:
         raise AssertionError("\n".join(problems))
 

@@ -120,7 +120,7 @@ def assume_constant_result(fn: F) -> F:
             raise GraphBreak(
                 CALL_SIGNATURE, f"{name_of(fn)} is assumed constant but gets a value that is not"
             )
-        with tx.graph.paused():
+        with tx.graph.pause_recording():
             result = fn(
                 *[argument.as_python_constant() for argument in args],
                 **{name: value.as_python_constant() for name, value in kwargs.items()},

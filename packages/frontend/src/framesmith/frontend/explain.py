@@ -80,7 +80,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
             return explanation_of([session])
         options = CompileOptions("eager", shares_entries=False)
         if isinstance(model, torch.nn.Module):
-            compiled = api.compiled_call(type(model), options)
+            compiled = api.make_compiled_call(type(model), options)
             args = (model, *args)
         else:
             compiled = cast("FunctionType", api.compile_object(model, options))

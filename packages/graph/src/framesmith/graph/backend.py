@@ -110,7 +110,7 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     return compiled
 
 
-def returned_values(backend: str, result: object, count: int) -> tuple[object, ...]:
+def require_values(backend: str, result: object, count: int) -> tuple[object, ...]:
     """What a backend's callable returned, as a tuple; a list will do.
 
     Raises BackendFailed for anything else, such as a single tensor, which would be unpacked into its rows.
@@ -135,7 +135,7 @@ def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples:
         seed = torch.get_rng_state()  # both runs have to draw the same numbers
         expected = module(*_copies(examples))
         torch.set_rng_state(seed)
-        found = returned_values(name, compiled(*_copies(examples)), len(expected))
+        found = require_values(name, compiled(*_copies(examples)), len(expected))
     try:
         torch.testing.assert_close(found, tuple(expected))
     except AssertionError as error:

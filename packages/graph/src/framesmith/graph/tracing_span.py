@@ -32,7 +32,7 @@ class TracingSpan:
         self._open.close()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause_recording(self) -> Iterator[None]:
         """All off inside, and then as before."""
         was_active = self._active
         self.pause()

@@ -387,7 +387,7 @@ def items_of(tx: TraceContext, tracker: Tracker) -> tuple[Tracker, ...]:
     return found.items
 
 
-def reversed_tuple(tracker: TupleTracker) -> Tracker:
+def reverse_tuple(tracker: TupleTracker) -> Tracker:
     """`reversed(self)` of a tuple."""
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
 

@@ -92,7 +92,7 @@ class CachedFunctionTracker(Tracker):
         if waiting and not stored.is_stored(self.value):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
-        with tx.graph.paused():
+        with tx.graph.pause_recording():
             try:
                 result = stored.make(self.value)
             except Exception:

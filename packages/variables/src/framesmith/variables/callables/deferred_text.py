@@ -92,7 +92,7 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
     return found.is_run_time_number or (found.is_unread and found.python_type in _PLAIN)
 
 
-def deferred_format(
+def format_or_defer(
     tx: TraceContext, function: Callable[..., str], value: Tracker, spec: str, now: Callable[[], Tracker]
 ) -> Tracker:
     """`format(value, spec)`, or `str`, `repr` and `ascii` with

@@ -112,7 +112,7 @@ def is_compiling(tx: TraceContext) -> Tracker:
 
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
     """The answer at this time, read outside of the trace's own modes."""
-    with tx.graph.paused():
+    with tx.graph.pause_recording():
         return evaluate(getattr(question, "__name__", "a question"), question, *operands)
 
 

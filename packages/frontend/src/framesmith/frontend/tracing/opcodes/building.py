@@ -18,7 +18,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sets import SetTracker, find_set_part
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.deferred_text import deferred_format, join_or_defer
+from framesmith.variables.callables.deferred_text import format_or_defer, join_or_defer
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
 from framesmith.variables.core.base import TraceContext, run_pending
 from framesmith.variables.core.table import row_of
@@ -207,7 +207,7 @@ def apply_format(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     begin = functools.partial(row.begin, machine.tx, (value, spec), {})
     if not isinstance(text, str):
         return run_pending(machine.tx, begin())
-    return deferred_format(machine.tx, format, value, text, lambda: run_pending(machine.tx, begin()))
+    return format_or_defer(machine.tx, format, value, text, lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.CONVERT_VALUE)
@@ -226,7 +226,7 @@ def apply_conversion(machine: Machine, value: Tracker, conversion: str) -> Track
     row = row_of(machine.tx.registry, function)
     assert row is not None
     begin = functools.partial(row.begin, machine.tx, (value,), {})
-    return deferred_format(machine.tx, function, value, "", lambda: run_pending(machine.tx, begin()))
+    return format_or_defer(machine.tx, function, value, "", lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.UNPACK_SEQUENCE)
