@@ -6,7 +6,7 @@ import torch
 from framesmith import frontend
 from framesmith.frontend import api, events
 from framesmith.frontend.where import find, main
-from framesmith.guards.words import a_type, counted
+from framesmith.guards.words import a_type, write_count
 
 
 def test_reasons_of_recompiles_name_the_users_variables() -> None:
@@ -31,7 +31,7 @@ def test_a_type_has_its_article(kind: type, text: str) -> None:
 
 
 def test_one_is_not_a_plural() -> None:
-    assert [counted(number, "graph break") for number in (0, 1, 2)] == [
+    assert [write_count(number, "graph break") for number in (0, 1, 2)] == [
         "0 graph breaks",
         "1 graph break",
         "2 graph breaks",
@@ -51,7 +51,7 @@ def test_errors_of_compile_use_the_right_article() -> None:
 
 def test_an_unknown_topic_of_the_logs_gets_a_suggestion(monkeypatch, caplog) -> None:
     monkeypatch.setenv("FRAMESMITH_LOGS", "graph_brakes")
-    assert events.enabled_topics() == frozenset()
+    assert events.find_enabled_topics() == frozenset()
     assert "'graph_brakes', did you mean 'graph_breaks'?" in caplog.text
 
 

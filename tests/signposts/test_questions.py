@@ -5,6 +5,7 @@ from tools import pages
 
 from framesmith.frontend import where
 from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.questions import words_of
 from framesmith.frontend.signposts.topics import TOPICS
 
 ANSWERS = {
@@ -39,6 +40,41 @@ ANSWERS = {
     "json.dumps": ["json/__init__.py", "callables/functions.py"],
     "GuardSet.add": ["guards/guard_set.py"],
     "LOAD_ATTR": ["operation_tables.py", "opcodes/attributes.py"],
+    "tensor shape": ["tensor_inputs.py", "guards/kinds/tensor.py"],
+    "tensor shape guards": ["tensor_inputs.py"],
+    "shape of a tensor": ["tensor_inputs.py"],
+    "guards on shape": ["tensor_inputs.py"],
+    "guards": ["guards/guard_set.py"],
+    "builtin types": ["docs/adding/builtin-type.md"],
+    "recipes": ["docs/adding/torch-recipe.md"],
+    "closures": ["builtin_types/cells.py"],
+    "cache_size_limit": ["cache/recompile_limit.py"],
+    "list.append()": ["builtin_types/list_methods.py"],
+    "append": ["builtin_types/list_methods.py", "emitting/containers.py"],
+    "stance": ["frontend/stances.py"],
+    "hook": ["nn_modules.py", "guards/kinds/modules.py"],
+    "with": ["docs/adding/context-manager.md"],
+    "cache": ["generated/dispatcher.py"],
+    "torch.Tensor.item": ["graph/infer.py", "docs/breaks/tensor-item.md"],
+    "torch.Tensor.tolist": ["graph/infer.py", "docs/breaks/tensor-item.md"],
+    "torch.nonzero": ["graph/infer.py", "docs/breaks/data-dependent-shape.md"],
+    "Tensor.nonzero": ["graph/infer.py", "docs/breaks/data-dependent-shape.md"],
+    "item": ["graph/infer.py", "docs/breaks/tensor-item.md"],
+    "load fast": ["opcodes/names.py"],
+    "torch.unique": ["docs/breaks/data-dependent-shape.md"],
+    "torch.equal": ["docs/breaks/data-dependent-output.md"],
+    "torch.manual_seed": ["function_rows.py", "docs/breaks/random-state.md"],
+    "tensor-item": ["graph/break_kinds.py", "graph/infer.py", "docs/breaks/tensor-item.md"],
+    "warnings.warn": ["exits/stand_ins.py", "docs/adr/0016"],
+    "random.random": ["docs/breaks/native-call.md"],
+    "torch.Tensor.shape": ["tensor_attributes.py", "guards/kinds/tensor.py"],
+    "try/except": ["tracing/interpreter.py", "opcodes/exceptions.py"],
+    "for loop": ["opcodes/jumps.py"],
+    "generator": ["callables/generators.py", "tracing/generators.py"],
+    "Python 3.16": ["docs/adding/python-version.md"],
+    "support a new Python": ["docs/adding/python-version.md", "bytecode/doctor.py"],
+    "special treatment of a torch function": ["docs/adding/torch-recipe.md"],
+    "global hooks": ["nn_modules.py"],
 }
 
 
@@ -51,9 +87,39 @@ def test_one_call_answers(question, capsys) -> None:
     assert len(lines) <= 12
 
 
-def test_a_question_needs_no_quotes(capsys) -> None:
-    assert where.main(["recompile", "limit"]) == 0
-    assert "limit_text" in capsys.readouterr().out
+@pytest.mark.parametrize("question", [question for question in ANSWERS if " " in question])
+def test_a_question_needs_no_quotes(question, capsys) -> None:
+    assert where.main([question]) == 0
+    quoted = capsys.readouterr().out
+    assert where.main(question.split()) == 0
+    assert capsys.readouterr().out == quoted
+
+
+def test_several_names_are_answered_one_by_one(capsys) -> None:
+    assert where.main(["list.append", "LOAD_ATTR", "GuardSet.add"]) == 0
+    said = capsys.readouterr().out
+    assert all(file in said for file in ("list_methods.py", "opcodes/attributes.py", "guard_set.py"))
+
+
+@pytest.mark.parametrize(
+    "question", ["__init__", "torch", "tensor", "add", "x", "the", "a tensor", "unknown words here"]
+)
+def test_no_question_is_answered_by_a_flood(question, capsys) -> None:
+    where.main(question.split())
+    where.main([question])
+    assert len(capsys.readouterr().out.splitlines()) <= 2 * (where.MOST_LINES + 1)
+
+
+@pytest.mark.parametrize("part", ["stance", "hook", "with", "cache"])
+def test_a_word_is_not_found_inside_of_another(part) -> None:
+    assert not [
+        post for post in where.find(part) if post.name.endswith(("instance", "combinations_with_replacement"))
+    ]
+
+
+def test_the_last_part_of_a_name_goes_before_words_of_one() -> None:
+    names = [post.name for post in where.find("append")]
+    assert "list.append" in names[:4] and names[-1] == "append"
 
 
 @pytest.mark.parametrize(
@@ -76,8 +142,8 @@ def test_what_a_topic_names_is_there_once(topic) -> None:
 
 
 def test_no_phrase_asks_two_questions() -> None:
-    phrases = [phrase for topic in TOPICS for phrase in topic.phrases]
-    assert len(phrases) == len(set(phrases))
+    phrases = [words_of(phrase) for topic in TOPICS for phrase in topic.phrases]
+    assert [phrase for phrase in phrases if phrases.count(phrase) > 1] == []
 
 
 def test_rows_of_the_page_can_be_read() -> None:

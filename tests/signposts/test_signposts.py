@@ -1,5 +1,6 @@
 """A newcomer finds things: `where` answers, and the pages in docs say what the tables say."""
 
+import ast
 import json
 import re
 import subprocess
@@ -36,6 +37,9 @@ def test_where_leads_to_the_file(name, folder) -> None:
 @pytest.mark.parametrize(("name", "_"), ANSWERS)
 def test_where_names_a_line_that_is_there(name, _) -> None:
     for post in where.find(name):
+        if post.file.startswith("docs/"):
+            assert (pages.ROOT / post.file).exists()
+            continue
         files = [Path(root).parent / post.file for root in framesmith.__path__]
         assert any(0 < post.line <= len(file.read_text().splitlines()) for file in files if file.exists())
 
@@ -106,3 +110,19 @@ def test_the_tour_runs_through_all_five_layers() -> None:
         "4. variables",
         "5. frontend",
     ]
+
+
+def names_used(path: Path) -> list[str]:
+    """Every name and attribute that a module uses."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [getattr(node, "id", getattr(node, "attr", "")) for node in nodes]
+
+
+def test_the_page_of_python_versions_names_each_file_that_asks() -> None:
+    page = (pages.ROOT / "docs/adding/python-version.md").read_text(encoding="utf-8")
+    asking = {
+        path.relative_to(pages.ROOT).as_posix()
+        for path in pages.ROOT.glob("packages/bytecode/src/**/*.py")
+        if any(name in ("VERSION", "NUMBERS") for name in names_used(path))
+    }
+    assert asking and not {path for path in asking if path not in page}

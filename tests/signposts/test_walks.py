@@ -43,12 +43,33 @@ def is_in_order(walk: list[str], names: Iterator[str]) -> bool:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_call_takes_this_way(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     walk = [function for _, _, function in ROW.findall(SECTIONS[name])]
-    namespace: dict[str, Callable[..., object]] = {}
-    for code, _ in readme.blocks(SECTIONS[name]):
-        exec(compile(code, "walks.md", "exec"), namespace)
-    names = called(frontend.compile(namespace[name], backend="eager"), *ARGUMENTS[name])
+    function = frontend.compile(run_program(name)[name], backend="eager")
+    names = called(function, *ARGUMENTS[name])
     late = [step for number, step in enumerate(walk) if not is_in_order(walk[: number + 1], iter(names))]
     assert not late, late[0]
+
+
+def run_program(section: str) -> dict[str, Callable[..., object]]:
+    """The functions of a section's program."""
+    namespace: dict[str, Callable[..., object]] = {}
+    for code, _ in readme.blocks(SECTIONS[section]):
+        exec(compile(code, "walks.md", "exec"), namespace)
+    return namespace
+
+
+def test_five_items_need_four_entries(capsys: pytest.CaptureFixture[str]) -> None:
+    function = frontend.compile(run_program("twice")["twice"], backend="eager")
+    function([torch.ones(2)] * 5)
+    assert len(frontend.explain(function)().entries) == 4
+
+
+def test_the_second_call_calls_nothing_of_the_walk() -> None:
+    function = frontend.compile(run_program("add")["add"], backend="eager")
+    function(torch.ones(3))
+    walk = {step for _, _, step in ROW.findall(SECTIONS["add"])}
+    assert walk.isdisjoint(called(function, torch.ones(3)))
+    again = called(function, torch.ones(4))
+    assert is_in_order(["Policy.learn", "ShapeWorld.fake", "compile_guards"], iter(again))
 
 
 @pytest.mark.parametrize("name", SECTIONS)

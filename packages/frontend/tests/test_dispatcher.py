@@ -7,7 +7,7 @@ from types import FunctionType
 
 from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
 from framesmith.frontend.generated.entry import Entry, EntryBody
-from framesmith.frontend.generated.functions import Identity, generated_function
+from framesmith.frontend.generated.functions import Identity, generate_function
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import Local
@@ -93,9 +93,7 @@ def test_a_dispatcher_is_freed_with_what_its_entries_hold() -> None:
 
 def test_generated_functions_take_the_users_place() -> None:
     identity = Identity("f", "C.f", "/somewhere/user.py", 10)
-    made = generated_function(
-        "x", [("y = x + one", 41), ("raise ValueError(y)", 7)], {"one": 1}, identity, {}
-    )
+    made = generate_function("x", [("y = x + one", 41), ("raise ValueError(y)", 7)], {"one": 1}, identity, {})
     try:
         made(1)
     except ValueError as error:

@@ -11,7 +11,7 @@ from torch.export import Dim
 from framesmith.frontend.errors import ExportError, InvalidArgument
 from framesmith.frontend.export import export
 from framesmith.frontend.exporting.conditions import add_checks
-from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, marked_tensors, read_declarations
+from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tensors, read_declarations
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import flatten_call
 from framesmith.frontend.exporting.input_check import InputCheck, NoCheck
@@ -61,7 +61,7 @@ def test_declared_dimensions_are_counted_from_the_end_as_well() -> None:
     tensor = torch.ones(4, 3)
     found = read_declarations({"t": {-1: Dim("n", max=9)}}, {"t": tensor}, ())
     policy = ExportPolicy(found)
-    with marked_tensors(list(found.values())):
+    with mark_tensors(list(found.values())):
         dims = policy.dynamic_dims(Local("t"), tensor)
     assert dims.treatments(2) == [Treatment.STATIC, Treatment.DYNAMIC] and dims.bounds[1][1] == 9
     assert policy.promised and not vars(tensor)

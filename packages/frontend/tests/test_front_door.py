@@ -90,11 +90,11 @@ def test_a_value_on_the_stack_is_the_expression_that_computed_it() -> None:
 
 def test_the_innermost_open_switch_says_whether_a_break_is_an_error() -> None:
     machine = trace_of(plain.__code__).machine
-    assert not strict_breaks.is_strict(machine)
+    assert not strict_breaks.has_strict_breaks(machine)
     for error in (True, False):
         manager = strict_breaks.error_on_graph_break(error)
         machine.frame.push(machine.tx.wrap(manager.__exit__, Pinned(manager.__exit__, "exit")))
-        assert strict_breaks.is_strict(machine) is error
+        assert strict_breaks.has_strict_breaks(machine) is error
 
 
 def test_a_read_without_a_guard_is_an_error_that_names_it() -> None:
@@ -156,9 +156,9 @@ def test_what_compile_returned_has_a_session() -> None:
 
 
 def test_options_are_checked_when_compile_is_called() -> None:
-    assert compile_arguments.checked_options(False, None, "eager", None, None, False).backend == "eager"
+    assert compile_arguments.require_options(False, None, "eager", None, None, False).backend == "eager"
     with pytest.raises(frontend.InvalidArgument):
-        compile_arguments.checked_options(1, None, "eager", None, None, False)
+        compile_arguments.require_options(1, None, "eager", None, None, False)
 
 
 def test_a_near_miss_is_suggested() -> None:
@@ -167,9 +167,9 @@ def test_a_near_miss_is_suggested() -> None:
 
 
 def test_dimensions_count_from_both_ends() -> None:
-    assert argument_checks.checked_dimensions("f()", [0, -1], 3) == {0, 2}
+    assert argument_checks.require_dimensions("f()", [0, -1], 3) == {0, 2}
     with pytest.raises(IndexError, match="dimension 3"):
-        argument_checks.checked_dimensions("f()", 3, 3)
+        argument_checks.require_dimensions("f()", 3, 3)
 
 
 def test_a_marked_size_that_the_program_fixed_is_an_error() -> None:
@@ -188,7 +188,7 @@ def test_a_disabled_function_carries_its_reason() -> None:
 
 def test_a_function_without_a_mark_is_traced_as_any_other() -> None:
     trace = trace_of(plain.__code__)
-    assert marked_functions.begin_marked(trace.tx, wrapped(trace, plain), (), {}) is None
+    assert marked_functions.begin_marked_call(trace.tx, wrapped(trace, plain), (), {}) is None
 
 
 def test_a_break_that_is_asked_for_carries_its_message() -> None:

@@ -7,7 +7,7 @@ from stepping import frame_at, trace_of
 
 from framesmith.frontend.resuming.native import NativeContinuation, call_consuming, pop_last, take_all
 from framesmith.frontend.resuming.symbolic import rebuild_frames
-from framesmith.frontend.tracing.decomposed_generators import decomposed_generators
+from framesmith.frontend.tracing.decomposed_generators import find_decomposed_generators
 from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_layout import layout_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh, take_snapshot
@@ -44,7 +44,7 @@ def point_at(function, line: int, *, raises: bool = False) -> ResumePoint:
     frame = trace.machine.frame
     frame.current = frame.index
     layouts = [layout_of(frame, frame.index, frame.index)]
-    decomposed = decomposed_generators(trace.machine, ())
+    decomposed = find_decomposed_generators(trace.machine, ())
     return take_snapshot(
         layouts, trace.machine.frames, decomposed, has_observable_lifetime, raises=raises
     ).point

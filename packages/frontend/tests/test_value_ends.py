@@ -1,5 +1,5 @@
 """How long values live: `finalizers`, `value_ends`, `value_end_state`, `container_contents`, `generators`,
-`decomposed_generators`, `observed_values`."""
+`find_decomposed_generators`, `observed_values`."""
 
 import weakref
 
@@ -8,7 +8,10 @@ import torch
 from stepping import frame_at, step, trace_of
 
 from framesmith.frontend.tracing.container_contents import leads_to, parts_of
-from framesmith.frontend.tracing.decomposed_generators import decomposed_generators, depth_of_real_generator
+from framesmith.frontend.tracing.decomposed_generators import (
+    depth_of_real_generator,
+    find_decomposed_generators,
+)
 from framesmith.frontend.tracing.finalizers import (
     has_observable_lifetime,
     has_pending_cleanup,
@@ -88,8 +91,8 @@ def test_a_generator_that_only_slots_hold_is_decomposed() -> None:
     trace = frame_at(suspended, 10, x=[])
     machine = trace.machine
     (generator,) = machine.generators
-    assert list(decomposed_generators(machine, ())) == [id(generator)]
-    assert decomposed_generators(machine, [generator]) == {}  # needed as an object
+    assert list(find_decomposed_generators(machine, ())) == [id(generator)]
+    assert find_decomposed_generators(machine, [generator]) == {}  # needed as an object
     assert depth_of_real_generator(machine) is None
 
 
@@ -102,7 +105,7 @@ def test_a_generator_held_by_a_list_is_a_real_one() -> None:
         return box
 
     machine = frame_at(listed, 5, x=1).machine
-    assert len(machine.generators) == 1 and decomposed_generators(machine, ()) == {}
+    assert len(machine.generators) == 1 and find_decomposed_generators(machine, ()) == {}
 
 
 def test_the_state_of_ends_forgets_its_values() -> None:

@@ -13,7 +13,7 @@ def test_the_collector_is_still_inside_and_then_as_it_was(before) -> None:
     was = gc.isenabled()
     switch[before]()
     try:
-        with pytest.raises(KeyError), collector.paused_collector():
+        with pytest.raises(KeyError), collector.pause_collector_for_import():
             assert not gc.isenabled()
             raise KeyError
         assert gc.isenabled() is before

@@ -211,7 +211,7 @@ def test_the_switches_are_back_after_the_trace():
 
 
 def test_real_tensors_can_be_worked_with_while_paused():
-    with Recorder() as recorder, recorder.paused():
+    with Recorder() as recorder, recorder.pause_recording():
         assert (VALUE + 1).sum().item() == 78
 
 

@@ -210,7 +210,7 @@ def test_the_reason_names_the_users_line():
         x = recorder.tensor_input(X, SIX, DynamicDims.of(0))
         assert example(x).shape[0] % 3 == 0
         recorder.finish([recorder.call("call_method", "sin", (x,))])
-        guards = recorder.explained_shape_guards()
+        guards = recorder.explain_shape_guards()
     reasons = [guard.reason.user_frame for guard in guards if "%" in guard.claim.template]
     assert "model.py:12" in reasons[0]
 

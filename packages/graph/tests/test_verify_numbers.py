@@ -19,7 +19,7 @@ def problems(value, dims, claim, use=None):
             use(fake)
     guards = GuardSet([Guard(X, claim)])
     guards.update(Guard.relation(relation) for relation in recorder.shape_guards())
-    return recorder.unguarded_numbers(guards)
+    return recorder.find_unguarded_numbers(guards)
 
 
 def test_a_size_of_one_that_was_to_be_symbolic_needs_a_guard():
@@ -50,5 +50,7 @@ def test_a_symbolic_number_needs_a_guard_on_its_type():
     recorder = Recorder()
     with recorder:
         recorder.number_input(N, 3)
-    assert recorder.unguarded_numbers(GuardSet()) == ["n is a symbolic number, and no guard holds its type"]
-    assert recorder.unguarded_numbers(GuardSet([Guard(N, TypeIs(int))])) == []
+    assert recorder.find_unguarded_numbers(GuardSet()) == [
+        "n is a symbolic number, and no guard holds its type"
+    ]
+    assert recorder.find_unguarded_numbers(GuardSet([Guard(N, TypeIs(int))])) == []

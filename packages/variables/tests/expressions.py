@@ -6,9 +6,9 @@ import builtins
 from support import Trace
 
 from framesmith.guards.sources import Pinned
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.set_methods import new_set
+from framesmith.variables.builtin_types.set_methods import make_set_tracker
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.type_texts import CONVERSIONS, format_value, text_of
@@ -121,10 +121,10 @@ class Evaluator:
         return TupleTracker([self.visit(item) for item in node.elts])
 
     def Set(self, node):
-        return new_set(self.tx, [self.visit(item) for item in node.elts])
+        return make_set_tracker(self.tx, [self.visit(item) for item in node.elts])
 
     def Dict(self, node):
-        result = new_dict(())
+        result = make_dict_tracker(())
         for key, item in zip(node.keys, node.values):
             result.store(self.tx, self.visit(key), self.visit(item))
         return result

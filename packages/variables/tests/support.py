@@ -137,7 +137,7 @@ class Trace:
         """Write and run what was traced: mutations of the inputs, then the result."""
         writer = SimpleWriter()
         text = writer.value(result)
-        for tracker in self.tx.changes.changed():
+        for tracker in self.tx.changes.changed_trackers():
             tracker.replay(writer)
         return writer.run(text, Scope({**self.inputs, **inputs}, globals()))
 

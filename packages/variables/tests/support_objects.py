@@ -14,7 +14,7 @@ from framesmith.guards import GuardSet, Scope, first_failure
 from framesmith.guards.sources import Local, Pinned
 from framesmith.variables import catalog, core
 from framesmith.variables.builtin_types.cells import CellTracker
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -27,7 +27,7 @@ from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.exceptions import (
     exception_matches,
-    raised_exception,
+    make_raised_exception,
     set_cause,
     set_context,
 )
@@ -215,14 +215,14 @@ class Frame:
 
     def op_build_map(self, o):
         items = self.pop(2 * o.argument)
-        made = new_dict([])
+        made = make_dict_tracker([])
         for key, value in zip(items[::2], items[1::2], strict=True):
             made.store(self.tx, key, value)
         self.push(made)
 
     def op_build_const_key_map(self, o):
         keys = self.pop()
-        self.push(new_dict(list(zip(unpack(self.tx, keys), self.pop(o.argument), strict=True))))
+        self.push(make_dict_tracker(list(zip(unpack(self.tx, keys), self.pop(o.argument), strict=True))))
 
     def op_build_string(self, o):
         self.push(Constant("".join(str(part.as_python_constant()) for part in self.pop(o.argument))))
@@ -248,7 +248,7 @@ class Frame:
 
     def op_dict_merge(self, o):
         value = self.pop()
-        for key, item in value.realize().storage(self.tx).items(self.tx):
+        for key, item in value.realize().builtin_part_or_self(self.tx).items(self.tx):
             self.stack[-o.argument].store(self.tx, key, item)
 
     op_dict_update = op_dict_merge
@@ -277,7 +277,7 @@ class Frame:
         keywords = {}
         given = self.pop() if o.argument else NULL  # NULL is on the stack since 3.14
         if given is not NULL:
-            pairs = given.realize().storage(self.tx).items(self.tx)
+            pairs = given.realize().builtin_part_or_self(self.tx).items(self.tx)
             keywords = {key.as_python_constant(): value for key, value in pairs}
         args = unpack(self.tx, self.pop().realize())
         first, second = self.pop(2)
@@ -358,7 +358,7 @@ class Frame:
         if o.argument == 0:
             raise ObservedException(self.handled[-1])
         operands = self.pop(o.argument)
-        error = raised_exception(self.tx, operands[0])
+        error = make_raised_exception(self.tx, operands[0])
         if o.argument == 2:
             set_cause(self.tx, error, operands[1])
         set_context(self.tx, error, self.handled[-1] if self.handled else None)
@@ -447,7 +447,7 @@ class NoGraph:
 
     takes_floats = False
 
-    def paused(self):
+    def pause_recording(self):
         return contextlib.nullcontext()
 
 
@@ -482,7 +482,7 @@ class Trace:
 
     def finish(self, outcome):
         writer = Writer(self.scope)
-        for tracker in self.tx.changes.changed():
+        for tracker in self.tx.changes.changed_trackers():
             tracker.replay(writer)
         result = writer.value(outcome) if outcome is not None else "None"
         self.text = "\n".join([*writer.lines, f"result = {result}"])

@@ -602,7 +602,7 @@ def test_objects_that_were_told_apart_have_to_stay_apart():
 def test_keys_by_identity_are_noted_as_told_apart():
     trace = Trace()
     trace.start(lambda a, b, c: {a: 1, b: 2}[a], {"a": Fields(), "b": Fields(), "c": Fields()})
-    assert [tracker.source.text() for tracker in trace.tx.changes.distinguished()] == ["a", "b"]
+    assert [tracker.source.text() for tracker in trace.tx.changes.distinct_trackers()] == ["a", "b"]
 
 
 def test_a_class_default_that_becomes_a_property_is_noticed():

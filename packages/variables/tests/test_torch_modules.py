@@ -120,7 +120,7 @@ def test_a_plain_value_is_stored():
     with Trace(m=Net()) as trace:
         trace.m.set_attribute(trace.tx, "count", Constant(7))
         assert trace.m.attribute(trace.tx, "count").as_python_constant() == 7
-        assert trace.m in trace.tx.changes.changed()
+        assert trace.m in trace.tx.changes.changed_trackers()
 
 
 def test_a_buffer_is_replaced_in_its_table():
@@ -128,7 +128,7 @@ def test_a_buffer_is_replaced_in_its_table():
         value = trace.call(torch.sum, trace.x, 0)
         trace.m.set_attribute(trace.tx, "total", value)
         assert trace.m.attribute(trace.tx, "total").realize() is value
-        assert table_of(trace.tx, trace.m, "_buffers") in trace.tx.changes.changed()
+        assert table_of(trace.tx, trace.m, "_buffers") in trace.tx.changes.changed_trackers()
 
 
 def test_a_new_parameter_is_left_to_the_code_of_the_module_class():

@@ -95,7 +95,7 @@ def input_iterator(compile, calls):
 
 
 @kind
-def raised_exception(compile, calls):
+def make_raised_exception(compile, calls):
     class Wrong(Exception):
         pass
 

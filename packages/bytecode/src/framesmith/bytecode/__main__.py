@@ -1,7 +1,9 @@
-"""`python -m framesmith.bytecode doctor`: what this Python's opcodes have that the package does not know."""
+"""`python -m framesmith.bytecode`: `doctor` compares this Python's opcodes with the known ones; `dis` lists a function."""
 
 import sys
 
-from framesmith.bytecode.doctor import main
+from framesmith.bytecode import doctor, listing
 
-sys.exit(main(sys.argv[1:]))
+if len(sys.argv) == 3 and sys.argv[1] == "dis":
+    sys.exit(listing.main(sys.argv[2]))
+sys.exit(doctor.main(sys.argv[1:]))

@@ -91,15 +91,15 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
     slots = NamePool(parts.slot_names(), "local variable", closed=True)
     cells = _cell_numbers(parts, slots)
 
-    def flagged(bits: int) -> _Encoder:
+    def make_flag_encoder(bits: int) -> _Encoder:
         def encode(instruction: Instruction) -> int:
-            name, flags = _flagged(instruction.argument)
+            name, flags = _split_flags(instruction.argument)
             return names.number(name, instruction.hint >> bits) << bits | flags
 
         return encode
 
     def compare(instruction: Instruction) -> int:
-        symbol, flags = _flagged(instruction.argument)
+        symbol, flags = _split_flags(instruction.argument)
         return COMPARE_SYMBOLS.index(str(symbol)) << COMPARE_SHIFT | flags
 
     def local_pair(instruction: Instruction) -> int:
@@ -124,8 +124,8 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
         ArgumentKind.ORIGIN: lambda instruction: 0,
         ArgumentKind.CONSTANT: lambda instruction: constants.number(instruction.argument, instruction.hint),
         ArgumentKind.NAME: lambda instruction: names.number(instruction.argument, instruction.hint),
-        ArgumentKind.NAME_FLAG1: flagged(1),
-        ArgumentKind.NAME_FLAG2: flagged(2),
+        ArgumentKind.NAME_FLAG1: make_flag_encoder(1),
+        ArgumentKind.NAME_FLAG2: make_flag_encoder(2),
         ArgumentKind.LOCAL: lambda instruction: slots.number(instruction.argument, instruction.hint),
         ArgumentKind.LOCAL_PAIR: local_pair,
         ArgumentKind.CELL: cell,
@@ -146,7 +146,7 @@ def _cell_numbers(parts: CodeParts, slots: NamePool) -> dict[str, int]:
     return found
 
 
-def _flagged(argument: object) -> tuple[object, int]:
+def _split_flags(argument: object) -> tuple[object, int]:
     if not isinstance(argument, tuple) or len(argument) != 2:
         raise ValueError(argument)
     return argument[0], _number(argument[1])

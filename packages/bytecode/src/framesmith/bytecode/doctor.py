@@ -21,8 +21,10 @@ _DETAILS: Final = {
     "effects": "stack effects",
 }
 USAGE: Final = """usage: python -m framesmith.bytecode doctor [--against VERSION] [--record]
+       python -m framesmith.bytecode dis MODULE:FUNCTION
 
-Compares the opcodes of this Python with those that framesmith knows: its own record if there is one, else the
+`dis` lists the instructions of a function, and the operations that they are read as. `doctor`
+compares the opcodes of this Python with those that framesmith knows: its own record if there is one, else the
 newest. Prints what is new, gone or changed, a line each. Stack effects are those of the arguments 0, 1, 2 and 5,
 each without and with a jump.
 

@@ -48,9 +48,8 @@ def _states(parts: CodeParts) -> list[str | None]:
             found[index] = state
             instruction, region_number = parts.instructions[index], covering[index]
             region = None if region_number is None else parts.regions[region_number]
-            if (
-                region is not None and len(state) >= region.depth
-            ):  # less deep where nothing can raise, see `verify`
+            # less deep where nothing can raise, see `verify`
+            if region is not None and len(state) >= region.depth:
                 pushed = state[: region.depth] + OBJECT * (1 + region.push_lasti)
                 todo.append((index_of[region.target], pushed))
             if instruction.target is not None:

@@ -136,9 +136,8 @@ _EXACT: Final = {
 if VERSION >= (3, 14):
     _EXACT["END_ASYNC_FOR"] = ArgumentKind.ORIGIN
 if VERSION >= (3, 15):
-    _EXACT["IMPORT_NAME"] = (
-        ArgumentKind.NAME_FLAG2
-    )  # 1: lazily, 2: at once, whatever the interpreter is set to
+    # 1: lazily, 2: at once, whatever the interpreter is set to
+    _EXACT["IMPORT_NAME"] = ArgumentKind.NAME_FLAG2
 
 
 def _argument_kind(name: str, number: int) -> ArgumentKind:

@@ -73,9 +73,8 @@ class Kind(StrEnum):
     BUILD_CONST_KEY_MAP = auto()  # n; the tuple of keys is on top
     BUILD_STRING = auto()  # n
     BUILD_TEMPLATE = auto()  # pops the tuple of interpolations (top), the tuple of strings
-    BUILD_INTERPOLATION = (
-        auto()
-    )  # (conversion, has_format); pops format if there is one, expression text, value
+    # (conversion, has_format); pops format if there is one, expression text, value
+    BUILD_INTERPOLATION = auto()
     LIST_APPEND = auto()  # i: the list is i-th from the top after the pop
     SET_ADD = auto()  # i
     MAP_ADD = auto()  # i; pops value (top), key
@@ -125,12 +124,10 @@ class Kind(StrEnum):
     RERAISE = auto()  # n: a saved instruction offset is n slots below the exception, 0 for none
     RAISE = auto()  # n: 0 bare, 1 exception, 2 with cause
     BEFORE_WITH = auto()
-    LOAD_SPECIAL = (
-        auto()
-    )  # name; pops the object, pushes two slots as LOAD_METHOD does; looked up in the type
-    WITH_EXCEPT_START = (
-        auto()
-    )  # the slot of `__exit__`, counted from the top: 4, or 5 where its `self` is above it
+    # name; pops the object, pushes two slots as LOAD_METHOD does; looked up in the type
+    LOAD_SPECIAL = auto()
+    # the slot of `__exit__`, counted from the top: 4, or 5 where its `self` is above it
+    WITH_EXCEPT_START = auto()
     # imports
     IMPORT_NAME = auto()  # name; pops fromlist (top), level
     IMPORT_FROM = auto()  # name; keeps the module

@@ -1,8 +1,8 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
-from framesmith.graph.collector import paused_collector
+from framesmith.graph.collector_during_import import pause_collector_for_import
 
-with paused_collector():
+with pause_collector_for_import():
     from framesmith.frontend.api import compile, reset, uncompile
     from framesmith.frontend.directives import (
         allow_in_graph,

@@ -29,9 +29,9 @@ _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[Guard]:
     """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
-    kinds = {tracker.python_type for tracker in mutations.changed()}
+    kinds = {tracker.python_type for tracker in mutations.changed_trackers()}
     sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
-    for _, tracker in wrapper.wrapped_objects():
+    for _, tracker in wrapper.list_wrapped_objects():
         if tracker.source is not None and tracker.python_type in sources:
             sources[tracker.python_type].append(tracker.source)
     return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]
@@ -40,7 +40,7 @@ def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[
 def _keys(mutations: MutationLog[Tracker]) -> dict[type, list[Source]]:
     """By type, the existing objects that were told apart as keys; the guard on all tensors does that for them."""
     found: dict[type, list[Source]] = {}
-    for tracker in mutations.distinguished():
+    for tracker in mutations.distinct_trackers():
         if tracker.source is not None and not issubclass(tracker.python_type, torch.Tensor):
             found.setdefault(tracker.python_type, []).append(tracker.source)
     return found
@@ -63,7 +63,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
         return []
     values = {
         tracker.source: value
-        for value, tracker in wrapper.wrapped_objects()
+        for value, tracker in wrapper.list_wrapped_objects()
         if issubclass(type(value), torch.Tensor) and isinstance(value, torch.Tensor)
     }
     groups: dict[int, list[Source]] = {}
@@ -94,7 +94,7 @@ def leaf_states(graph: CompiledSubgraph, wrapper: Wrapper) -> list[Guard]:
     written = set(graph.mutated)
     return [
         Guard(tracker.source, TensorProperty("is_leaf", False), _NO_LEAF)
-        for value, tracker in wrapper.wrapped_objects()
+        for value, tracker in wrapper.list_wrapped_objects()
         if tracker.source in written
         and isinstance(value, torch.Tensor)
         and value.requires_grad

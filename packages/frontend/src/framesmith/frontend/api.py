@@ -11,15 +11,15 @@ from typing import Any, Final, cast
 import torch
 
 from framesmith.frontend import events
-from framesmith.frontend.argument_checks import not_callable, wrong_argument
+from framesmith.frontend.argument_checks import make_argument_error, make_not_callable_error
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
-from framesmith.frontend.compile_arguments import checked_options
+from framesmith.frontend.compile_arguments import require_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.stances import LISTENER, LIVE
+from framesmith.frontend.stances import LISTENER, LIVE_SESSIONS
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
 from framesmith.guards.kinds.base import describe_value, show_value
@@ -45,7 +45,7 @@ def compile(
     Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is
     compiled with other options already; UnknownBackend for a name that is not registered.
     """
-    chosen = checked_options(fullgraph, dynamic, backend, mode, options, disable)
+    chosen = require_options(fullgraph, dynamic, backend, mode, options, disable)
     if model is None:
 
         def decorate(function: object) -> object:
@@ -79,7 +79,7 @@ def compile_object(model: object, options: CompileOptions) -> object:
         return functools.partial(inner, *model.args, **model.keywords)
     if callable(model):
         return compile_callable(model, options)
-    raise not_callable("compile()", model)
+    raise make_not_callable_error("compile()", model)
 
 
 def compile_function(
@@ -109,7 +109,7 @@ def compile_function(
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
     mark_compiled(compiled, call_owner if is_owned else original, strict=options.fullgraph)
-    LIVE.add(session)
+    LIVE_SESSIONS.add(session)
     return compiled
 
 
@@ -133,16 +133,15 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
         options,
         definition=MethodDefinition(type(module), "_call_impl", call, may_be_shadowed=True),
     )
-    module._compiled_call_impl = MethodType(
-        compiled, weakref.ref(module)
-    )  # no reference cycle: the module dies when it is dropped (ADR 0014)
+    # no reference cycle: the module dies when it is dropped (ADR 0014)
+    module._compiled_call_impl = MethodType(compiled, weakref.ref(module))
     return module
 
 
 _NOT_COMPILED_HERE: Final = ", which compile() has not returned"
 
 
-def compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
+def make_compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
     """A compiled form of what a module of this class runs when it is called; the module is its first argument."""
     call = call_implementation(kind)
     return compile_function(
@@ -163,7 +162,7 @@ def uncompile(model: Any) -> Any:
     if isinstance(model, type):
         return uncompile_class(model)
     if session is None:
-        raise wrong_argument("uncompile()", model, "what compile() returned", hint=_NOT_COMPILED_HERE)
+        raise make_argument_error("uncompile()", model, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if isinstance(model, torch.nn.Module):
         model._compiled_call_impl = None
         return model
@@ -175,7 +174,7 @@ def uncompile_class(kind: type) -> type:
     name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
     session = session_of(vars(kind).get(name))
     if session is None:
-        raise wrong_argument("uncompile()", kind, "what compile() returned", hint=_NOT_COMPILED_HERE)
+        raise make_argument_error("uncompile()", kind, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if session.inherited:
         delattr(kind, name)
     else:
@@ -262,7 +261,7 @@ def _renew_locks() -> None:
     """In a forked child: no thread that held a lock exists there."""
     REGISTRY.renew_lock()
     CACHES.renew_lock()
-    for session in list(LIVE):
+    for session in list(LIVE_SESSIONS):
         session.renew_locks()
 
 

@@ -15,7 +15,7 @@ from framesmith.guards.kinds.base import describe_value
 A_CALLABLE = "a function, method, class, callable object or torch.nn.Module"
 
 
-def wrong_argument(
+def make_argument_error(
     call: str, value: object, expected: str, *, name: str | None = None, hint: str = ""
 ) -> InvalidArgument:
     """The error for one argument of `call`; `name` is that of the parameter where it does not go without saying."""
@@ -26,10 +26,10 @@ def wrong_argument(
 def check_callable(call: str, value: object, expected: str = A_CALLABLE) -> None:
     """Raises InvalidArgument for what cannot be called."""
     if not callable(value):
-        raise not_callable(call, value, expected)
+        raise make_not_callable_error(call, value, expected)
 
 
-def not_callable(call: str, value: object, expected: str = A_CALLABLE) -> InvalidArgument:
+def make_not_callable_error(call: str, value: object, expected: str = A_CALLABLE) -> InvalidArgument:
     """The error for what cannot be called. The name of a backend is probably meant as one."""
     hint = ", which cannot be called"
     if isinstance(value, str) and call.startswith("compile"):
@@ -39,23 +39,23 @@ def not_callable(call: str, value: object, expected: str = A_CALLABLE) -> Invali
             hint = f", which is the name of a backend (did you mean compile(function, backend={value!r})?)"
         elif close:
             hint += f"{close} as in compile(function, backend=...)"
-    return wrong_argument(call, value, expected, hint=hint)
+    return make_argument_error(call, value, expected, hint=hint)
 
 
-def checked_flag(call: str, name: str, value: object) -> bool:
+def require_flag(call: str, name: str, value: object) -> bool:
     """The value, if it is True or False. Raises InvalidArgument."""
     if type(value) is not bool:
-        raise wrong_argument(call, value, "True or False", name=name)
+        raise make_argument_error(call, value, "True or False", name=name)
     return value
 
 
 def check_text(call: str, name: str, value: object, *, optional: bool = False) -> None:
     """Raises InvalidArgument for what is not a str."""
     if not isinstance(value, str) and not (optional and value is None):
-        raise wrong_argument(call, value, "a str, or None" if optional else "a str", name=name)
+        raise make_argument_error(call, value, "a str, or None" if optional else "a str", name=name)
 
 
-def checked_dimensions(call: str, index: object, rank: int) -> set[int]:
+def require_dimensions(call: str, index: object, rank: int) -> set[int]:
     """The dimensions that an int or several ints name, counted from 0.
 
     Raises InvalidArgument for anything else, IndexError for a dimension that a tensor of this rank does not have.
@@ -66,11 +66,11 @@ def checked_dimensions(call: str, index: object, rank: int) -> set[int]:
     elif isinstance(index, list | tuple | set | frozenset | range):
         given = cast(Iterable[object], index)
     else:
-        raise wrong_argument(call, index, expected, name="index")
+        raise make_argument_error(call, index, expected, name="index")
     found = set()
     for dim in given:
         if type(dim) is not int:
-            raise wrong_argument(call, dim, expected, name="index")
+            raise make_argument_error(call, dim, expected, name="index")
         if not -rank <= dim < rank:
             raise IndexError(
                 f"{call} got dimension {dim}, which is out of range for a tensor of {rank} dimensions; "

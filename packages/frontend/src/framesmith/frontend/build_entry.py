@@ -32,7 +32,7 @@ from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
-from framesmith.frontend.tracing.strict_breaks import is_strict
+from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
@@ -229,7 +229,7 @@ class EntryBuilder:
                     reason = None if isinstance(end, Finished) else end.reason
                     refusal = None
                     if reason is not None:
-                        refusal = self.on_break(reason, stack, is_strict(machine))
+                        refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
                         self.watch.finish(trace)
                     ending = write_ending(writer, machine, end, self.start.code, replay)
@@ -238,13 +238,12 @@ class EntryBuilder:
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
-            shape_guards = recorder.explained_shape_guards()
+            shape_guards = recorder.explain_shape_guards()
         except GraphBreak as unwritable:
-            unwritable.__traceback__ = unwritable.__context__ = (
-                None  # the entry keeps it, and they keep the call
-            )
+            # the entry keeps it, and they keep the call
+            unwritable.__traceback__ = unwritable.__context__ = None
             reached, stack = locate_trace(machine, self.start.code)
-            refusal = self.on_break(unwritable, stack, is_strict(machine))
+            refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)
         guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
         guards.update(trace.tx.guards)
@@ -265,7 +264,7 @@ class EntryBuilder:
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:
     """With `config.verify_entries`: fail where a number of an input is plain and has no guard."""
-    problems = recorder.unguarded_numbers(guards) if config.verify_entries else []
+    problems = recorder.find_unguarded_numbers(guards) if config.verify_entries else []
     if problems:
         raise AssertionError("\n".join(problems))
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
-from framesmith.frontend.argument_checks import checked_flag, wrong_argument
+from framesmith.frontend.argument_checks import make_argument_error, require_flag
 from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
@@ -35,19 +35,21 @@ def check_interpreter() -> None:
         )
 
 
-def checked_options(
+def require_options(
     fullgraph: object, dynamic: object, backend: object, mode: object, options: object, disable: object
 ) -> CompileOptions:
     """The options of one compilation. Raises InvalidArgument, or UnknownBackend with the nearest known name."""
     check_interpreter()
-    fullgraph = checked_flag("compile()", "fullgraph", fullgraph)
+    fullgraph = require_flag("compile()", "fullgraph", fullgraph)
     if dynamic is not None and type(dynamic) is not bool:
-        raise wrong("dynamic", dynamic, "True, False or None (sizes that were seen to change)")
-    checked_flag("compile()", "disable", disable)
-    chosen = checked_backend(default_backend() if backend is None else backend)
+        raise make_compile_argument_error(
+            "dynamic", dynamic, "True, False or None (sizes that were seen to change)"
+        )
+    require_flag("compile()", "disable", disable)
+    chosen = require_backend(default_backend() if backend is None else backend)
     is_inductor = chosen == "inductor"
     if mode is not None and (not isinstance(mode, str) or (is_inductor and mode not in MODES)):
-        raise wrong(
+        raise make_compile_argument_error(
             "mode",
             mode,
             f"one of {', '.join(MODES)}, or None",
@@ -56,7 +58,9 @@ def checked_options(
     if options is not None and not (
         isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
     ):
-        raise wrong("options", options, "a dict from names of the backend's options to values")
+        raise make_compile_argument_error(
+            "options", options, "a dict from names of the backend's options to values"
+        )
     if mode is not None and options is not None:
         raise InvalidArgument("give either mode or options, not both: a mode is a set of options")
     if (mode not in (None, "default") or options) and chosen in ("eager", "aot_eager"):
@@ -70,7 +74,7 @@ def checked_options(
     return CompileOptions(chosen, fullgraph, dynamic, mode, given)
 
 
-def checked_backend(backend: object) -> str | Backend:
+def require_backend(backend: object) -> str | Backend:
     """The backend: the name of a registered one, or a callable. Raises UnknownBackend or InvalidArgument for others."""
     if isinstance(backend, str):
         if backend not in list_backends():
@@ -78,7 +82,7 @@ def checked_backend(backend: object) -> str | Backend:
         return backend
     if callable(backend):
         return cast(Backend, backend)
-    raise wrong(
+    raise make_compile_argument_error(
         "backend", backend, "a name (frontend.list_backends()) or a callable (graph_module, example_inputs)"
     )
 
@@ -95,6 +99,6 @@ def check_inductor_options(options: Mapping[str, object]) -> None:
             )
 
 
-def wrong(name: str, value: object, expected: str, hint: str = "") -> InvalidArgument:
+def make_compile_argument_error(name: str, value: object, expected: str, hint: str = "") -> InvalidArgument:
     """The error for one argument of `compile`."""
-    return wrong_argument("compile()", value, expected, name=name, hint=hint)
+    return make_argument_error("compile()", value, expected, name=name, hint=hint)

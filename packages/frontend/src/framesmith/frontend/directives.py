@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 from framesmith.frontend.argument_checks import (
     check_callable,
     check_text,
-    checked_flag,
+    make_argument_error,
     name_of,
-    wrong_argument,
+    require_flag,
 )
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.registry import REGISTRY
@@ -43,7 +43,7 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     `recursive=False` has no effect beyond that: no frame-evaluation hook would compile what the function calls.
     Raises InvalidArgument for what cannot be called and for wrong types.
     """
-    checked_flag("disable()", "recursive", recursive)
+    require_flag("disable()", "recursive", recursive)
     check_text("disable()", "reason", reason, optional=True)
     if fn is None:
         return lambda function: _disable_function(function, recursive, reason)
@@ -120,7 +120,7 @@ def assume_constant_result(fn: F) -> F:
             raise GraphBreak(
                 CALL_SIGNATURE, f"{name_of(fn)} is assumed constant but gets a value that is not"
             )
-        with tx.graph.paused():
+        with tx.graph.pause_recording():
             result = fn(
                 *[argument.as_python_constant() for argument in args],
                 **{name: value.as_python_constant() for name, value in kwargs.items()},
@@ -142,7 +142,9 @@ def substitute_in_graph(original: Callable[..., object]) -> Callable[[F], F]:
     def register(replacement: F) -> F:
         if not isinstance(replacement, FunctionType):
             call = f"substitute_in_graph({name_of(original)})"
-            raise wrong_argument(call, replacement, "a Python function (def or lambda), which can be traced")
+            raise make_argument_error(
+                call, replacement, "a Python function (def or lambda), which can be traced"
+            )
 
         def inline(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
             tracker = FunctionTracker(replacement, Pinned(replacement, replacement.__qualname__))
@@ -166,4 +168,4 @@ def _add_row(call: str, function: Callable[..., object], row_function: RowFuncti
             "leave the call out, or wrap the function in one of your own and pass that"
         ) from None
     except TypeError:
-        raise wrong_argument(call, function, "a callable that can be hashed") from None
+        raise make_argument_error(call, function, "a callable that can be hashed") from None

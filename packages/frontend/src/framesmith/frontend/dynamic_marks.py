@@ -6,7 +6,7 @@ from typing import Final
 
 import torch
 
-from framesmith.frontend.argument_checks import checked_dimensions, wrong_argument
+from framesmith.frontend.argument_checks import make_argument_error, require_dimensions
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
@@ -43,10 +43,10 @@ def mark_static(tensor: torch.Tensor, index: int | Iterable[int] | None = None) 
 
 def _mark(call: str, tensor: object, name: str, index: object) -> None:
     if not isinstance(tensor, torch.Tensor):
-        raise wrong_argument(call, tensor, "a tensor, before it goes into the compiled function")
+        raise make_argument_error(call, tensor, "a tensor, before it goes into the compiled function")
     if index is None and name == STATIC_MARK:
         index = range(tensor.dim())
-    dims = checked_dimensions(call, index, tensor.dim())
+    dims = require_dimensions(call, index, tensor.dim())
     if isinstance(tensor, torch.nn.Parameter) and name == DYNAMIC_MARK:
         warn_once(
             f"{call} of a parameter",

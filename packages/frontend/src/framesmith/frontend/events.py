@@ -87,7 +87,7 @@ class History:
         return True
 
 
-def enabled_topics() -> frozenset[str]:
+def find_enabled_topics() -> frozenset[str]:
     """Topics named in FRAMESMITH_LOGS; an unknown one is reported once and ignored."""
     text = os.environ.get("FRAMESMITH_LOGS", "")
     asked = {topic.strip() for topic in text.split(",") if topic.strip()}
@@ -104,7 +104,7 @@ def _logger(topic: str) -> logging.Logger:
 
 def configure_logs() -> None:
     """Let the topics of FRAMESMITH_LOGS through to standard error."""
-    topics = enabled_topics()
+    topics = find_enabled_topics()
     if not topics:
         return
     handler = logging.StreamHandler()

@@ -8,11 +8,11 @@ from typing import Any, cast, final
 import torch
 
 from framesmith.frontend import api
-from framesmith.frontend.argument_checks import check_callable, wrong_argument
+from framesmith.frontend.argument_checks import check_callable, make_argument_error
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
-from framesmith.guards.words import counted
+from framesmith.guards.words import write_count
 
 
 @final
@@ -41,9 +41,9 @@ class Explanation:
 
     def text(self) -> str:
         """The whole answer as text."""
-        captured = f"{counted(len(self.graphs), 'graph')} with {counted(self.operators, 'operator')}"
+        captured = f"{write_count(len(self.graphs), 'graph')} with {write_count(self.operators, 'operator')}"
         lines = [
-            f"{captured}, {counted(len(self.breaks), 'graph break')}, {counted(len(self.guards), 'guard')}"
+            f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}"
         ]
         for number, record in enumerate(self.breaks, 1):
             lines += [
@@ -57,7 +57,7 @@ class Explanation:
         for number, entry in enumerate(self.entries, 1):
             shared = ", shared with a function that was compiled before" if entry.is_shared else ""
             lines.append(
-                f"entry {number}, {entry.title()}{shared}, has {counted(len(entry.guards), 'guard')}:"
+                f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}:"
             )
             lines += [f"  {guard}" for guard in entry.guard_lines()]
         return "\n".join(line for line in lines if line)
@@ -80,13 +80,13 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
             return explanation_of([session])
         options = CompileOptions("eager", shares_entries=False)
         if isinstance(model, torch.nn.Module):
-            compiled = api.compiled_call(type(model), options)
+            compiled = api.make_compiled_call(type(model), options)
             args = (model, *args)
         else:
             compiled = cast("FunctionType", api.compile_object(model, options))
         own = api.session_of(compiled)
         if own is None:
-            raise wrong_argument(
+            raise make_argument_error(
                 "explain()",
                 model,
                 "a function with Python code",

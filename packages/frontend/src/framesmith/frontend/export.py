@@ -13,7 +13,7 @@ from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.compile_arguments import check_interpreter
 from framesmith.frontend.errors import DynamicSizeFixed, ExportError
-from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, marked_tensors, read_declarations
+from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tensors, read_declarations
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import ExampleCall, bind_call, flatten_call
 from framesmith.frontend.exporting.outer_graph import OuterGraph
@@ -105,7 +105,7 @@ def export_call(
     policy = ExportPolicy(declared)
     watch = EffectsWatch(names.function)
     builder = EntryBuilder(start, options, policy, state.on_break, watch=watch)
-    with marked_tensors(list(declared.values())), state.lock:
+    with mark_tensors(list(declared.values())), state.lock:
         try:
             built = builder.build(values)
         except DynamicSizeFixed as error:

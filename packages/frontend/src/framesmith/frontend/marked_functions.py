@@ -16,7 +16,7 @@ ROWS: Final = Rows()
 
 
 @ROWS.entry(MARKED_CALLS, "allowed and forbidden in graphs")
-def begin_marked(
+def begin_marked_call(
     tx: TraceContext, function: FunctionTracker, args: Arguments, kwargs: Keywords
 ) -> Tracker | None:
     """One node that calls the function, for what is allowed in graphs. Raises ForbiddenInGraph for what is forbidden.

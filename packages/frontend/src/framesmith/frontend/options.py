@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Final, Protocol, final
 
 from framesmith.frontend.near_misses import near_miss
-from framesmith.frontend.torch_settings import changed_settings, is_disabled_by_environment
+from framesmith.frontend.torch_settings import find_changed_settings, is_disabled_by_environment
 from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.graph.options import Backend, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
@@ -129,7 +129,7 @@ def current_config() -> Config:
     """The configuration that holds now: our own, with what was changed in `torch._dynamo.config` and not here."""
     changed = {
         name: value
-        for name, value in changed_settings()
+        for name, value in find_changed_settings()
         if getattr(config, name) == getattr(_DEFAULTS, name) and type(value) is _TYPES[name]
     }
     if not changed:

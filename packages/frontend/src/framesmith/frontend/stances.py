@@ -12,7 +12,7 @@ from typing import Final, Protocol, final
 
 from framesmith.frontend.errors import RecompileError
 from framesmith.frontend.torch_settings import warn_once
-from framesmith.graph.dynamo_package import when_loaded
+from framesmith.graph.dynamo_package import call_when_loaded
 from framesmith.graph.options import Backend
 
 _STANCE_MODULE: Final = "torch._dynamo.eval_frame"
@@ -105,7 +105,7 @@ class Probe:
 PROBE: Final = Probe()
 
 
-class Live(Protocol):
+class ResettableSession(Protocol):
     """What is told of resets and forks of the process: a session."""
 
     def reset(self) -> None:
@@ -117,7 +117,7 @@ class Live(Protocol):
         ...
 
 
-LIVE: "Final[weakref.WeakSet[Live]]" = weakref.WeakSet()
+LIVE_SESSIONS: "Final[weakref.WeakSet[ResettableSession]]" = weakref.WeakSet()
 """The sessions of all compiled functions."""
 
 
@@ -132,7 +132,7 @@ class ResetListener:
 
     def reset(self) -> None:
         """torch forgets what it compiled, and so do we."""
-        for session in list(LIVE):
+        for session in list(LIVE_SESSIONS):
             session.reset()
 
     def listen(self) -> None:
@@ -143,5 +143,5 @@ class ResetListener:
 
 
 LISTENER: Final = ResetListener()
-when_loaded(PROBE.attach)
-when_loaded(LISTENER.listen)
+call_when_loaded(PROBE.attach)
+call_when_loaded(LISTENER.listen)

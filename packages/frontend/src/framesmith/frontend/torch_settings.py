@@ -40,7 +40,7 @@ def dynamo_config() -> ModuleType | None:
     return sys.modules.get("torch._dynamo.config")
 
 
-def changed_settings() -> Iterator[tuple[str, object]]:
+def find_changed_settings() -> Iterator[tuple[str, object]]:
     """The fields of `SAME` that the user has changed, with their values."""
     module = dynamo_config()
     if module is not None:

@@ -2,41 +2,71 @@
 
 Known are: what a user calls (`list.append`, `torch.add`), operations (`BINARY`), native opcodes (`BINARY_OP`, with the
 whole chain), kinds of guards and sources, graph breaks by their id, definitions of framesmith (`GuardSet.add`), objects
-that can be imported (`torch.optim.Adam.step`), and questions (`recompile limit`, `a new builtin type`).
+that can be imported (`torch.optim.Adam.step`), and questions (`recompile limit`, `a new builtin type`), in any order of
+their words. What each kind of name leads to is in `signposts`.
 """
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.near_misses import nearest
+from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.signposts.breaking import (
+    kind_of_call,
+    kinds_in,
+    page_of,
+    posts_of_call,
+    posts_of_kind,
+)
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.objects import posts_of, real_object, topic_of
+from framesmith.frontend.signposts.questions import exact_topic, near_topic, posts_of_topic, topics_with
+from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost, signposts, signposts_of_step
 from framesmith.frontend.signposts.topics import TOPICS, Topic
+from framesmith.variables.core.table import row_of
 
 _READ_AS = re.compile(r"may be read as (\w+)")
-_FILLERS = frozenset(
-    {"a", "an", "the", "of", "on", "with", "where", "is", "how", "for", "in", "and", "to", "its"}
-)
+
+MOST_LINES = 20
+"""The most lines that are printed for one name; how many more there are is said."""
 
 
 def find(name: str) -> list[Signpost]:
-    """Signposts with this name; else those of the question or the object that it means; else those that contain it."""
+    """Signposts with this name, and of the question that it asks; else those of a definition, an object, a name near it."""
+    name = name.strip().removesuffix("()")
     everything = list(signposts())
     found = [post for post in everything if post.name in (name, f"torch.{name}")]
     found += [post for kind in _kinds(name, found) for post in signposts_of_step(kind)]
-    topics = _topics(name)
-    if not found and not topics:
-        value = real_object(name)
-        if value is not None:
-            found += posts_of(name, value)
-            about = topic_of(value)
-            topics = [] if about is None else _topics(about)
-    found += [post for topic in topics for post in posts_of_topic(topic)]
+    about = exact_topic(name)
+    if not found and about is None:
+        found, about = _of_object(name)
+    found += list(_breaks(found))
+    found += posts_of_topic(about) if about is not None else []
     if not found:
-        found = [Signpost(name, "defined in", *spot) for spot in definitions().get(name, ())]
-    return found or [post for post in everything if name.lower() in post.name.lower()]
+        found = hits(name, everything)
+        found += [Signpost(name, "defined in", *spot) for spot in definitions().get(name, ())]
+        about = near_topic(name)
+        found = posts_of_topic(about) if about is not None else found
+        found += list(_breaks(found)) if len(found) <= MOST_LINES else []
+    return list(dict.fromkeys(found))
+
+
+def is_name(name: str) -> bool:
+    """Whether this is exactly a name in a table or of a definition."""
+    plain = name.removesuffix("()")
+    return plain in definitions() or any(post.name in (plain, f"torch.{plain}") for post in signposts())
+
+
+def _of_object(name: str) -> tuple[list[Signpost], Topic | None]:
+    """The signposts of an object that can be imported, and the topic that it belongs to."""
+    value = real_object(name)
+    if value is None:
+        return [], None
+    about = topic_of(value)
+    return list(posts_of(name, value)), None if about is None else exact_topic(about)
 
 
 def _kinds(name: str, found: list[Signpost]) -> list[Kind]:
@@ -47,41 +77,34 @@ def _kinds(name: str, found: list[Signpost]) -> list[Kind]:
     return [Kind[one] for one in dict.fromkeys(named)]
 
 
-def posts_of_topic(topic: Topic) -> list[Signpost]:
-    """The steps of a question, with file and line."""
-    found = []
-    for what, name in topic.steps:
-        if name.startswith("docs/"):
-            found.append(Signpost(topic.title, what, name, 1))
-        else:
-            found += [Signpost(topic.title, f"{what}, {name}", *spot) for spot in definitions()[name][:1]]
-    return found
-
-
-def _topics(question: str) -> list[Topic]:
-    """The questions that these words ask: all words of a phrase are there, or the whole question is part of one."""
-    words = _words(question)
-    exact = [topic for topic in TOPICS if words and any(words == _words(phrase) for phrase in topic.phrases)]
-    if exact:
-        return exact[:1]
-    asked = [topic for topic in TOPICS if any(_words(phrase) <= words for phrase in topic.phrases)]
-    longest = max((_longest(topic, words) for topic in asked), default=0)
-    return [topic for topic in asked if _longest(topic, words) == longest][:1] if len(words) > 1 else []
-
-
-def _longest(topic: Topic, words: frozenset[str]) -> int:
-    return max(len(found) for phrase in topic.phrases if (found := _words(phrase)) <= words)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[\w.]+", text.lower())) - _FILLERS
+def _breaks(found: Sequence[Signpost]) -> Iterator[Signpost]:
+    """What is to be said of graph breaks: for the id of a kind, and for calls that end in one."""
+    for post in found:
+        if post.what == "graph break":
+            yield from posts_of_kind(post.name)
+        elif post.what == "call":
+            kind = kind_of_call(post.name)
+            if kind is not None:
+                yield from posts_of_call(post.name, kind)
+                continue
+            row = row_of(REGISTRY.current(), real_object(post.name))
+            if row is not None and not row.function.__qualname__.startswith("record_function."):
+                yield from (page_of(post.name, one) for one in kinds_in(row.function))
 
 
 def suggestions(name: str) -> list[str]:
     """Known names and questions that are near."""
     known = [post.name for post in signposts()] + [topic.title for topic in TOPICS]
     known += [phrase for topic in TOPICS for phrase in topic.phrases] + [*definitions()]
-    return nearest(name, known, 3)
+    return [*nearest(name, known, 3), *(topic.title for topic in topics_with(name))][:3]
+
+
+def questions_of(arguments: Sequence[str]) -> list[str]:
+    """What the arguments ask: one question that needs no quotes, or one name each."""
+    whole = " ".join(arguments)
+    if len(arguments) < 2 or (exact_topic(whole) is None and all(map(is_name, arguments))):
+        return list(arguments)
+    return [whole]
 
 
 def main(arguments: list[str]) -> int:
@@ -89,13 +112,13 @@ def main(arguments: list[str]) -> int:
 
     Returns 1 when one is not known, else 0.
     """
-    whole = " ".join(arguments)
-    names = [whole] if len(arguments) > 1 and _topics(whole) else arguments
     missing = 0
-    for name in names:
+    for name in questions_of(arguments):
         found = find(name)
-        for post in found:
+        for post in found[:MOST_LINES]:
             print(post.text())
+        if len(found) > MOST_LINES:
+            print(f"{name}: {len(found) - MOST_LINES} more; ask for a longer name")
         if not found:
             missing = 1
             near = suggestions(name)

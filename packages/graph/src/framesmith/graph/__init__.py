@@ -3,9 +3,9 @@
 No bytecode and no trackers here. The page to read first is `recorder`.
 """
 
-from framesmith.graph.collector import paused_collector
+from framesmith.graph.collector_during_import import pause_collector_for_import
 
-with paused_collector():
+with pause_collector_for_import():
     from framesmith.graph import break_kinds
     from framesmith.graph.arguments import Argument, example
     from framesmith.graph.backend import list_backends, register_backend

@@ -17,7 +17,7 @@ from torch import fx
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
-from framesmith.guards.words import a_type, counted
+from framesmith.guards.words import a_type, write_count
 
 _GROUP = "torch_dynamo_backends"
 _LOADED_LATER: Final = {
@@ -110,7 +110,7 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     return compiled
 
 
-def returned_values(backend: str, result: object, count: int) -> tuple[object, ...]:
+def require_values(backend: str, result: object, count: int) -> tuple[object, ...]:
     """What a backend's callable returned, as a tuple; a list will do.
 
     Raises BackendFailed for anything else, such as a single tensor, which would be unpacked into its rows.
@@ -119,11 +119,11 @@ def returned_values(backend: str, result: object, count: int) -> tuple[object, .
         return tuple(result)
     found = "None" if result is None else a_type(type(result))
     if isinstance(result, tuple | list):
-        found = f"{found} of {counted(len(result), 'value')}"
+        found = f"{found} of {write_count(len(result), 'value')}"
     raise BackendFailed(
         backend,
         f"returned a callable that gave {found}; it has to return a tuple or list with the "
-        f"{counted(count, 'output')} of the graph",
+        f"{write_count(count, 'output')} of the graph",
     )
 
 
@@ -135,7 +135,7 @@ def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples:
         seed = torch.get_rng_state()  # both runs have to draw the same numbers
         expected = module(*_copies(examples))
         torch.set_rng_state(seed)
-        found = returned_values(name, compiled(*_copies(examples)), len(expected))
+        found = require_values(name, compiled(*_copies(examples)), len(expected))
     try:
         torch.testing.assert_close(found, tuple(expected))
     except AssertionError as error:

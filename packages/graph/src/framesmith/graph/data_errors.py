@@ -68,7 +68,7 @@ _OWN_NAMESPACES: Final = frozenset({"aten", "prims", "_c10d_functional", "higher
 _NAMES: Final = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 
 
-def why_data_fails(op: str, target: object) -> str | None:
+def explain_data_failure(op: str, target: object) -> str | None:
     """Why the operation may raise on data; None if it does not. A function that is not torch's always may."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return "it runs a graph of its own"
@@ -106,12 +106,12 @@ class FallibleWatch(Protocol):
 
 def fails_on_data(op: str, target: object) -> bool:
     """Whether the operation may raise on data."""
-    return why_data_fails(op, target) is not None
+    return explain_data_failure(op, target) is not None
 
 
 def may_raise(node: fx.Node) -> bool:
     """Whether a recorded operation may raise, so that it has to run although its result is unused."""
-    reason = why_data_fails(node.op, node.target)
+    reason = explain_data_failure(node.op, node.target)
     if reason is None:
         return operator_name(node.op, node.target) in _ONE_DTYPE and _has_two_dtypes(node)
     if reason == _INDEX:

@@ -49,7 +49,7 @@ def _table() -> dict[object, Reader]:
 READERS: Final = _table()
 
 
-def what_it_reads(target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> str | None:
+def explain_data_read(target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> str | None:
     """Why a call with these fakes would read memory that they do not have; None if it would not."""
     reader = READERS.get(target)
     if reader is None:

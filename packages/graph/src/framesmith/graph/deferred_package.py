@@ -20,7 +20,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final, cast, final
 
-from framesmith.graph.collector import paused_collector
+from framesmith.graph.collector_during_import import pause_collector_for_import
 from framesmith.guards.class_lookup import module_dict
 
 
@@ -133,7 +133,7 @@ class Deferral(MetaPathFinder, Loader):
             self._starting = threading.get_ident()
             sys.meta_path.insert(0, self)
             try:
-                with paused_collector():
+                with pause_collector_for_import():
                     importlib.import_module(self._name)
             except _EndedEarly:
                 pass

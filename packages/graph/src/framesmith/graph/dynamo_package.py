@@ -45,7 +45,7 @@ def prepare() -> None:
         _is_prepared = True
 
 
-def when_loaded(tell: Callable[[], object]) -> None:
+def call_when_loaded(tell: Callable[[], object]) -> None:
     """Call this once the package has been executed, which may be later than the first trace and before the second."""
     _waiting.append(tell)
 

@@ -17,7 +17,7 @@ from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
-from framesmith.graph.backend import returned_values
+from framesmith.graph.backend import require_values
 from framesmith.graph.failures import Failures
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
@@ -119,7 +119,7 @@ def returns_tuple(
         result = call(*values)
         if type(result) is tuple and len(result) == count:
             return result
-        return returned_values(backend, result, count)
+        return require_values(backend, result, count)
 
     return run
 

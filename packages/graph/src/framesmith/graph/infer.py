@@ -22,7 +22,7 @@ from framesmith.graph.break_kinds import (
     UNBACKED_GUARD,
 )
 from framesmith.graph.breaks import BreakKind, GraphBreak
-from framesmith.graph.data_readers import what_it_reads
+from framesmith.graph.data_readers import explain_data_read
 from framesmith.graph.errors import FakeFailure
 from framesmith.graph.silence import SILENCE
 
@@ -61,7 +61,7 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
     Raises GraphBreak when the graph cannot hold the operation, FakeFailure when eager would raise.
     """
     try:
-        reads = what_it_reads(target, args, kwargs)
+        reads = explain_data_read(target, args, kwargs)
         if reads is not None:
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {reads}")
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):

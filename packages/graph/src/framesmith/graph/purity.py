@@ -127,9 +127,8 @@ def _target_mutates(op: str, target: object) -> bool:
         return any(getattr(target, name)._schema.is_mutable for name in target._overload_names)
     if target in _MUTATING_FUNCTIONS:
         return True
-    if (
-        getattr(target, "__module__", None) == "_operator"
-    ):  # `and_`, `or_`, `not_` and `is_` only avoid keywords
+    # `and_`, `or_`, `not_` and `is_` only avoid keywords
+    if getattr(target, "__module__", None) == "_operator":
         return False
     name = str(getattr(target, "__name__", ""))
     return name.endswith("_") and not name.endswith("__")

@@ -1,7 +1,7 @@
 """The recording of one graph: the interface for the layers above.
 
 `with Recorder(options) as recorder:` spans the trace. Fake mode is on inside: real tensors must not be used in
-computations there, except in `with recorder.paused():`.
+computations there, except in `with recorder.pause_recording():`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -114,9 +114,9 @@ class Recorder:
         self._start.restore()
         self._named.__exit__(None, None, None)
 
-    def paused(self) -> AbstractContextManager[None]:
+    def pause_recording(self) -> AbstractContextManager[None]:
         """Fake mode off, for work on real values: reading guards, running a function of the user natively."""
-        return self._span.paused()
+        return self._span.pause_recording()
 
     def locate(self, place: Callable[[], Place | None]) -> None:
         """Set the function that gives the user's current line, which the reasons of shape guards name."""
@@ -152,7 +152,7 @@ class Recorder:
         """Note that the trace reads the storage offset of a fake, so that it is guarded."""
         self._offsets.read([tensor], self._inputs)
 
-    def unguarded_numbers(self, guards: GuardSet) -> list[str]:
+    def find_unguarded_numbers(self, guards: GuardSet) -> list[str]:
         """For tests: what `verify_numbers` finds in the inputs and the guards of the finished entry."""
         return verify_numbers(self._inputs, guards)
 
@@ -169,7 +169,7 @@ class Recorder:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
         fake = self._inputs.recall(source)
         if fake is None:
-            with self.paused():
+            with self.pause_recording():
                 try:
                     fake = self._world.fake(source, value, dynamic or DynamicDims.none())
                 except Exception as error:
@@ -393,7 +393,7 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, kept)
         if not finishing.has_operations(graph):
             return self._without_graph(outputs)
-        with self.paused():
+        with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
             after = Ambient.now()
@@ -423,18 +423,18 @@ class Recorder:
 
     def shape_guards(self) -> list[ShapeExpression]:
         """What was decided about symbolic numbers, as relations over sources; to be called after `finish`."""
-        claims = (guard.claim for guard in self.explained_shape_guards())
+        claims = (guard.claim for guard in self.explain_shape_guards())
         return [claim for claim in claims if isinstance(claim, ShapeExpression)]
 
-    def explained_shape_guards(self) -> list[Guard]:
+    def explain_shape_guards(self) -> list[Guard]:
         """The same as guards, each with what was decided and the user's line."""
-        with self.paused():
+        with self.pause_recording():
             facts = ShapeFacts(self._world, self._all_inputs).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
     def specialized(self) -> list[Specialized]:
         """The numbers that were requested as symbolic and that the trace fixed."""
-        with self.paused():
+        with self.pause_recording():
             return ShapeFacts(self._world, self._all_inputs).specialized()
 
     def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:

@@ -26,7 +26,7 @@ _DEPTH: Final = _Depth()
 
 
 @final
-class _Unheard(logging.Filter):
+class _FakeFailureFilter(logging.Filter):
     """Keeps torch from logging a failure on fakes as an error: eager runs the operation and says it, or the program
     handles it."""
 
@@ -35,11 +35,11 @@ class _Unheard(logging.Filter):
         return not _DEPTH.value
 
 
-logging.getLogger("torch._subclasses.fake_tensor").addFilter(_Unheard())
+logging.getLogger("torch._subclasses.fake_tensor").addFilter(_FakeFailureFilter())
 
 
 @final
-class _Inferring:
+class _InferencePattern:
     """Replaces the module pattern of a warning filter: `warnings` only calls its `match`.
 
     A real pattern would not do: `stacklevel` and C++ give the name of whatever module is some frames up.
@@ -50,11 +50,11 @@ class _Inferring:
         return _DEPTH.value > 0
 
     def __reduce__(self) -> str:
-        return "_INFERRING"
+        return "_INFERENCE_PATTERN"
 
 
-_INFERRING: Final = _Inferring()
-_FILTER: Final = ("ignore", None, Warning, _INFERRING, 0)
+_INFERENCE_PATTERN: Final = _InferencePattern()
+_FILTER: Final = ("ignore", None, Warning, _INFERENCE_PATTERN, 0)
 
 
 def _put_filter_first() -> None:

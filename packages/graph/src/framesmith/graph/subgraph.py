@@ -30,9 +30,8 @@ class Subgraph:
         after = self._last_placeholder or self.graph._root
         with self.graph.inserting_after(after):
             node = self.graph.placeholder(name)
-        node.target = (
-            node.name
-        )  # the parameter's name in the generated code: fx makes only the node's unique and valid
+        # the parameter's name in the generated code: fx makes only the node's unique and valid
+        node.target = node.name
         node.meta[EXAMPLE] = value
         self._last_placeholder = node
         self.order.append(node)

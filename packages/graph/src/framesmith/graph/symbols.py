@@ -107,7 +107,7 @@ def _record(body: Subgraph, op: str, target: Any, args: tuple[object, ...]) -> f
     return node
 
 
-class _Written(PythonReferenceAnalysis):
+class _PythonFunctions(PythonReferenceAnalysis):
     """torch's table of functions in expressions; overrides those that torch implements by functions that take no proxy."""
 
     @staticmethod
@@ -148,7 +148,7 @@ def _write(expression: Expression, body: Subgraph) -> fx.Node:
     proxies = {symbol: fx.Proxy(body.symbols[symbol], tracer) for symbol in expression.free_symbols}
     before = len(body.graph.nodes)
     try:
-        result = sympy_interp(_Written, proxies, expression)
+        result = sympy_interp(_PythonFunctions, proxies, expression)
     except Exception as error:
         # Nodes are written as the expression is walked: those before the error are there already.
         for node in reversed(list(body.graph.nodes)[before:]):

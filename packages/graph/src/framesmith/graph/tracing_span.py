@@ -6,7 +6,7 @@ from typing import final
 
 import torch._guards
 
-from framesmith.graph.collector_pause import collector_paused
+from framesmith.graph.collector_during_trace import pause_collector_for_trace
 from framesmith.graph.shape_env import ShapeWorld
 
 
@@ -21,7 +21,7 @@ class TracingSpan:
 
     def resume(self) -> None:
         """Switch all on."""
-        self._open.enter_context(collector_paused())
+        self._open.enter_context(pause_collector_for_trace())
         self._open.enter_context(torch._guards.tracing(self._world.context))
         self._open.enter_context(self._world.mode)
         self._active = True
@@ -32,7 +32,7 @@ class TracingSpan:
         self._open.close()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause_recording(self) -> Iterator[None]:
         """All off inside, and then as before."""
         was_active = self._active
         self.pause()

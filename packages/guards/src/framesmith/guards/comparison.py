@@ -22,13 +22,13 @@ class Comparable:
     __slots__ = ("_hash",)
     _hash: int
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         """The values that `==` compares: by default all fields."""
         return tuple([getattr(self, name) for name in type(self).__slots__])
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         """The values that the hash is made of; none may have a `__hash__` that a user wrote."""
-        return self.compared()
+        return self.comparison_fields()
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -36,7 +36,7 @@ class Comparable:
         if type(self) is not type(other) or hash(self) != hash(other):
             return False
         assert isinstance(other, Comparable)
-        return all(map(same_constant, self.compared(), other.compared()))
+        return all(map(same_constant, self.comparison_fields(), other.comparison_fields()))
 
     def __hash__(self) -> int:
         try:
@@ -48,9 +48,9 @@ class Comparable:
 
     def _compute_hash(self) -> int:
         try:
-            return hash((type(self), self.hashed()))
+            return hash((type(self), self.hash_fields()))
         except TypeError:  # a slice (before 3.12), or a tuple that holds one
-            return hash((type(self), repr(self.hashed())))
+            return hash((type(self), repr(self.hash_fields())))
 
 
 def same_constant(left: object, right: object) -> bool:

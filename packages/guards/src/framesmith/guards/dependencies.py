@@ -103,9 +103,8 @@ def _is_permanent(claim: Claim) -> bool:
     """Whether a claim that once held of an object always holds of it: it is about identity, or about what cannot change."""
     if isinstance(claim, EqualTo):
         return claim.is_about_identity or type(claim.value) in _SCALARS
-    if isinstance(
-        claim, TypeIs
-    ):  # `__class__` may be assigned on modules, and on instances of other mutable types
+    # `__class__` may be assigned on modules, and on instances of other mutable types
+    if isinstance(claim, TypeIs):
         return is_immutable(claim.expected) and claim.expected is not ModuleType
     return isinstance(claim, _ABOUT_THE_OBJECT)
 

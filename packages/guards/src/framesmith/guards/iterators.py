@@ -73,7 +73,7 @@ def parts(iterator: object) -> tuple[object, ...]:
     return _reduce_parts(iterator)[1]
 
 
-def is_strict(iterator: object) -> bool:
+def is_strict_iterator(iterator: object) -> bool:
     """Whether a `zip` or `map` was made with `strict=True`, so that it raises ValueError where its parts differ in length."""
     return bool(_reduce_parts(iterator)[2])
 

@@ -242,5 +242,5 @@ def _state_of(guard_set: GuardSet) -> contextlib.AbstractContextManager[object]:
     """A context with the dispatch keys in force when the global state was captured; the present ones if it is not guarded."""
     for guard in guard_set:
         if isinstance(guard.claim, GlobalState):
-            return guard.claim.dispatch.forced()
+            return guard.claim.dispatch.force()
     return contextlib.nullcontext()

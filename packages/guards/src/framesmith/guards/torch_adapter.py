@@ -79,7 +79,7 @@ class DispatchState:
         self._include = torch._C._dispatch_tls_local_include_set()
         self._exclude = torch._C._dispatch_tls_local_exclude_set()
 
-    def forced(self) -> contextlib.AbstractContextManager[object]:
+    def force(self) -> contextlib.AbstractContextManager[object]:
         """A context in which these keys are in force."""
         guard: contextlib.AbstractContextManager[object] = torch._C._ForceDispatchKeyGuard(
             self._include, self._exclude

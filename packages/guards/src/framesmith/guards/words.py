@@ -17,6 +17,6 @@ def with_article(word: str) -> str:
     return f"{'an' if is_vowel else 'a'} {word}"
 
 
-def counted(number: int, noun: str) -> str:
+def write_count(number: int, noun: str) -> str:
     """`1 graph break`, `2 graph breaks`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

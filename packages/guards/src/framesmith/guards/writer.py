@@ -21,7 +21,7 @@ _DEEPEST = 30
 
 @final
 @dataclass(frozen=True, slots=True)
-class Written:
+class ConditionText:
     """The finished text."""
 
     terms: tuple[str, ...]
@@ -112,17 +112,17 @@ class ConditionWriter:
 
     # --- writing -----------------------------------------------------------------------------------------------
 
-    def finish(self) -> Written:
+    def finish(self) -> ConditionText:
         """The text; the writer is of no use afterwards."""
-        pen = _Pen(self._templates, self._bases, self._mentions)
+        pen = _TermWriter(self._templates, self._bases, self._mentions)
         for pieces in self._terms:
             pen.term(pieces)
         loads = tuple(pen.bound[int(text.strip(_MARK))] if _MARK in text else text for text in self._loads)
-        return Written(tuple(pen.terms), loads, self._constants.values, tuple(pen.temporaries))
+        return ConditionText(tuple(pen.terms), loads, self._constants.values, tuple(pen.temporaries))
 
 
 @final
-class _Pen:
+class _TermWriter:
     """Replaces the marks by expressions and temporaries, term by term in evaluation order."""
 
     def __init__(self, templates: list[list[str]], bases: list[int], mentions: list[int]) -> None:

@@ -100,9 +100,8 @@ class _Check:
             return True
         if issubclass(kind, Source):
             return self.source(cast(Source, value))
-        if (
-            kind is Passage or id(value) in _HOOKS
-        ):  # names and lines of the user's functions; tables of torch's own
+        # names and lines of the user's functions; tables of torch's own
+        if kind is Passage or id(value) in _HOOKS:
             return True
         if issubclass(kind, Comparable):
             return self.fields(cast(Comparable, value))

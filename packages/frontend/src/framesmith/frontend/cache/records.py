@@ -47,20 +47,20 @@ def record_shared(history: events.History, built: BuiltEntry, record: events.Ent
     history.entries.append(replace(record, trace_seconds=0.0, is_shared=True))
     events.counters["stats"]["shared_entries"] += 1
     if built.reason is not None:
-        history.add_break(break_record(built.reason, built.location, built.stack))
+        history.add_break(make_break_record(built.reason, built.location, built.stack))
 
 
 def record_break(
     history: events.History, reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
 ) -> None:
     """Note a graph break, unless one of its kind was noted for the same line."""
-    record = break_record(reason, location, stack)
+    record = make_break_record(reason, location, stack)
     if history.add_break(record):
         events.count_break(reason)
         events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, record.user_stack)
 
 
-def break_record(
+def make_break_record(
     reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
 ) -> events.BreakRecord:
     """A graph break as it is kept."""

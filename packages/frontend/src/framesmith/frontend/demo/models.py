@@ -136,7 +136,7 @@ def vit() -> nn.Module:
     return model
 
 
-def masked_tokens() -> Inputs:
+def mask_tokens() -> Inputs:
     """Tokens with an attention mask that hides the last three of the second row."""
     mask = torch.ones(BATCH, LENGTH, dtype=torch.long)
     mask[1, -3:] = 0
@@ -146,7 +146,7 @@ def masked_tokens() -> Inputs:
 ARCHITECTURES: Mapping[str, Architecture] = {
     one.name: one
     for one in (
-        Architecture("BERT", bert, masked_tokens),
+        Architecture("BERT", bert, mask_tokens),
         Architecture("GPT-2", gpt2, lambda: {"input_ids": tokens()}),
         Architecture("Llama", llama, lambda: {"input_ids": tokens()}),
         Architecture("T5", t5, lambda: {"input_ids": tokens(), "decoder_input_ids": tokens()}),

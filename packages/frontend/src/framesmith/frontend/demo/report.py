@@ -85,9 +85,8 @@ def explain_failures(console: Console, rows: list[CaseRow]) -> None:
 def show(cases: tuple[Case, ...], backend: str | None, measured: bool, console: Console) -> bool:
     """Run the cases and show them; True when every one did what eager does."""
     start = time.perf_counter()
-    logging.getLogger("torch").setLevel(
-        logging.ERROR
-    )  # what torch.compile remarks on its own run is not ours to show
+    # what torch.compile remarks on its own run is not ours to show
+    logging.getLogger("torch").setLevel(logging.ERROR)
     chosen = backend or choose_backend()
     if chosen == "aot_eager" and backend is None:
         console.print("[bold yellow]No C++ compiler found: compiling with aot_eager instead of inductor.[/]")

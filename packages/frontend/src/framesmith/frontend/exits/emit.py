@@ -53,7 +53,7 @@ def write_ending(
 def write_changes(writer: EntryWriter, tx: TraceContext, code: CodeType) -> None:
     """Replay the changes to objects that outlive the frames, in order."""
     done: set[int] = set()  # replaying a change may lead to further ones
-    while pending := [tracker for tracker in tx.changes.changed() if id(tracker) not in done]:
+    while pending := [tracker for tracker in tx.changes.changed_trackers() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))
             report_change(code, tracker)

@@ -12,7 +12,10 @@ from framesmith.bytecode.resume import Slot
 from framesmith.frontend.exits.ending import ResumeTarget, TailCallWriter
 from framesmith.frontend.exits.weakly_held import WeaklyHeld
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.tracing.decomposed_generators import decomposed_generators, holds_pending_cleanup
+from framesmith.frontend.tracing.decomposed_generators import (
+    find_decomposed_generators,
+    holds_pending_cleanup,
+)
 from framesmith.frontend.tracing.finalizers import is_borrowed
 from framesmith.frontend.tracing.frame_layout import FrameLayout, Keeps, chain_layouts, layout_of
 from framesmith.frontend.tracing.frame_state import FrameState, ResumeState
@@ -35,7 +38,7 @@ class Resumption:
     def __init__(self, writer: EntryWriter, machine: Machine, others: Sequence[Tracker]) -> None:
         self._writer = writer
         self._machine = machine
-        self._decomposed = decomposed_generators(machine, others)
+        self._decomposed = find_decomposed_generators(machine, others)
         self._weakly_held = WeaklyHeld(machine, writer)
         self.calls = TailCallWriter(writer)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated.functions import Identity, generated_function
+from framesmith.frontend.generated.functions import Identity, generate_function
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
@@ -62,7 +62,7 @@ def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
             (" raise", line),
         ]
         held = {} if function is None else {inner: function}
-        function = generated_function(
+        function = generate_function(
             f"{PREFIX}f, /, *args, **kwargs", lines, held, Identity.of(frame.code), frame.namespace.value
         )
     assert function is not None

@@ -189,8 +189,8 @@ def _bound(value: object) -> int | None:
 
 
 @contextmanager
-def marked_tensors(declared: Sequence[DeclaredSizes]) -> Iterator[None]:
-    """The marks of `mark_dynamic` and its kin on these tensors while the `with` block runs, in place of those they have."""
+def mark_tensors(declared: Sequence[DeclaredSizes]) -> Iterator[None]:
+    """Put the declared marks on these tensors while the `with` block runs, beside those they have."""
     before = [{name: vars(each.tensor).get(name) for name in _MARKS} for each in declared]
     try:
         for each in declared:

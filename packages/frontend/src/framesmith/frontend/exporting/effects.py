@@ -37,7 +37,7 @@ class EffectsWatch:
         """Raise ExportError if anything was changed that outlives the trace. What was set back is not written again."""
         changes = trace.tx.changes
         found: list[str] = []
-        for changed in changes.changed():
+        for changed in changes.changed_trackers():
             if changed.is_restored():
                 changes.forget(changed)
             elif changed.source is not None:

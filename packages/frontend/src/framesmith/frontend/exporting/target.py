@@ -10,7 +10,7 @@ from typing import final
 import torch
 
 from framesmith.frontend import api
-from framesmith.frontend.argument_checks import wrong_argument
+from framesmith.frontend.argument_checks import make_argument_error
 from framesmith.frontend.cache.trace_start import MethodDefinition
 from framesmith.variables.callables.compiled import original_of
 
@@ -61,11 +61,13 @@ def find_target(model: object) -> ExportTarget:
     if not isinstance(model, MethodType):
         found = inspect.getattr_static(type(model), "__call__", None)
         if not isinstance(found, FunctionType) or isinstance(model, type):
-            raise wrong_argument("export()", model, "a function, method, callable object or torch.nn.Module")
+            raise make_argument_error(
+                "export()", model, "a function, method, callable object or torch.nn.Module"
+            )
         model = MethodType(found, model)
     owner, method = model.__self__, model.__func__
     if not isinstance(method, FunctionType):
-        raise wrong_argument("export()", model, "a method with Python code")
+        raise make_argument_error("export()", model, "a method with Python code")
     tensors = names_of_tensors(owner) if isinstance(owner, torch.nn.Module) else {}
     return ExportTarget(original_of(method), inspect.signature(model), (owner,), tensors=tensors)
 

@@ -16,8 +16,8 @@ from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
     Identity,
     Template,
-    generated_code,
-    generated_template,
+    generate_code,
+    generate_template,
     spelling,
 )
 from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
@@ -99,14 +99,14 @@ class Signature:
         return Signature(code, tuple(names), ", ".join(map(spelling, names)))
 
 
-class Absent:
+class GuardsMissed:
     """What a guarded entry returns if its guards do not hold; `misses`: exceptions that mean the same."""
 
     __slots__ = ()
     misses = MISSES  # here and not in a closure cell, each of which costs every call
 
 
-ABSENT = Absent()
+ABSENT = GuardsMissed()
 _ABSENT, _FIRST, _REST = _CELLS = tuple(f"{PREFIX}{name}" for name in ("absent", "first", "rest"))
 _STANCE_MODULE, _STANCE = _STANCE_CELLS = (f"{PREFIX}stance_module", f"{PREFIX}stance")
 OWNER = f"{PREFIX}owner"
@@ -125,7 +125,7 @@ def _give_up(failure: GraphFailed, *values: object) -> object:
     raise failure.error
 
 
-def _no_entry(*values: object) -> Absent:
+def _no_entry(*values: object) -> GuardsMissed:
     """What is tried while there is no entry."""
     return ABSENT
 
@@ -262,7 +262,7 @@ class Dispatcher:
             numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
         bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
         more = (_ENTRY,) if entry.body is None else ()
-        return generated_template(", ".join(names), numbered, bound, identity, more)
+        return generate_template(", ".join(names), numbered, bound, identity, more)
 
     def _compile_code(self) -> CodeType:
         """Try each entry, then the slow path. The same code for every number of entries."""
@@ -273,7 +273,7 @@ class Dispatcher:
         if known is None:
             names = (*map(spelling, signature.freevars), *_CELLS, *(_STANCE_CELLS if self._asks else ()))
             numbered = [(text, identity.firstlineno) for text in self._write_lines()]
-            known = _codes[key] = generated_code(signature.text, numbered, identity, names)
+            known = _codes[key] = generate_code(signature.text, numbered, identity, names)
         return known
 
     def _write_lines(self) -> list[str]:

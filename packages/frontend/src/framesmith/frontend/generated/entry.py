@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import CellType
 from typing import Final, Generic, TypeVar, final
 
-from framesmith.frontend.generated.functions import Identity, Line, Template, generated_template
+from framesmith.frontend.generated.functions import Identity, Line, Template, generate_template
 from framesmith.guards import GuardSet, Source
 from framesmith.guards.sources import Own
 
@@ -103,7 +103,7 @@ class EntryText(Generic[Target]):
         """Compile the text, for `bind`."""
         identity = self.identity.as_hidden() if self.is_forwarding else self.identity
         parameters = ", ".join(self.parameters)
-        return EntryCode(generated_template(parameters, self.lines, self.constants, identity, self.targets))
+        return EntryCode(generate_template(parameters, self.lines, self.constants, identity, self.targets))
 
     def bind(
         self,

@@ -50,7 +50,7 @@ class Identity:
         return replace(self, filename=HIDDEN)
 
 
-def generated_code(
+def generate_code(
     parameters: str, lines: Sequence[Line], identity: Identity, freevars: tuple[str, ...]
 ) -> CodeType:
     """A code object with exactly these free variables; the caller makes a function of it with its own cells."""
@@ -98,7 +98,7 @@ class Template:
         return function
 
 
-def generated_template(
+def generate_template(
     parameters: str,
     lines: Sequence[Line],
     constants: Mapping[str, object],
@@ -117,7 +117,7 @@ def generated_template(
     return Template(code, cells, open_names)
 
 
-def generated_function(
+def generate_function(
     parameters: str,
     lines: Sequence[Line],
     constants: Mapping[str, object],
@@ -125,7 +125,7 @@ def generated_function(
     namespace: dict[str, object],
 ) -> FunctionType:
     """A function over `namespace` with the constants in its closure."""
-    return generated_template(parameters, lines, constants, identity).bind(namespace)
+    return generate_template(parameters, lines, constants, identity).bind(namespace)
 
 
 def set_user_lines(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:

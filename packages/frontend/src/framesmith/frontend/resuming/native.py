@@ -48,11 +48,13 @@ class NativeContinuation:
     def __init__(self, point: ResumePoint, namespaces: Sequence[dict[str, object]]) -> None:
         self._point = point
         self._form = point.form
-        self._layouts = (*point.frames, *map(suspended_start, point.generators))
+        self._layouts = (*point.frames, *map(make_suspended_start, point.generators))
         self._namespaces = namespaces
         self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
-        self._uses = Counter(number for layout in self._layouts for _, number in layout.references)
+        self._reference_counts = Counter(
+            number for layout in self._layouts for _, number in layout.references
+        )
 
     @hidden
     def __call__(self, values: list[object]) -> object:
@@ -61,35 +63,35 @@ class NativeContinuation:
         `values` are in the order of `frame_state`. The list is emptied: only the frames hold what was in it.
         """
         state = self._form.unflatten(values)
-        frames, given, count = state.frames, InnerResult([], state.raised), len(self._point.frames)
+        frames, inner, count = state.frames, InnerResult([], state.raised), len(self._point.frames)
         suspended = dict(enumerate(pop_last(frames, len(frames) - count), count))
-        real = Generators(Counter(self._uses), suspended, self._make_suspended)
+        generators = Generators(Counter(self._reference_counts), suspended, self._make_suspended)
         while frames:
-            own = frames.pop()
+            frame = frames.pop()
             depth = len(frames)
             handled = self._find_handled(frames)
             try:
                 if handled is None:
-                    given.returned.append(self._run(depth, own, given, real))
+                    inner.returned.append(self._run(depth, frame, inner, generators))
                 else:
-                    self._run_handling(handled, depth, own, given, real)
+                    self._run_handling(handled, depth, frame, inner, generators)
             except BaseException as error:
-                self._pass_on(depth, strip_traceback_head(error), own.default, given)
-        if given.raised:
-            raise_from(given.raised)
-        return given.returned.pop()
+                self._pass_on(depth, strip_traceback_head(error), frame.default, inner)
+        if inner.raised:
+            raise_from(inner.raised)
+        return inner.returned.pop()
 
-    def _pass_on(self, depth: int, error: BaseException, default: list[object], given: InnerResult) -> None:
+    def _pass_on(self, depth: int, error: BaseException, default: list[object], inner: InnerResult) -> None:
         """An exception has left a frame: it ends the iteration of the frame around, or is to be raised there.
 
         `default`: that of `next(iterator, default)`, if the frame was entered for that.
         """
         role = self._point.frames[depth].role
         if role is not FrameRole.CALL and isinstance(error, StopIteration):
-            given.ended_by = role
-            given.returned[:] = default or [error.value]
+            inner.ended_by = role
+            inner.returned[:] = default or [error.value]
             return
-        given.raised.append(error)
+        inner.raised.append(error)
         if depth and not is_polyfill_code(self._point.frames[depth - 1].code):
             self._get_passage(depth - 1)(error)
 
@@ -110,9 +112,9 @@ class NativeContinuation:
         self,
         handled: BaseException,
         depth: int,
-        own: FrameState[object],
-        given: InnerResult,
-        real: "Generators",
+        frame: FrameState[object],
+        inner: InnerResult,
+        generators: "Generators",
     ) -> None:
         """Run a frame while CPython handles `handled`: it is raised again for that, and put back as it was."""
         kept = handled.__traceback__, handled.__context__
@@ -120,81 +122,86 @@ class NativeContinuation:
             raise handled
         except BaseException:
             restore_exception(handled, kept)
-            given.returned.append(self._run(depth, own, given, real))
+            inner.returned.append(self._run(depth, frame, inner, generators))
 
     @hidden
-    def _run(self, depth: int, own: FrameState[object], given: InnerResult, real: "Generators") -> object:
-        """Run one frame until it returns or yields; what the inner one gave is taken out of `given`."""
+    def _run(
+        self, depth: int, frame: FrameState[object], inner: InnerResult, generators: "Generators"
+    ) -> object:
+        """Run one frame until it returns or yields; what the inner one gave is taken out of `inner`."""
         layout = self._layouts[depth]
-        result = self._call_resume_function(depth, own, given, real)
+        result = self._call_resume_function(depth, frame, inner, generators)
         if is_generator(layout.code):
             assert isinstance(result, GeneratorType)
-            real.keep(depth, result)
+            generators.keep(depth, result)
             result = next(result)
         if not layout.replaced:
             return result
         if result is not None:  # the frame is an `__init__`: slot_tp_init in Objects/typeobject.c
             raise TypeError(f"__init__() should return None, not '{type(result).__name__}'")
-        return own.replacement.pop()
+        return frame.replacement.pop()
 
     @hidden
     def _call_resume_function(
-        self, number: int, own: FrameState[object], given: InnerResult, real: "Generators"
+        self, number: int, frame: FrameState[object], inner: InnerResult, generators: "Generators"
     ) -> object:
         """Call the resume function of a frame; returns its result, or a new generator for the code of one.
 
         The state is emptied, but for what the frame does not take.
         """
         layout = self._layouts[number]
-        cells = dict(zip(layout.cells, take_all(own.cells), strict=True))
+        cells = dict(zip(layout.cells, take_all(frame.cells), strict=True))
         values, bound = (
-            [real.take(value.number) if type(value) is Reference else value for value in take_all(slots)]
-            for slots in (own.stack, own.locals)
+            [
+                generators.take(value.number) if type(value) is Reference else value
+                for value in take_all(slots)
+            ]
+            for slots in (frame.stack, frame.locals)
         )
-        index, slots = self._resume_layout(layout, values, given)
-        code = self._get_code(number, index, slots, bool(given.raised))
+        index, slots = self._resume_layout(layout, values, inner)
+        code = self._get_code(number, index, slots, bool(inner.raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
         function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
-        values += [*bound, *given.raised]
-        given.raised.clear()
-        del (
-            bound,
-            cells,
-            closure,
-        )  # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
+        values += [*bound, *inner.raised]
+        inner.raised.clear()
+        # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
+        del bound, cells, closure
         values.reverse()
         return call_consuming(len(values))(function, values)
 
     def _resume_layout(
-        self, layout: FrameLayout, values: list[object], given: InnerResult
+        self, layout: FrameLayout, values: list[object], inner: InnerResult
     ) -> tuple[int, tuple[Slot, ...]]:
         """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
-        if (
-            given.raised
-        ):  # at the call, so that its handlers are found; it has popped its operands: None takes their slots
+        # at the call, so that its handlers are found; it has popped its operands: None takes their slots
+        if inner.raised:
             missing = count_missing_slots(layout)
             values += [None] * missing
             return layout.current, (*slots, *[Slot.VALUE] * missing)
-        if given.ended_by is not None:
-            found = end_of_iteration(given.ended_by, reading_of(layout.code).operations[layout.current])
+        if inner.ended_by is not None:
+            found = end_of_iteration(inner.ended_by, reading_of(layout.code).operations[layout.current])
             assert found is not None
-            given.ended_by = None
+            inner.ended_by = None
             pop_last(values, found.drops)
             slots = slots[: len(slots) - found.drops]
             index = index if found.target is None else found.target
             if not found.pushes:
-                given.returned.clear()
-        slots = (*slots, *[Slot.VALUE] * len(given.returned))
-        values += given.returned
-        given.returned.clear()
+                inner.returned.clear()
+        slots = (*slots, *[Slot.VALUE] * len(inner.returned))
+        values += inner.returned
+        inner.returned.clear()
         return index, slots
 
     @hidden
-    def _make_suspended(self, number: int, own: FrameState[object], real: "Generators") -> RealGenerator:
+    def _make_suspended(
+        self, number: int, frame: FrameState[object], generators: "Generators"
+    ) -> RealGenerator:
         """A real generator, suspended at its `yield` or before its first instruction."""
         fresh = is_fresh(self._layouts[number])
-        generator = self._call_resume_function(number, own, InnerResult([] if fresh else [None], []), real)
+        generator = self._call_resume_function(
+            number, frame, InnerResult([] if fresh else [None], []), generators
+        )
         assert isinstance(generator, GeneratorType)
         if not fresh:
             next(generator)  # its resume function begins at the `yield`
@@ -217,7 +224,7 @@ class NativeContinuation:
         return self._codes[key]
 
 
-def suspended_start(layout: FrameLayout) -> FrameLayout:
+def make_suspended_start(layout: FrameLayout) -> FrameLayout:
     """The layout at which the resume function of a suspended generator begins.
 
     That is its `yield`, or the operation behind the start of its frame if it has not begun.
@@ -235,26 +242,26 @@ class Generators:
 
     def __init__(
         self,
-        uses: Counter[int],
+        reference_counts: Counter[int],
         suspended: dict[int, FrameState[object]],
         make: "Callable[[int, FrameState[object], Generators], RealGenerator]",
     ) -> None:
-        self._uses = uses
+        self._reference_counts = reference_counts
         self._suspended = suspended
         self._make = make
         self._made: dict[int, RealGenerator] = {}
 
     def keep(self, number: int, generator: RealGenerator) -> None:
         """Note a generator that runs, if slots refer to it."""
-        if self._uses[number]:
+        if self._reference_counts[number]:
             self._made[number] = generator
 
     def take(self, number: int) -> RealGenerator:
         """The generator for one of the slots that refer to it."""
         if number not in self._made:
             self._made[number] = self._make(number, self._suspended.pop(number), self)
-        self._uses[number] -= 1
-        return self._made[number] if self._uses[number] else self._made.pop(number)
+        self._reference_counts[number] -= 1
+        return self._made[number] if self._reference_counts[number] else self._made.pop(number)
 
 
 def raise_from(raised: list[object]) -> NoReturn:

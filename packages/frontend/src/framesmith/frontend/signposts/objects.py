@@ -3,7 +3,7 @@
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from types import FunctionType
+from types import FunctionType, GetSetDescriptorType
 
 import torch
 
@@ -29,7 +29,9 @@ def real_object(name: str) -> object:
 
 
 def topic_of(value: object) -> str | None:
-    """The question that the owner of an object belongs to: modules and optimizers have one."""
+    """The question that the owner of an object belongs to: modules, optimizers, attributes of tensors have one."""
+    if isinstance(value, GetSetDescriptorType | property):
+        return "attributes of a tensor" if value in vars(torch._C.TensorBase).values() else None
     owner = value if isinstance(value, type) else _owner_of(value)
     if owner is None:
         return None

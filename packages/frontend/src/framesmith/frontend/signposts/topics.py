@@ -21,7 +21,7 @@ class Topic:
 TOPICS: Final = (
     Topic(
         "guards on the shape of a tensor",
-        ("tensor shape guard", "size guard", "shape guard", "tensor size", "dynamic shape"),
+        ("tensor shape guard", "size guard", "shape guard", "tensor size"),
         (
             ("made when a tensor is read", "wrap_tensor"),
             ("the claim: captured, checked, explained", "TensorIs"),
@@ -32,7 +32,7 @@ TOPICS: Final = (
     ),
     Topic(
         "a graph break on print",
-        ("print break", "break on print", "print", "logging", "graph break print"),
+        ("break on print", "print", "graph break print"),
         (
             ("the row of `print` breaks the graph", "call_print"),
             ("its kind: title, reason, remedy", "PRINT_OR_LOG"),
@@ -67,16 +67,21 @@ TOPICS: Final = (
     ),
     Topic(
         "the recompile limit",
-        ("recompile limit", "cache size limit", "too many entries", "recompile_limit"),
+        ("recompile limit", "cache size limit", "too many entries"),
         (
             ("the option, `recompile_limit`", "Config"),
-            ("asked when no entry fits", "CompiledUnit._find_or_make_entry"),
+            (
+                "asked twice when no entry fits: before a shared entry is bound, and before one is made",
+                "CompiledUnit._find_or_make_entry",
+            ),
+            ("a shared entry, made for another function of the same code", "CompiledUnit._find_shared_entry"),
+            ("what happens when it is reached: said once, then native", "CompiledUnit._report_limit"),
             ("the warning, with what varies and its line", "limit_text"),
         ),
     ),
     Topic(
         "why a call is compiled again",
-        ("recompile", "recompiles", "recompilation", "cache miss", "guard failure", "why recompiled"),
+        ("recompile", "recompilation", "cache miss", "guard failure", "why recompiled"),
         (
             ("the slow path", "CompiledUnit.handle_miss"),
             ("which guard fails, in the user's words", "first_failure"),
@@ -87,19 +92,24 @@ TOPICS: Final = (
     ),
     Topic(
         "nn.Module and its hooks",
-        ("nn.module hooks", "module hooks", "hooks", "nn.module", "module", "forward hook"),
+        ("nn.module hooks", "module hooks", "hook", "nn.module", "module", "forward hook", "global hooks"),
         (
             (
                 "a module without hooks: `forward` is called directly; with hooks `_call_impl` is inlined",
                 "ModuleShortcuts",
             ),
-            ("the guard that there are no hooks", "NoModuleHooks"),
+            (
+                "decides it, and guards it: hooks of the module, and each table of global hooks",
+                "nn_modules._is_direct",
+            ),
+            ("the guard that the module has no hooks", "NoModuleHooks"),
+            ("the guard that a table of global hooks is empty", "Truthy"),
             ("compiled in place of its call", "compile_module"),
         ),
     ),
     Topic(
         "super()",
-        ("super()", "super", "zero argument super"),
+        ("super", "zero argument super"),
         (
             ("the call `super(...)`", "super_row"),
             ("attributes of the object that it gives", "SuperTracker"),
@@ -115,7 +125,6 @@ TOPICS: Final = (
             "dynamic shapes",
             "symbolic size",
             "mark_dynamic",
-            "automatic_dynamic_shapes",
             "dynamic",
         ),
         (
@@ -129,7 +138,7 @@ TOPICS: Final = (
     ),
     Topic(
         "the step of an optimizer",
-        ("optimizer step", "optimizer", "torch.optim", "torch.optim.adam.step", "adam", "sgd"),
+        ("optimizer step", "optimizer", "torch.optim", "adam", "sgd"),
         (
             ("how it is captured", "docs/optimizer-step.md"),
             ("its Python code is inlined like any function", "FunctionTracker"),
@@ -140,9 +149,17 @@ TOPICS: Final = (
     ),
     Topic(
         "a new Python version",
-        ("new python version", "python version", "python 3.14", "bytecode version"),
+        (
+            "new python version",
+            "python version",
+            "bytecode version",
+            "support a new python",
+            "python 3.15",
+            "python 3.16",
+        ),
         (
             ("the walk through all files", "docs/adding/python-version.md"),
+            ("what the Python that runs has and no table knows", "doctor.main"),
             ("opcodes of the Python that runs", "opcodes.VERSION"),
             ("instructions read as operations", "operation_tables.RULES"),
         ),
@@ -158,7 +175,13 @@ TOPICS: Final = (
     ),
     Topic(
         "a torch function with a recipe",
-        ("torch function recipe", "recipe", "new torch function", "torch recipe"),
+        (
+            "torch function recipe",
+            "recipe",
+            "new torch function",
+            "torch recipe",
+            "special treatment torch function",
+        ),
         (
             ("the walk through all files", "docs/adding/torch-recipe.md"),
             ("the rows", "recipes._make_fused_row"),
@@ -182,7 +205,7 @@ TOPICS: Final = (
     ),
     Topic(
         "context managers",
-        ("context manager", "with block", "with statement", "new context manager"),
+        ("context manager", "with", "with block", "with statement", "new context manager"),
         (
             ("the walk through all files", "docs/adding/context-manager.md"),
             ("entering one", "before_with"),
@@ -190,7 +213,7 @@ TOPICS: Final = (
     ),
     Topic(
         "changes of the user's objects",
-        ("side effect", "side effects", "mutation", "replay", "mutation log"),
+        ("side effect", "mutation", "replay", "mutation log"),
         (
             ("the log", "MutationLog"),
             ("written after the graph", "write_changes"),
@@ -199,7 +222,7 @@ TOPICS: Final = (
     ),
     Topic(
         "how a call finds its entry",
-        ("dispatch", "dispatcher", "cache lookup", "guard check", "entry"),
+        ("dispatch", "dispatcher", "cache", "cache lookup", "guard check", "entry", "guarded entry"),
         (
             ("the function that the user calls", "dispatcher.Dispatcher"),
             ("the guards of an entry as one expression", "compile_guards"),
@@ -212,7 +235,7 @@ TOPICS: Final = (
         (
             ("found by name, registered", "register_backend"),
             ("called with the graph", "compile_with"),
-            ("what `compile` checks", "checked_backend"),
+            ("what `compile` checks", "require_backend"),
         ),
     ),
     Topic(
@@ -223,6 +246,113 @@ TOPICS: Final = (
             ("a call leads to a frame", "PendingFrame"),
             ("the frames that are executed", "machine.Machine"),
             ("executed operation by operation", "Interpreter"),
+        ),
+    ),
+    Topic(
+        "guards",
+        ("guard", "guard set", "guard made checked"),
+        (
+            ("asked for by whatever reads a value: `tx.guard`", "TraceContext.guard"),
+            ("source, claim and who asked; the guards of one entry", "GuardSet"),
+            ("where a value comes from", "base.Source"),
+            ("what has to hold of it", "base.Claim"),
+            ("one expression of all guards", "compile_guards"),
+            ("checked without that expression, with a reason", "first_failure"),
+        ),
+    ),
+    Topic(
+        "closures and cells",
+        ("closure", "cell", "free variable", "nonlocal", "nested function"),
+        (
+            ("the tracker of a cell", "CellTracker"),
+            ("a cell is read in a frame", "Machine.load_cell"),
+            ("a function that is made while tracing", "NestedFunction"),
+            ("how an entry reads the cells of the function that it serves", "roots.Own"),
+        ),
+    ),
+    Topic(
+        "warnings and logging",
+        ("warnings.warn", "warning", "logging", "logging.logger.warning", "stacklevel"),
+        (
+            ("a C function without a row breaks the graph", "begin_builtin"),
+            ("its kind, for users", "docs/breaks/native-call.md"),
+            (
+                "it runs natively, under functions that have the name and line of the inlined frames",
+                "stand_in_for",
+            ),
+            ("which functions name their caller", "names_its_caller"),
+            ("why", "docs/adr/0016-frames-between-the-users.md"),
+        ),
+    ),
+    Topic(
+        "Python's random numbers",
+        ("random.random", "random.randint", "random number", "random", "random state"),
+        (
+            ("a C method without a row breaks the graph", "begin_builtin"),
+            ("its kind, for users", "docs/breaks/native-call.md"),
+            (
+                "it runs natively; the continuation guards what its trace reads of the number",
+                "NativeOperation",
+            ),
+            ("a number that differs from call to call becomes symbolic", "Policy.is_dynamic_number"),
+            ("seeds and states of torch", "function_rows.random_state"),
+            ("their kind, for users", "docs/breaks/random-state.md"),
+        ),
+    ),
+    Topic(
+        "attributes of a tensor",
+        ("torch.tensor.shape", "tensor attribute", "tensor.shape", "x.shape", "tensor dtype"),
+        (
+            ("which attributes there are, and how each is read", "tensor_attributes.ROWS"),
+            ("the slot that asks them", "TensorTracker.begin_attribute"),
+            ("sizes, as numbers or symbols", "TensorTracker.metadata"),
+            ("what is guarded of a tensor", "TensorIs"),
+        ),
+    ),
+    Topic(
+        "exceptions: try and except",
+        ("try except", "try", "except", "finally", "exception", "raise", "exception handler", "unwinding"),
+        (
+            ("an exception of the user, seen while tracing", "ObservedException"),
+            ("raised by a row", "raise_observed"),
+            ("the interpreter looks for the handler, frame by frame", "Interpreter._unwind"),
+            ("operations of handlers", "exceptions.push_exception"),
+            ("the tracker of an exception", "ExceptionTracker"),
+            ("a break inside a handler: the continuation raises it again", "exceptions.reraise"),
+        ),
+    ),
+    Topic(
+        "loops",
+        ("for loop", "for", "while", "while loop", "iteration", "iterator"),
+        (
+            ("an iterator is made", "jumps.get_iter"),
+            ("its next item, or the jump behind the loop; a loop is unrolled", "jumps.for_iter"),
+            ("the slot of every tracker", "Tracker.iterate"),
+            ("where the outer frame goes on when an iterator ends", "end_of_iteration"),
+            ("a break in a loop: equal resume points share a continuation", "ResumePoint"),
+            ("what changes in each iteration is not specialized on", "UnspecializedValue"),
+        ),
+    ),
+    Topic(
+        "generators",
+        ("generator", "yield", "generator expression", "yield from"),
+        (
+            ("a frame becomes a generator", "functions.return_generator"),
+            ("the tracker of one that the trace made", "GeneratorTracker"),
+            ("its frame, resumed and closed", "SymbolicGenerator"),
+            ("the operation `yield`", "functions.yield_value"),
+            ("handed over at a break", "docs/adr/0009-generators-in-pieces.md"),
+            ("its kind of break, for users", "docs/breaks/generator-across-break.md"),
+        ),
+    ),
+    Topic(
+        "the stance of the process",
+        ("stance", "set_stance", "torch.compiler.set_stance", "force eager"),
+        (
+            ("what `torch.compiler.set_stance` has set", "stances.current"),
+            ("asked on every call, by one comparison", "Probe"),
+            ("what it means when no entry fits", "CompiledUnit._find_or_make_entry"),
+            ("why it is read there", "docs/adr/0012-what-the-process-says-through-torch.md"),
         ),
     ),
 )

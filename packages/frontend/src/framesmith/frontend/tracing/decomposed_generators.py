@@ -19,7 +19,7 @@ Decomposed: TypeAlias = dict[int, Frame]
 """The generators that are handed over decomposed: their frames by the identity of their trackers."""
 
 
-def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
+def find_decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomposed:
     """The generators that only slots hold: slots of the machine's frames, or of other such generators' frames.
 
     `others`: values that are needed as objects; what they lead to is not decomposed.
@@ -27,7 +27,7 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
     if not machine.generators:
         return {}
     frames = frames_of_generators(machine)
-    roots = [*others, *machine.tx.changes.changed()]
+    roots = [*others, *machine.tx.changes.changed_trackers()]
     if machine.handled is not None:
         roots.append(machine.handled)
     chain = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]
@@ -42,7 +42,7 @@ def decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> Decomp
         roots += [value for value in (frame.replacement, frame.otherwise) if value is not None]
     seen = reachable(roots)
     decomposed = {key: frame for key, frame in frames.items() if key not in seen}
-    decomposed = leave_out_cycles(machine, decomposed)
+    decomposed = exclude_cycles(machine, decomposed)
     in_slots = find_decomposed(machine.frames, decomposed)  # nothing leads to the others any more
     return {key: frame for key, frame in decomposed.items() if key in in_slots or frame in machine.frames}
 
@@ -62,7 +62,7 @@ def frames_of_generators(machine: Machine) -> Decomposed:
     return found
 
 
-def leave_out_cycles(machine: Machine, decomposed: Decomposed) -> Decomposed:
+def exclude_cycles(machine: Machine, decomposed: Decomposed) -> Decomposed:
     """Leave out generators that hold each other or themselves, and running ones that an inner frame holds.
 
     A slot refers to a generator by the number of its frame, and frames are put together one after the other: none can
@@ -108,7 +108,7 @@ def depth_of_real_generator(machine: Machine) -> int | None:
     running = [depth for depth, frame in enumerate(machine.frames) if depth and frame.generator is not None]
     if not running:
         return None
-    decomposed = decomposed_generators(machine, ())
+    decomposed = find_decomposed_generators(machine, ())
     for depth in running:
         if id(machine.frames[depth].generator) not in decomposed:
             return depth

@@ -234,7 +234,7 @@ def may_be_weakly_referenced(kind: type) -> bool:
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:
     """Whether a frame, a generator, a changed object or the handled exception still leads to the value."""
-    roots: list[Tracker] = list(machine.tx.changes.changed())
+    roots: list[Tracker] = list(machine.tx.changes.changed_trackers())
     if machine.handled is not None:
         roots.append(machine.handled)
     for frame in machine.frames:

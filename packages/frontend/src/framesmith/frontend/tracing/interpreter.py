@@ -306,9 +306,8 @@ class Interpreter:
         try:
             self._execute(frame)
             for entered in machine.frames[depth:]:
-                entered.entered = (
-                    self._steps
-                )  # a second trace stops there if this frame cannot be left (ADR 0009)
+                # a second trace stops there if this frame cannot be left (ADR 0009)
+                entered.entered = self._steps
             return None
         except ObservedException as error:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
@@ -328,9 +327,8 @@ class Interpreter:
             # Changes cannot be undone: the entry would replay them, and the operation, which runs natively, would make
             # them again. Guards on what it read would be needless: natively it takes any value (ADR 0010).
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, end))
-        frame.stack[:] = (
-            stack  # the operation popped its operands: the exit writes it from the stack before it
-        )
+        # the operation popped its operands: the exit writes it from the stack before it
+        frame.stack[:] = stack
         frame.index = frame.current
         machine.handled = handled
         if unbound is not None:

@@ -62,7 +62,7 @@ class ObservedValues:
         roots = list[Tracker]()
         if machine.tx.changes.version != self._version:
             self._version = machine.tx.changes.version
-            roots += machine.tx.changes.changed()
+            roots += machine.tx.changes.changed_trackers()
         for frame in machine.frames:
             # Live values are handed over with the frame, if only for their shape: after a change of what they are
             # computed from they cannot be computed again.

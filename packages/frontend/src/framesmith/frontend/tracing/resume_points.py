@@ -95,7 +95,7 @@ def take_snapshot(
             if id(frame) not in numbers:
                 numbers[id(frame)] = len(chain)
                 chain.append(frame)
-                found.append(suspended_layout(frame, keeps))
+                found.append(make_suspended_layout(frame, keeps))
             references.append((position, numbers[id(frame)]))
         found[index] = replace(found[index], references=tuple(references))
         index += 1
@@ -103,7 +103,7 @@ def take_snapshot(
     return FrameSnapshot(ResumePoint(tuple(found[:count]), raises, tuple(found[count:])), tuple(chain))
 
 
-def suspended_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
+def make_suspended_layout(frame: Frame, keeps: Keeps) -> FrameLayout:
     """The layout of a generator that is suspended at a `yield`, or before its first instruction."""
     return layout_of(frame, frame.index, keeps=keeps)
 

@@ -8,7 +8,7 @@ import contextlib
 from types import MethodType
 from typing import Final, final
 
-from framesmith.frontend.argument_checks import wrong_argument
+from framesmith.frontend.argument_checks import make_argument_error
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.compiled import is_compiled_strictly
@@ -28,7 +28,7 @@ class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
 
     def __init__(self, error: bool) -> None:
         if type(error) is not bool:  # written out: this is traced, and each name that it reads is guarded
-            raise wrong_argument("error_on_graph_break()", error, "True or False")
+            raise make_argument_error("error_on_graph_break()", error, "True or False")
         self.error = error
 
     def __enter__(self) -> None:
@@ -38,7 +38,7 @@ class error_on_graph_break(contextlib.ContextDecorator):  # named as torch's
         """Nothing to do."""
 
 
-def is_strict(machine: Machine) -> bool:
+def has_strict_breaks(machine: Machine) -> bool:
     """Whether a graph break at the present operations of the frames is an error."""
     for frame in reversed(machine.frames):
         function = frame.function

@@ -123,7 +123,7 @@ def is_still_held(machine: Machine, ending: EndingValue) -> bool:
     ):
         return True
     # not held directly: search what the frames lead to
-    changed = {id(real_object(one)): one for one in machine.tx.changes.changed()}
+    changed = {id(real_object(one)): one for one in machine.tx.changes.changed_trackers()}
     found = reachable(roots(machine)).values()
     registry = machine.tx.registry
     return any(leads_to_value(registry, tracker, ending.real, changed) for tracker in found)
@@ -150,7 +150,7 @@ def roots(machine: Machine) -> Iterator[Tracker]:
     A changed object that was handed over to the frames is theirs: it counts only where a frame holds it.
     """
     owning = machine.value_ends.owning
-    for changed in machine.tx.changes.changed():
+    for changed in machine.tx.changes.changed_trackers():
         if not (owning and isinstance(changed.source, Local)):
             yield changed
     yield from skip_none((machine.handled,))

@@ -134,7 +134,7 @@ class SameOverlap(Relation):
     def all_sources(self) -> tuple[Source, ...]:
         return (self.left, self.right)
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (self.left, self.right, self.layout)
 
     def holds(self, values: Sequence[object]) -> bool:

@@ -47,7 +47,7 @@ class GlobalState(Relation):
             torch_adapter.is_inference_mode(),
         )
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (tuple(sorted(map(str, self.switches.fields.items()))), *self._stacks())
 
     @property
@@ -112,7 +112,7 @@ class AmbientValue(Relation):
     arguments: tuple[object, ...]
     answer: object
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.function), self.arguments, self.answer)
 
     @property

@@ -56,7 +56,7 @@ class ClassAttribute(Claim):
     name: str
     value: object
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (self.name, id(self.value))
 
     @classmethod

@@ -36,7 +36,7 @@ class ClassStructure(Claim):
         """The claim that bases and special names stay what they are now."""
         return cls(owner, resolution_order(owner), _special_entries(owner))
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.owner),)
 
     def check(self, value: object) -> bool:

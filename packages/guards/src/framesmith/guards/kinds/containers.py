@@ -46,7 +46,7 @@ class KeysAre(Claim):
 
     keys: tuple[object, ...]
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         return (hash_key(self.keys),)
 
     def check(self, value: object) -> bool:
@@ -82,7 +82,7 @@ class _Listed(Claim):
 
     keys: tuple[object, ...]
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         return (hash_key(self.keys),)
 
     def check(self, value: object) -> bool:
@@ -113,7 +113,7 @@ class HasKey(Claim):
     key: object
     present: bool = True
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         return (hash_key(self.key), self.present)
 
     def check(self, value: object) -> bool:

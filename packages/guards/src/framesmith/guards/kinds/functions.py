@@ -18,7 +18,7 @@ class CodeIs(Claim):
 
     code: CodeType
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.code),)
 
     def check(self, value: object) -> bool:

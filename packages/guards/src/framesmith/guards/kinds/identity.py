@@ -16,7 +16,7 @@ class Identical(Claim):
 
     value: object
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.value),)
 
     def check(self, value: object) -> bool:
@@ -41,7 +41,7 @@ class NotIdentical(Claim):
 
     value: object
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.value),)
 
     def check(self, value: object) -> bool:
@@ -72,7 +72,7 @@ class WeaklyIdentical(Claim):
         """The claim that the value is this object. Raises TypeError if its type allows no weak references."""
         return cls(weakref.ref(value))
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.reference),)
 
     def check(self, value: object) -> bool:

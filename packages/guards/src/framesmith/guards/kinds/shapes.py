@@ -44,7 +44,7 @@ class ShapeExpression(Relation):
                     f"{self.template!r} uses {name!r}: give it in `functions` (known: {[*FUNCTIONS]})"
                 )
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (self.template, self.sources)
 
     @property

@@ -16,7 +16,7 @@ class TypeIs(Claim):
 
     expected: type
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.expected),)
 
     def check(self, value: object) -> bool:

@@ -20,7 +20,7 @@ class EqualTo(Claim):
 
     value: object
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         return (hash_key(self.value),)
 
     @property
@@ -94,11 +94,11 @@ class Truthy(Claim):
         return f"bool({source.text()}) is {self.expected}"
 
 
-def _by_identity(constant: object, value: str, names: Names) -> str:
+def _render_identity(constant: object, value: str, names: Names) -> str:
     return f"{value} is {literal(constant, names, 'constant')}"
 
 
-def _by_type_and_value(constant: object, value: str, names: Names) -> str:
+def _render_type_and_value(constant: object, value: str, names: Names) -> str:
     """The identity test comes first: it need not read the value."""
     kind = type(constant)
     is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, class_name(kind))}"
@@ -106,7 +106,7 @@ def _by_type_and_value(constant: object, value: str, names: Names) -> str:
     return f"({value} is {held} or {is_kind} and {value} == {held})"
 
 
-def _float(constant: object, value: str, names: Names) -> str:
+def _render_float(constant: object, value: str, names: Names) -> str:
     assert isinstance(constant, float)
     held = names.constant(constant, "float")
     is_float = (
@@ -120,7 +120,7 @@ def _float(constant: object, value: str, names: Names) -> str:
     return f"({is_float} and {value} == {held})"
 
 
-def _deep(constant: object, value: str, names: Names) -> str:
+def _render_deeply(constant: object, value: str, names: Names) -> str:
     """The identity test comes first: constants of the code pass it, and no item is compared."""
     held = names.constant(constant, type(constant).__name__)
     return f"({value} is {held} or {names.constant(same_constant, 'same')}({value}, {held}))"
@@ -128,15 +128,15 @@ def _deep(constant: object, value: str, names: Names) -> str:
 
 # One row per type of constant that has a cheaper text than a call.
 _RENDERERS: dict[type, Callable[[object, str, Names], str]] = {
-    type(None): _by_identity,
-    bool: _by_identity,
-    type(...): _by_identity,
-    type(NotImplemented): _by_identity,
-    int: _by_type_and_value,
-    str: _by_type_and_value,
-    bytes: _by_type_and_value,
-    float: _float,
-    tuple: _deep,
-    frozenset: _deep,
-    slice: _deep,
+    type(None): _render_identity,
+    bool: _render_identity,
+    type(...): _render_identity,
+    type(NotImplemented): _render_identity,
+    int: _render_type_and_value,
+    str: _render_type_and_value,
+    bytes: _render_type_and_value,
+    float: _render_float,
+    tuple: _render_deeply,
+    frozenset: _render_deeply,
+    slice: _render_deeply,
 }

@@ -25,7 +25,7 @@ class Item(Source):
     base: Source
     key: object
 
-    def hashed(self) -> tuple[object, ...]:
+    def hash_fields(self) -> tuple[object, ...]:
         return (self.base, hash_key(self.key))
 
     def read(self, scope: Scope) -> object:

@@ -58,7 +58,7 @@ class Pinned(Source):
     label: str = "constant"
     base: None = field(default=None, init=False, repr=False)
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.value),)
 
     def read(self, scope: Scope) -> object:
@@ -88,7 +88,7 @@ class Own(Source):
     label: str = "function"
     base: None = field(default=None, init=False, repr=False)
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (self.kind, self.index)
 
     def read(self, scope: Scope) -> object:

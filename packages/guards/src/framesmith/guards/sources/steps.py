@@ -108,7 +108,7 @@ class CallResult(Source):
     base: Source
     function: Callable[..., object]
 
-    def compared(self) -> tuple[object, ...]:
+    def comparison_fields(self) -> tuple[object, ...]:
         return (self.base, id(self.function))
 
     def read(self, scope: Scope) -> object:

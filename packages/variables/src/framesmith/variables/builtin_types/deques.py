@@ -13,9 +13,9 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker, unpack
 from framesmith.variables.builtin_types.sequences import (
     compare_items,
     find,
+    raise_unhashable,
     reaches_itself,
     repeat_count,
-    unhashable,
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -177,7 +177,7 @@ class DequeTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Deques have no hash."""
-        return unhashable(tx, self)
+        return raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""

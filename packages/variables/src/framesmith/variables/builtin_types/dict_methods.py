@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Final, NoReturn, cast
 
 from framesmith.variables.builtin_types.dict_iterators import ORDERED_ITERATOR, DictIterator
-from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
+from framesmith.variables.builtin_types.tuples import TupleTracker, find_tuple_part
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -68,7 +68,7 @@ def _raise_key(tx: TraceContext, key: Tracker) -> NoReturn:
     """KeyError as Objects/odictobject.c raises it: None gives no argument, a tuple gives one for each item."""
     if isinstance(key, Constant) and key.value is None:
         raise_observed(tx, KeyError)
-    items = as_tuple(tx, key)
+    items = find_tuple_part(tx, key)
     raise_observed(tx, KeyError, *([key] if items is None else items.items))
 
 
@@ -166,13 +166,13 @@ KEY_REVERSED: type = type(reversed(dict[object, object]()))
 @ROWS.call(dict)
 def call_dict(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`dict(mapping or pairs, **named)`."""
-    return _fill_new_dict(tx, new_dict(()), source, named)
+    return _fill_new_dict(tx, make_dict_tracker(()), source, named)
 
 
 @ROWS.call(OrderedDict)
 def call_ordered(tx: TraceContext, source: Tracker | None = None, /, **named: Tracker) -> Tracker:
     """`OrderedDict(mapping or pairs, **named)`."""
-    return _fill_new_dict(tx, new_dict((), OrderedDict), source, named)
+    return _fill_new_dict(tx, make_dict_tracker((), OrderedDict), source, named)
 
 
 @ROWS.call(defaultdict)
@@ -180,7 +180,7 @@ def call_defaultdict(
     tx: TraceContext, factory: Tracker = NONE, source: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """`defaultdict(factory, mapping or pairs, **named)`."""
-    return _fill_new_dict(tx, new_dict((), defaultdict, factory), source, named)
+    return _fill_new_dict(tx, make_dict_tracker((), defaultdict, factory), source, named)
 
 
 def _fill_new_dict(
@@ -193,13 +193,13 @@ def _fill_new_dict(
 @ROWS.call(dict.fromkeys)
 def dict_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) -> Tracker:
     """`dict.fromkeys(keys, value)`."""
-    return _from_keys(tx, new_dict(()), keys, value)
+    return _from_keys(tx, make_dict_tracker(()), keys, value)
 
 
 @ROWS.call(OrderedDict.fromkeys)
 def ordered_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) -> Tracker:
     """`OrderedDict.fromkeys(keys, value)`."""
-    return _from_keys(tx, new_dict((), OrderedDict), keys, value)
+    return _from_keys(tx, make_dict_tracker((), OrderedDict), keys, value)
 
 
 def _from_keys(tx: TraceContext, new: DictTracker, keys: Tracker, value: Tracker) -> DictTracker:

@@ -10,7 +10,12 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import overrides
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-from framesmith.variables.builtin_types.dicts import DictTracker, build_dict, dict_storage, new_dict
+from framesmith.variables.builtin_types.dicts import (
+    DictTracker,
+    build_dict,
+    make_dict_tracker,
+    wrap_dict_content,
+)
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
 from framesmith.variables.core.constant import Constant
@@ -27,7 +32,7 @@ def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
     if "__builtins__" in value:  # what is stored here is what functions read as their global variables
         raise GraphBreak(UNSUPPORTED_VALUE, "the globals of a module as a dict")
     tx.guard(source, TypeIs(type(value)))
-    return dict_storage(tx, value, source, type(value))
+    return wrap_dict_content(tx, value, source, type(value))
 
 
 @ROWS.entry(REMAINS, DictTracker)
@@ -74,14 +79,14 @@ def default_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     return f"defaultdict({factory}, {{{_pairs(tx, value, join)}}})"
 
 
-def plain_dict(value: object) -> dict[object, object]:
+def copy_to_real_dict(value: object) -> dict[object, object]:
     """The items of an instance of a dict subclass, read without overrides of the subclass."""
     assert isinstance(value, dict)
     return {key: dict.__getitem__(value, key) for key in dict.__iter__(value)}
 
 
-def plain_ordered(value: object) -> OrderedDict[object, object]:
-    """As `plain_dict`, in the order of the OrderedDict."""
+def copy_to_real_ordered(value: object) -> OrderedDict[object, object]:
+    """As `copy_to_real_dict`, in the order of the OrderedDict."""
     assert isinstance(value, OrderedDict)
     return OrderedDict((key, dict.__getitem__(value, key)) for key in OrderedDict.__iter__(value))
 
@@ -125,7 +130,7 @@ ROWS.builtin_type(
         build=build_dict,
         text=dict_text,
         iterators=_ITERATORS,
-        part=BuiltinPart(plain_dict, wrap_dict_part, lambda: new_dict([]), dict.update),
+        part=BuiltinPart(copy_to_real_dict, wrap_dict_part, lambda: make_dict_tracker([]), dict.update),
         holds_items=True,
         is_mutable=True,
     ),
@@ -136,7 +141,9 @@ ROWS.builtin_type(
         build=build_dict,
         text=ordered_text,
         iterators=(type(iter(OrderedDict())),),
-        part=BuiltinPart(plain_ordered, wrap_dict_part, lambda: new_dict([], OrderedDict), fill_ordered),
+        part=BuiltinPart(
+            copy_to_real_ordered, wrap_dict_part, lambda: make_dict_tracker([], OrderedDict), fill_ordered
+        ),
         holds_items=True,
         is_mutable=True,
     ),
@@ -145,7 +152,9 @@ ROWS.builtin_type(
         (DictTracker,),
         wrap=wrap_dict,
         text=default_text,
-        part=BuiltinPart(plain_dict, wrap_default_part, lambda: new_dict([], defaultdict), fill_default),
+        part=BuiltinPart(
+            copy_to_real_dict, wrap_default_part, lambda: make_dict_tracker([], defaultdict), fill_default
+        ),
         holds_items=True,
         is_mutable=True,
     ),

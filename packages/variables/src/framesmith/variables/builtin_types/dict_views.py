@@ -13,10 +13,10 @@ from framesmith.variables.builtin_types.dict_entries import DictEntry
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.sequences import unhashable
-from framesmith.variables.builtin_types.set_methods import made_set, operand
-from framesmith.variables.builtin_types.sets import SetTracker, as_set, new_set
-from framesmith.variables.builtin_types.tuples import TupleTracker, as_tuple
+from framesmith.variables.builtin_types.sequences import raise_unhashable
+from framesmith.variables.builtin_types.set_methods import make_set, operand
+from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
+from framesmith.variables.builtin_types.tuples import TupleTracker, find_tuple_part
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
@@ -90,24 +90,24 @@ class ViewTracker(Tracker):
             return self.owner.contains(tx, item)
         if self.name == "values":
             return Constant(any(known_equal(tx, value, item) for value in self.trackers(tx)))
-        pair = as_tuple(tx, item)
+        pair = find_tuple_part(tx, item)
         if pair is None or len(pair.items) != 2:
             return Constant(False)
         found = self.owner.get_item(tx, pair.items[0])
         return Constant(found is not None and known_equal(tx, found, pair.items[1]))
 
-    def as_set(self, tx: TraceContext) -> SetTracker:
+    def copy_to_set(self, tx: TraceContext) -> SetTracker:
         """The set that CPython's `dictviews_to_set` makes: from the dict
         itself for the keys of a plain dict, else from the items."""
         is_plain = self.name == "keys" and self.owner.python_type is dict
-        return made_set(tx, self.owner, set) if is_plain else new_set(tx, self.trackers(tx))
+        return make_set(tx, self.owner, set) if is_plain else make_set_tracker(tx, self.trackers(tx))
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with any iterable (CPython `dictviews_*`): a new set."""
         if self.name == "values" or symbol not in ("&", "|", "-", "^"):
             return None
         if symbol != "&":
-            result = self.as_set(tx)
+            result = self.copy_to_set(tx)
             result.update(tx, symbol, operand(tx, other))
             return result
         return self._intersect(tx, other)
@@ -118,12 +118,12 @@ class ViewTracker(Tracker):
             return None
         if symbol == "&":
             return self._intersect(tx, other)
-        result = made_set(tx, other, set)
+        result = make_set(tx, other, set)
         result.update(tx, symbol, operand(tx, self))
         return result
 
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
-        exact = as_set(tx, other)
+        exact = find_set_part(tx, other)
         size = self.owner.size(tx)
         if exact is not None and exact.kind is set and size <= len(exact.read_all(tx)):
             return exact.combine(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
@@ -131,17 +131,17 @@ class ViewTracker(Tracker):
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self
         found = [item for item in unpack(tx, other) if view.contains(tx, item).truth(tx)]
-        return new_set(tx, found)
+        return make_set_tracker(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Subset relations with sets and with views of keys or items; None (NotImplemented) otherwise."""
         is_view = isinstance(other, ViewTracker) and other.name != "values"
-        if self.name == "values" or not (is_view or as_set(tx, other) is not None):
+        if self.name == "values" or not (is_view or find_set_part(tx, other) is not None):
             return None
         if self.name == "items":
             return self._compare_items(tx, symbol, other)
         theirs = set(operand(tx, other).names)
-        return Constant(bool(FUNCTIONS[symbol](self.as_set(tx).content, theirs)))
+        return Constant(bool(FUNCTIONS[symbol](self.copy_to_set(tx).content, theirs)))
 
     def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Values need not be hashable, so equality tests `item in
@@ -155,7 +155,7 @@ class ViewTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
         tx.changes.note_key(self)
-        return ("object", self) if self.name == "values" else unhashable(tx, self)
+        return ("object", self) if self.name == "values" else raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The dict."""
@@ -224,17 +224,17 @@ class ProxyTracker(Tracker):
         return f"{writer.constant(MappingProxyType, 'MappingProxyType')}({writer.value(self.owner)})"
 
 
-def _view_row(name: str) -> None:
+def _register_view(name: str) -> None:
     @ROWS.call(getattr(dict, name), getattr(OrderedDict, name))
     def view(tx: TraceContext, self: DictTracker, /) -> Tracker:
         return ViewTracker(self, name)
 
 
 for _name in PICK:
-    _view_row(_name)
+    _register_view(_name)
 
 
-def _reversed_row(kind: type) -> None:
+def _register_reversed(kind: type) -> None:
     @ROWS.call(kind.__dict__["__reversed__"])
     def backwards(tx: TraceContext, self: ViewTracker, /) -> Tracker:
         return self.iterator(tx, backwards=True)
@@ -242,10 +242,10 @@ def _reversed_row(kind: type) -> None:
 
 for _kind in VIEW_TYPES.values():
     if "__reversed__" in _kind.__dict__:
-        _reversed_row(_kind)
+        _register_reversed(_kind)
 
 
-def _proxy_row(name: str) -> None:
+def _register_proxy(name: str) -> None:
     method = getattr(dict, name)
 
     @ROWS.call(getattr(MappingProxyType, name))
@@ -254,7 +254,7 @@ def _proxy_row(name: str) -> None:
 
 
 for _name in ("get", "keys", "values", "items", "copy", "__reversed__"):
-    _proxy_row(_name)
+    _register_proxy(_name)
 
 
 @ROWS.call(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])
@@ -266,10 +266,10 @@ def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> T
 @ROWS.call(MappingProxyType)
 def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
     """`MappingProxyType(dict)`; breaks the graph for any other mapping."""
-    storage = mapping.storage(tx)
-    if not isinstance(storage, DictTracker) or storage is not mapping:
+    part = mapping.builtin_part_or_self(tx)
+    if not isinstance(part, DictTracker) or part is not mapping:
         return mapping.unsupported("a mapping proxy over it")
-    return ProxyTracker(storage)
+    return ProxyTracker(part)
 
 
 def dict_behind(view: object) -> object:
@@ -283,16 +283,12 @@ def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing view or proxy, represented by the tracker of its dict."""
     tx.guard(source, TypeIs(type(value)))
     owner = tx.wrap(dict_behind(value), CallResult(source, dict_behind)).realize()
-    storage = owner.storage(tx)
-    if not isinstance(storage, DictTracker):
+    part = owner.builtin_part_or_self(tx)
+    if not isinstance(part, DictTracker):
         return owner.unsupported("a view of it")
     if isinstance(value, MappingProxyType):
-        return (
-            ProxyTracker(storage, source)
-            if storage is owner
-            else owner.unsupported("a mapping proxy over it")
-        )
+        return ProxyTracker(part, source) if part is owner else owner.unsupported("a mapping proxy over it")
     name = next(name for (_, name), kind in VIEW_TYPES.items() if kind is type(value))
-    if VIEW_TYPES[issubclass(storage.kind, OrderedDict), name] is not type(value):
+    if VIEW_TYPES[issubclass(part.kind, OrderedDict), name] is not type(value):
         return owner.unsupported("a view of dict's own, which gives another order,")
-    return ViewTracker(storage, name, source)
+    return ViewTracker(part, name, source)

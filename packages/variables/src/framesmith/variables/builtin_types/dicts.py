@@ -20,7 +20,7 @@ from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_
 from framesmith.variables.builtin_types.hashed_items import as_dict_key, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
-from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
+from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
@@ -29,7 +29,7 @@ from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.restored_values import is_same_value
-from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
+from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
@@ -115,7 +115,7 @@ class DictTracker(Tracker):
     def _check_readable(self, tx: TraceContext) -> None:
         require_specializable(tx, self)
         if self.deferred_stores:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
 
     def find(self, tx: TraceContext, key: Tracker) -> DictEntry | None:
         """The entry of a key, or None; guards that an existing dict has the key, or has not."""
@@ -308,7 +308,7 @@ class DictTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self | other`: a copy, updated with another dict; None (NotImplemented) otherwise."""
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         if symbol != "|" or not isinstance(right, DictTracker):
             return None
         merged = self.copy(tx)
@@ -317,10 +317,10 @@ class DictTracker(Tracker):
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`dict | self` for the derived types, whose type the result has."""
-        left = other.storage(tx)
+        left = other.builtin_part_or_self(tx)
         if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
             return None
-        merged = new_dict((), self.copy(tx).kind, self.factory)
+        merged = make_dict_tracker((), self.copy(tx).kind, self.factory)
         merged.merge(tx, left)
         merged.merge(tx, self)
         return merged
@@ -349,7 +349,7 @@ class DictTracker(Tracker):
     def merge(self, tx: TraceContext, other: Tracker) -> None:
         """`self.update(other)`: a mapping, anything with `keys()`, or an iterable of pairs."""
         other = other.realize()
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         if isinstance(right, DictTracker) and (other is right or copies_items(other.python_type)):
             for key, value in right.items(tx):
                 self.store(tx, key, value)
@@ -363,7 +363,7 @@ class DictTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=`: equal items in any order, for two OrderedDicts in the same order."""
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         if symbol not in ("==", "!=") or not isinstance(right, DictTracker):
             return None
         return Constant(self._equals(tx, right) == (symbol == "=="))
@@ -381,7 +381,7 @@ class DictTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Dicts have no hash."""
-        return unhashable(tx, self)
+        return raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The known keys and values, the default factory, and the attributes of an OrderedDict."""
@@ -467,7 +467,9 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
-def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, kind: type) -> DictTracker:
+def wrap_dict_content(
+    tx: TraceContext, value: dict[object, object], source: Source, kind: type
+) -> DictTracker:
     """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
     factory = None
     if isinstance(value, defaultdict):
@@ -475,7 +477,7 @@ def dict_storage(tx: TraceContext, value: dict[object, object], source: Source, 
     return DictTracker(source, kind, value, factory)
 
 
-def new_dict(
+def make_dict_tracker(
     pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
 ) -> DictTracker:
     """A dict created in the trace, from pairs whose keys are constants; use `store` for other keys."""
@@ -495,4 +497,6 @@ def new_dict(
 def build_dict(tx: TraceContext, value: object) -> DictTracker:
     """The tracker of a dict created in the trace, from known values."""
     assert isinstance(value, dict)
-    return new_dict([(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value))
+    return make_dict_tracker(
+        [(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value)
+    )

@@ -16,7 +16,7 @@ from framesmith.guards.iterators import (
     can_clone,
     has_at_least,
     is_long_to_look_into,
-    is_strict,
+    is_strict_iterator,
     parts,
     peek,
 )
@@ -34,7 +34,7 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_type import CONTAINERS
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
+from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = Rows()
@@ -64,7 +64,7 @@ class ExistingIterator(IteratorTracker):
             return None
         require_specializable(tx, self)
         if is_long_to_look_into(self.value):
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         self._check_untouched(tx)
         try:
             has_next = has_at_least(self.value, self.taken + 1)
@@ -85,7 +85,7 @@ class ExistingIterator(IteratorTracker):
     def _check_untouched(self, tx: TraceContext) -> None:
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
-        changes = [one for one in tx.changes.changed() if one is not self and one.source is not None]
+        changes = [one for one in tx.changes.changed_trackers() if one is not self and one.source is not None]
         if not changes:  # as a rule: what is behind the iterator need not be looked for at each advance
             return
         containers = (*tx.registry[CONTAINERS], bytearray)
@@ -163,9 +163,9 @@ def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing `map` or `filter`: its only state is that of its parts, which are wrapped."""
     tx.guard(source, TypeIs(type(value)))
     if type(value) is map:
-        if is_strict(value):  # 3.14 and newer
+        if is_strict_iterator(value):  # 3.14 and newer
             raise GraphBreak(UNKNOWN_ITERATOR, f"{source.text()} is a map with strict=True")
-        tx.guard(CallResult(source, is_strict), EqualTo(False))
+        tx.guard(CallResult(source, is_strict_iterator), EqualTo(False))
     members = [tx.wrap(part, IteratorPart(source, index)) for index, part in enumerate(parts(value))]
     function, inner = members[0].realize(), [member.realize() for member in members[1:]]
     tx.guard(CallResult(source, part_count), EqualTo(len(members)))

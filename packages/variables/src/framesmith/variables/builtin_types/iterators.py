@@ -35,7 +35,7 @@ class IteratorTracker(Tracker):
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`: advances up to the first equal item, as CPython does."""
-        return Constant(found_by_iteration(tx, self, item))
+        return Constant(search_iterator(tx, self, item))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Iterators hash by identity."""
@@ -55,7 +55,7 @@ def unpack(tx: TraceContext, iterable: Tracker) -> list[Tracker]:
     return items
 
 
-def found_by_iteration(tx: TraceContext, iterator: Tracker, item: Tracker) -> bool:
+def search_iterator(tx: TraceContext, iterator: Tracker, item: Tracker) -> bool:
     """`item in iterator` for an iterator: advances up to the first equal item."""
     while (candidate := iterator.advance(tx)) is not None:
         if known_equal(tx, candidate, item):

@@ -15,9 +15,9 @@ from framesmith.variables.builtin_types.sequences import (
     compare_items,
     find,
     position,
+    raise_unhashable,
     reaches_itself,
     repeat_count,
-    unhashable,
     user_errors,
 )
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -74,7 +74,7 @@ class ListTracker(Tracker):
 
     @property
     def python_type(self) -> type:
-        """`list`, or the subclass whose storage this is."""
+        """`list`, or the subclass whose builtin part this is."""
         return self.kind
 
     def is_python_constant(self) -> bool:
@@ -157,7 +157,7 @@ class ListTracker(Tracker):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a list, `*` with an integer."""
         if symbol == "+":
-            right = other.storage(tx)
+            right = other.builtin_part_or_self(tx)
             return ListTracker([*self.items, *right.items]) if isinstance(right, ListTracker) else None
         return self._repeat(tx, other) if symbol == "*" else None
 
@@ -205,12 +205,12 @@ class ListTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Lexicographic, with lists only."""
-        right = other.storage(tx)
+        right = other.builtin_part_or_self(tx)
         return compare_items(tx, symbol, self.items, right.items) if isinstance(right, ListTracker) else None
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Lists have no hash."""
-        return unhashable(tx, self)
+        return raise_unhashable(tx, self)
 
     def children(self) -> Iterator[Tracker]:
         """The items."""
@@ -254,10 +254,10 @@ def wrap_list(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing list; its items are not read before the trace needs them."""
     assert isinstance(value, list)
     tx.guard(source, TypeIs(list))
-    return list_storage(tx, value, source, list)
+    return wrap_list_content(tx, value, source, list)
 
 
-def list_storage(tx: TraceContext, value: list[object], source: Source, kind: type) -> ListTracker:
+def wrap_list_content(tx: TraceContext, value: list[object], source: Source, kind: type) -> ListTracker:
     """The list part of an existing list or instance of a subclass, whose type is guarded already."""
 
     def read() -> list[Tracker]:
@@ -268,13 +268,13 @@ def list_storage(tx: TraceContext, value: list[object], source: Source, kind: ty
     return ListTracker((), source, kind, value, read)
 
 
-def new_list(tx: TraceContext, value: object) -> ListTracker:
+def make_list_tracker(tx: TraceContext, value: object) -> ListTracker:
     """The tracker of a list created in the trace, from known values."""
     assert isinstance(value, list)
     return ListTracker([from_python(tx, item) for item in value])
 
 
-def plain_list(value: object) -> list[object]:
+def copy_to_real_list(value: object) -> list[object]:
     """The items of an instance of a list subclass, read without overrides of the subclass."""
     assert isinstance(value, list)
     return list.copy(value)
@@ -283,7 +283,7 @@ def plain_list(value: object) -> list[object]:
 def wrap_list_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
     """The list part of an existing instance of a subclass."""
     assert isinstance(value, list)
-    return list_storage(tx, value, source, kind)
+    return wrap_list_content(tx, value, source, kind)
 
 
 @ROWS.entry(REMAINS, ListTracker)
@@ -302,10 +302,10 @@ ROWS.builtin_type(
     BuiltinType(
         list,
         (ListTracker,),
-        build=new_list,
+        build=make_list_tracker,
         text=list_text,
         iterators=(type(iter([])), type(reversed([]))),
-        part=BuiltinPart(plain_list, wrap_list_part, lambda: ListTracker([]), list.extend),
+        part=BuiltinPart(copy_to_real_list, wrap_list_part, lambda: ListTracker([]), list.extend),
         holds_items=True,
         is_mutable=True,
     )

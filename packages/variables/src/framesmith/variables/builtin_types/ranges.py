@@ -8,14 +8,14 @@ from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-from framesmith.variables.builtin_types.iterators import IteratorTracker, found_by_iteration
+from framesmith.variables.builtin_types.iterators import IteratorTracker, search_iterator
 from framesmith.variables.builtin_types.sequences import position, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.builtin_type import BuiltinType, Join
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
+from framesmith.variables.core.unspecialized import UnspecializedTracker, break_on_changing_value
 from framesmith.variables.operations.index import index_of
 
 ROWS: Final = Rows()
@@ -67,7 +67,7 @@ class RangeTracker(Tracker):
         item = item.realize()
         if isinstance(item, Constant):
             return Constant(item.value in self.value)
-        return Constant(found_by_iteration(tx, RangeIterator(self.value), item))
+        return Constant(search_iterator(tx, RangeIterator(self.value), item))
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """An integer, or a range for a slice."""
@@ -135,7 +135,7 @@ class UnknownRange(UnspecializedTracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """Break the graph: the number of iterations is not known, so the loop runs over the real iterator."""
-        return cannot_specialize("the number of rounds of a loop")
+        return break_on_changing_value("the number of rounds of a loop")
 
     def children(self) -> Iterator[Tracker]:
         """The bounds."""
@@ -185,7 +185,7 @@ def _is_unknown(bounds: Sequence[Tracker]) -> bool:
     return steps and any(bound.is_run_time_number and not bound.is_python_constant() for bound in bounds)
 
 
-def _member(name: str) -> None:
+def _register_member(name: str) -> None:
     @ROWS.call(range.__dict__[name])
     def read(tx: TraceContext, self: RangeTracker, /) -> Tracker:
         value = getattr(self.value, name)
@@ -194,7 +194,7 @@ def _member(name: str) -> None:
 
 
 for _name in ("start", "stop", "step"):
-    _member(_name)
+    _register_member(_name)
 
 
 @ROWS.call(range.index)

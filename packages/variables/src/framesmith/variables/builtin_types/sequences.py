@@ -92,7 +92,7 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
     """The number in `sequence * value`; None when `value` is no integer, so that the other operand decides."""
-    value = value.realize().storage(tx)
+    value = value.realize().builtin_part_or_self(tx)
     if isinstance(value, Constant):
         return int(value.value) if isinstance(value.value, int) else None
     if defines(value.python_type, "__rmul__") or not defines(value.python_type, "__index__"):
@@ -142,7 +142,7 @@ def reaches_itself(tracker: Tracker) -> bool:
     return False
 
 
-def unhashable(tx: TraceContext, tracker: Tracker) -> Never:
+def raise_unhashable(tx: TraceContext, tracker: Tracker) -> Never:
     """Raise the TypeError of `hash()` for a mutable container."""
     raise UnhashableValue(tx, f"unhashable type: '{type_name(tracker)}'")
 

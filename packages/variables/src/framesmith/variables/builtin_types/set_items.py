@@ -12,7 +12,7 @@ _FIXED: Final = (type, ModuleType)
 
 @final
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class ItemKey:
     """Represents an item that is no constant; equal by its hash key. It has the hash of the real item where the entry
     fixes which object that is, so that the iteration order is the real one."""
 
@@ -38,22 +38,22 @@ def _fixed(name: Hashable) -> object:
             return None
 
 
-def stand_in(name: Hashable) -> Hashable:
+def make_item_key(name: Hashable) -> Hashable:
     """What represents an item in the real set: the value itself for a constant, so that hashes and order are real."""
     match name:
         case ("constant", value):
             return value
         case ("tuple", tuple(members)):
-            return tuple([stand_in(member) for member in members])
+            return tuple([make_item_key(member) for member in members])
         case ("frozenset", frozenset(members)):
-            return frozenset([stand_in(member) for member in members])
+            return frozenset([make_item_key(member) for member in members])
         case _:
-            return StandIn(name)
+            return ItemKey(name)
 
 
 def is_exact(item: Hashable) -> bool:
     """Whether an item of the real set has the hash of the item that it represents."""
-    if isinstance(item, StandIn):
+    if isinstance(item, ItemKey):
         return item.is_exact
     if isinstance(item, tuple | frozenset):
         return all(map(is_exact, item))
@@ -63,7 +63,7 @@ def is_exact(item: Hashable) -> bool:
 def is_new_object(item: Hashable) -> bool:
     """Whether an item is an object created in the trace: it has no address yet, so CPython could give it any order."""
     match item:
-        case StandIn(("object", Tracker() as tracker)):
+        case ItemKey(("object", Tracker() as tracker)):
             return tracker.source is None
         case _:
             return False

@@ -5,9 +5,9 @@ from typing import Final
 
 from framesmith.variables.builtin_types.hashed_items import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.set_items import stand_in
+from framesmith.variables.builtin_types.set_items import make_item_key
 from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_names
-from framesmith.variables.builtin_types.sets import Operand, SetTracker, as_set, new_set
+from framesmith.variables.builtin_types.sets import Operand, SetTracker, find_set_part, make_set_tracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -20,19 +20,19 @@ NONE = Constant(None)
 
 def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Operand:
     """An argument of a set method, which may be any iterable; `use`: what the method does with an item."""
-    found = as_set(tx, iterable)
+    found = find_set_part(tx, iterable)
     if found is not None:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
-    names = [stand_in(hash_key_of(tx, item, use)) for item in items]
+    names = [make_item_key(hash_key_of(tx, item, use)) for item in items]
     trackers = {id(name): item for name, item in zip(names, items, strict=True)}
     given = dict.fromkeys(names) if iterable.python_type is dict else names
     return Operand(given, trackers, items_of_names(given, trackers))
 
 
-def own_set(tx: TraceContext, self: Tracker) -> SetTracker:
+def require_set(tx: TraceContext, self: Tracker) -> SetTracker:
     """The set part of `self`; breaks the graph when it has none."""
-    found = as_set(tx, self)
+    found = find_set_part(tx, self)
     if found is None:
         return self.unsupported("use as a set")
     return found
@@ -43,7 +43,7 @@ def call_set(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker:
     """`set([iterable])`."""
     if iterable is None:
         return SetTracker()
-    return made_set(tx, iterable, set)
+    return make_set(tx, iterable, set)
 
 
 @ROWS.call(frozenset)
@@ -51,15 +51,15 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
     """`frozenset([iterable])`: an exact frozenset is returned itself."""
     if iterable is None:
         return SetTracker(None, frozenset)
-    return iterable if iterable.python_type is frozenset else made_set(tx, iterable, frozenset)
+    return iterable if iterable.python_type is frozenset else make_set(tx, iterable, frozenset)
 
 
-def made_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
+def make_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
     """A new set: a copy of a set or frozenset, or of the items of any iterable."""
-    found = as_set(tx, iterable)
+    found = find_set_part(tx, iterable)
     if found is not None:
         return found.copy(tx, kind)
-    made = new_set(tx, unpack(tx, iterable))
+    made = make_set_tracker(tx, unpack(tx, iterable))
     is_dict = iterable.python_type is dict
     if kind is set and not is_dict:
         return made
@@ -120,7 +120,7 @@ def set_copy(tx: TraceContext, self: SetTracker, /) -> Tracker:
 @ROWS.call(frozenset.copy)
 def frozenset_copy(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`self.copy()`: an exact frozenset itself."""
-    return self if self.python_type is frozenset else own_set(tx, self).copy(tx, frozenset)
+    return self if self.python_type is frozenset else require_set(tx, self).copy(tx, frozenset)
 
 
 def _updates(method: Callable[..., None], symbol: str) -> None:
@@ -131,10 +131,10 @@ def _updates(method: Callable[..., None], symbol: str) -> None:
         return NONE
 
 
-def _combines(name: str) -> None:
+def _register_combination(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def combine(tx: TraceContext, self: Tracker, /, *others: Tracker) -> Tracker:
-        result = own_set(tx, self)
+        result = require_set(tx, self)
         if not others:
             return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
         use = as_common_item if name == "intersection" else as_set_item
@@ -151,10 +151,10 @@ def _method(name: str) -> Callable[..., Content]:
     return call
 
 
-def _tests(name: str) -> None:
+def _register_test(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
-        content = own_set(tx, self).read_all(tx)
+        content = require_set(tx, self).read_all(tx)
         return Constant(bool(getattr(content, name)(operand(tx, other).names)))
 
 
@@ -180,10 +180,10 @@ def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Trac
 @ROWS.call(set.symmetric_difference, frozenset.symmetric_difference)
 def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`self.symmetric_difference(other)`."""
-    return own_set(tx, self).combine(tx, _method("symmetric_difference"), operand(tx, other))
+    return require_set(tx, self).combine(tx, _method("symmetric_difference"), operand(tx, other))
 
 
 for _name in ("union", "intersection", "difference"):
-    _combines(_name)
+    _register_combination(_name)
 for _name in ("issubset", "issuperset", "isdisjoint"):
-    _tests(_name)
+    _register_test(_name)

@@ -38,7 +38,7 @@ class Items:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Existing:
+class ExistingSet:
     """A set from outside the trace, and the items that it had when it was used."""
 
     tracker: Tracker
@@ -60,7 +60,7 @@ class Existing:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Combined:
+class SetOperation:
     """The result of an operation on a set and an operand; a copy has no operand."""
 
     operation: Callable[..., object]
@@ -82,7 +82,7 @@ class Combined:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Change:
+class SetChange:
     """A call of a method that changes a set, and its argument: one item, or items."""
 
     method: str
@@ -100,11 +100,11 @@ class Change:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedSet:
     """A set, and the changes that were made to it."""
 
     start: "Recipe"
-    changes: tuple[Change, ...]
+    changes: tuple[SetChange, ...]
     kind: type
     depth: int
 
@@ -120,7 +120,7 @@ class Changed:
             yield from change.items.written_trackers()
 
 
-Recipe: TypeAlias = Items | Existing | Combined | Changed
+Recipe: TypeAlias = Items | ExistingSet | SetOperation | ChangedSet
 
 
 def change_all(
@@ -135,19 +135,21 @@ def change_all(
 def write_new_set(start: Recipe, writer: Writer, kind: type) -> str:
     """The source text of a new set: the recipe itself, or a copy where it is no new set."""
     text = start.text(writer)
-    is_new = isinstance(start, Combined | Changed)
+    is_new = isinstance(start, SetOperation | ChangedSet)
     return text if is_new else f"{writer.constant(kind, class_name(kind))}({text})"
 
 
 def as_set_recipe(recipe: Recipe, kind: type) -> Recipe:
     """The recipe of an operand, which an operator needs as a set: made into one if it is a list of items."""
-    return Combined(kind, recipe, None, 1) if isinstance(recipe, Items) else recipe
+    return SetOperation(kind, recipe, None, 1) if isinstance(recipe, Items) else recipe
 
 
-def combine_recipes(operation: Callable[..., object], left: Recipe, right: Recipe | None) -> Combined | None:
+def combine_recipes(
+    operation: Callable[..., object], left: Recipe, right: Recipe | None
+) -> SetOperation | None:
     """The recipe of an operation; None when the expression would be nested too deeply for the parser."""
     depth = 1 + max(left.depth, 0 if right is None else right.depth)
-    return None if depth > _DEEPEST else Combined(operation, left, right, depth)
+    return None if depth > _DEEPEST else SetOperation(operation, left, right, depth)
 
 
 def items_one_by_one(

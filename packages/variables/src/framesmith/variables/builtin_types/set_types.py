@@ -8,7 +8,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker, build_set, set_storage
+from framesmith.variables.builtin_types.sets import SetTracker, build_set, wrap_set_content
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
@@ -24,7 +24,7 @@ def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing set, of which nothing is read yet."""
     assert isinstance(value, set | frozenset)
     tx.guard(source, TypeIs(type(value)))
-    return set_storage(tx, value, source, type(value))
+    return wrap_set_content(tx, value, source, type(value))
 
 
 @ROWS.entry(REMAINS, SetTracker)
@@ -44,14 +44,14 @@ def set_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     return display if value.kind is set else f"{name}({display})"
 
 
-def plain_set(value: object) -> set[object]:
+def copy_to_real_set(value: object) -> set[object]:
     """The members of an instance of a set subclass, read without overrides of the subclass."""
     assert isinstance(value, set)
     return set(set.__iter__(value))
 
 
-def plain_frozenset(value: object) -> frozenset[object]:
-    """As `plain_set`."""
+def copy_to_real_frozenset(value: object) -> frozenset[object]:
+    """As `copy_to_real_set`."""
     assert isinstance(value, frozenset)
     return frozenset(frozenset.__iter__(value))
 
@@ -65,7 +65,7 @@ def reduce_set(tx: TraceContext, value: Tracker) -> Tracker:
 def wrap_set_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
     """The set part of an existing instance of a subclass."""
     assert isinstance(value, set)
-    return set_storage(tx, value, source, kind)
+    return wrap_set_content(tx, value, source, kind)
 
 
 ROWS.builtin_type(
@@ -76,7 +76,7 @@ ROWS.builtin_type(
         build=build_set,
         text=set_text,
         iterators=(type(iter(set())),),
-        part=BuiltinPart(plain_set, wrap_set_part, SetTracker, set.update),
+        part=BuiltinPart(copy_to_real_set, wrap_set_part, SetTracker, set.update),
         reduce=reduce_set,
         holds_items=True,
         is_mutable=True,
@@ -87,7 +87,7 @@ ROWS.builtin_type(
         wrap=wrap_set,
         build=build_set,
         text=set_text,
-        part=BuiltinPart(plain_frozenset),
+        part=BuiltinPart(copy_to_real_frozenset),
         reduce=reduce_set,
         holds_items=True,
     ),

@@ -18,16 +18,16 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
-from framesmith.variables.builtin_types.sequences import reaches_itself, unhashable
-from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, stand_in
+from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
+from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, make_item_key
 from framesmith.variables.builtin_types.set_iterators import SetIterator
 from framesmith.variables.builtin_types.set_recipes import (
-    Change,
-    Changed,
+    ChangedSet,
     Content,
-    Existing,
+    ExistingSet,
     Items,
     Recipe,
+    SetChange,
     as_set_recipe,
     combine_recipes,
     items_one_by_one,
@@ -38,7 +38,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_v
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import from_python
-from framesmith.variables.core.unspecialized import cannot_specialize, require_specializable
+from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.compare import FUNCTIONS
 
@@ -89,12 +89,12 @@ class SetTracker(Tracker):
         self.is_mirrored = True  # the content has the layout of the existing set
         self.has_unread_items = False
         self.start: Recipe = Items(())
-        self.log: list[Change] = []
+        self.log: list[SetChange] = []
         self._visiting = False
 
     @property
     def python_type(self) -> type:
-        """`set`, `frozenset` or the subclass whose storage this is."""
+        """`set`, `frozenset` or the subclass whose builtin part this is."""
         return self.kind
 
     # -- reading -----------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class SetTracker(Tracker):
             tx.guard(self, LengthIs(len(values)))
             places = [SetItemAt(self.source, index) for index in range(len(values))]
             trackers = [lazy(tx, value, place).realize() for value, place in zip(values, places, strict=True)]
-            self.members = {stand_in(tracker.hash_key(tx)): tracker for tracker in trackers}
+            self.members = {make_item_key(tracker.hash_key(tx)): tracker for tracker in trackers}
             self.content = set(self.members)
             self.start = Items(tuple(trackers))
             # with the same order and table size, operations on the stand-ins order them as those on the real set do
@@ -129,7 +129,7 @@ class SetTracker(Tracker):
         """Break the graph once the trace has added an unspecialized item: which members there are is not known then."""
         require_specializable(tx, self)
         if self.has_unread_items:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
 
     def contains_item(self, tx: TraceContext, item: Tracker) -> bool:
         """`item in self`; where only constants of an existing set are asked for, just the answer is guarded."""
@@ -178,7 +178,7 @@ class SetTracker(Tracker):
         if self.has_unread_items or is_unspecialized_key(item.realize()):
             self._add_without_lookup(tx, item.realize())
             return
-        name = stand_in(hash_key_of(tx, item.realize(), as_set_item))
+        name = make_item_key(hash_key_of(tx, item.realize(), as_set_item))
         if name not in self.read_all(tx):
             self.change(tx).add(name)
             self.members[name] = item.realize()
@@ -192,7 +192,7 @@ class SetTracker(Tracker):
         self._note("add", item)
 
     def _note(self, method: str, item: Tracker) -> None:
-        self.log.append(Change(method, Items((item,)), is_one=True))
+        self.log.append(SetChange(method, Items((item,)), is_one=True))
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Remove an item; False when it was not in the set."""
@@ -249,10 +249,10 @@ class SetTracker(Tracker):
         """How the set came to its present state. The history of an
         existing set before the trace shows in its order only."""
         if self.value is not None and not self.log:
-            return Existing(self, tuple(self.members.values()), lambda: bool(self.log))
+            return ExistingSet(self, tuple(self.members.values()), lambda: bool(self.log))
         if not self.log:
             return self.start
-        return Changed(self.start, tuple(self.log), self.kind, self.start.depth + 1)
+        return ChangedSet(self.start, tuple(self.log), self.kind, self.start.depth + 1)
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
@@ -261,14 +261,14 @@ class SetTracker(Tracker):
         content = self.change(tx)
         names = set(content) if other.names is before else other.names
         getattr(set, UPDATES[symbol])(content, names)
-        self.log.append(Change(UPDATES[symbol], other.recipe))
+        self.log.append(SetChange(UPDATES[symbol], other.recipe))
         self.members = _members(content, mine, other.trackers)
         self.order_known = known and other.order_known and self.source is None
 
     def clear(self, tx: TraceContext) -> None:
         """Remove all members."""
         content = self.change(tx)
-        self.log.append(Change("intersection_update", Items(())))
+        self.log.append(SetChange("intersection_update", Items(())))
         content.clear()
         self.members = {}
 
@@ -328,7 +328,7 @@ class SetTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`& | - ^` with a set."""
-        right = as_set(tx, other)
+        right = find_set_part(tx, other)
         if symbol not in OPERATIONS or right is None:
             return None
         operation: Callable[..., Content] = OPERATIONS[symbol]
@@ -336,7 +336,7 @@ class SetTracker(Tracker):
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`&= |= -= ^=` change a set; None (NotImplemented) for a frozenset, so that the binary operation is used."""
-        right = as_set(tx, other)
+        right = find_set_part(tx, other)
         if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
             return None
         self.update(tx, symbol, right.operand(tx))
@@ -344,7 +344,7 @@ class SetTracker(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Subset relations and equality with sets; None (NotImplemented) otherwise."""
-        right = as_set(tx, other)
+        right = find_set_part(tx, other)
         if right is None:
             return None
         return Constant(bool(FUNCTIONS[symbol](self.read_all(tx), right.read_all(tx))))
@@ -352,7 +352,7 @@ class SetTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A frozenset hashes by its members; TypeError for a set."""
         if not issubclass(self.kind, frozenset):
-            return unhashable(tx, self)
+            return raise_unhashable(tx, self)
         self.read_all(tx)
         return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
 
@@ -400,10 +400,10 @@ class SetTracker(Tracker):
 
 def name_of(tx: TraceContext, item: Tracker) -> Hashable:
     """The stand-in of an item that is searched for: CPython searches for a set as for the equal frozenset."""
-    storage = item.storage(tx)
-    if isinstance(storage, SetTracker) and not issubclass(storage.kind, frozenset):
-        return frozenset(storage.read_all(tx))
-    return stand_in(hash_key_of(tx, item, as_set_item))
+    part = item.builtin_part_or_self(tx)
+    if isinstance(part, SetTracker) and not issubclass(part.kind, frozenset):
+        return frozenset(part.read_all(tx))
+    return make_item_key(hash_key_of(tx, item, as_set_item))
 
 
 def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
@@ -411,15 +411,15 @@ def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashabl
     return {name: next(each[id(name)] for each in trackers if id(name) in each) for name in content}
 
 
-def as_set(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
+def find_set_part(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     """The set part of a tracker, of a constant frozenset too; None when it has none."""
-    tracker = tracker.realize().storage(tx)
+    tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is frozenset:
         return build_set(tx, tracker.value)
     return tracker if isinstance(tracker, SetTracker) else None
 
 
-def new_set(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
+def make_set_tracker(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
     """A set created in the trace."""
     result = SetTracker(None, kind)
     for item in items:
@@ -437,7 +437,7 @@ def build_set(tx: TraceContext, value: object) -> SetTracker:
     return result
 
 
-def set_storage(
+def wrap_set_content(
     tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, kind: type
 ) -> SetTracker:
     """The set part of an existing set or of an instance of a subclass; its type must be guarded already."""

@@ -6,7 +6,7 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-from framesmith.variables.builtin_types.sequences import compare_items, unhashable, user_errors
+from framesmith.variables.builtin_types.sequences import compare_items, raise_unhashable, user_errors
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
@@ -75,7 +75,7 @@ class SliceTracker(Tracker):
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Before Python 3.12 TypeError; from then on the hash of the members."""
         if not isinstance(slice(None), Hashable):
-            unhashable(tx, self)
+            raise_unhashable(tx, self)
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
 
     def children(self) -> Iterator[Tracker]:

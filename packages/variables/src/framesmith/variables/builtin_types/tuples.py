@@ -43,6 +43,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.operations import binary, compare
 
 ROWS: Final = Rows()
 
@@ -82,7 +83,7 @@ class TupleTracker(Tracker):
 
     def as_python_constant(self) -> object:
         """A real tuple of the values, of the same type."""
-        return make_tuple(self.kind, [item.as_python_constant() for item in self.items])
+        return make_real_tuple(self.kind, [item.as_python_constant() for item in self.items])
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
@@ -91,7 +92,7 @@ class TupleTracker(Tracker):
         index = field_index(self.kind, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
 
-    def _override(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
+    def _call_python_method(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
         """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
         if self.kind in PLAIN:
             return None
@@ -99,12 +100,12 @@ class TupleTracker(Tracker):
             return None
         return self.attribute(tx, name).call(tx, operands, {}).realize()
 
-    def _operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
-        """As `_override`, with None for NotImplemented too."""
-        result = self._override(tx, name, other)
+    def _call_operator(self, tx: TraceContext, name: str, other: Tracker) -> Tracker | None:
+        """As `_call_python_method`, with None for NotImplemented too."""
+        result = self._call_python_method(tx, name, other)
         return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
-    def _overrides(self, name: str) -> bool:
+    def _has_python_method(self, name: str) -> bool:
         """Whether the class, or a base other than tuple, defines the slot in Python."""
         return self.kind not in PLAIN and isinstance(static_lookup(self.kind, name), FunctionType)
 
@@ -116,30 +117,30 @@ class TupleTracker(Tracker):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`."""
-        found = self._override(tx, "__iter__")
+        found = self._call_python_method(tx, "__iter__")
         return SequenceIterator(self, self.items, TUPLE_ITERATOR) if found is None else found
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        found = self._override(tx, "__len__")
+        found = self._call_python_method(tx, "__len__")
         return Constant(len(self.items)) if found is None else found
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """`bool(self)`: what `__bool__` or `__len__` of the class says, else whether there are items."""
         for name in ("__bool__", "__len__"):
-            found = self._override(tx, name)
+            found = self._call_python_method(tx, name)
             if found is not None:
                 return found.truth(tx)
         return bool(self.items)
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`, by identity, then equality, unless the class overrides it."""
-        found = self._override(tx, "__contains__", item)
+        found = self._call_python_method(tx, "__contains__", item)
         return Constant(find(tx, self.items, item) is not None) if found is None else found
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """An item, or a tuple for a slice (`torch.Size` of a `torch.Size`)."""
-        found = self._override(tx, "__getitem__", key)
+        found = self._call_python_method(tx, "__getitem__", key)
         if found is not None:
             return found
         place = position(tx, key, "tuple")
@@ -156,10 +157,11 @@ class TupleTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a tuple, `*` with an integer, unless the class overrides the operator."""
-        if symbol in NAMES and self._overrides(f"__{NAMES[symbol]}__"):
-            return self._operator(tx, f"__{NAMES[symbol]}__", other)
+        name = _name_method(symbol)
+        if name is not None and self._has_python_method(name):
+            return self._call_operator(tx, name, other)
         if symbol == "+":
-            right = as_tuple(tx, other)
+            right = find_tuple_part(tx, other)
             if right is None:
                 return None
             if self.kind is tuple and right.kind is tuple and not (self.items and right.items):
@@ -170,20 +172,20 @@ class TupleTracker(Tracker):
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`integer * self`, and `tuple + Size`."""
-        name = f"__r{NAMES.get(symbol, 'index')}__"
-        if self.kind not in PLAIN and symbol in NAMES and defines(self.kind, name):
-            return self._operator(tx, name, other)
+        name = _name_method(symbol, "r")
+        if self.kind not in PLAIN and name is not None and defines(self.kind, name):
+            return self._call_operator(tx, name, other)
         if symbol == "+" and self.kind is torch.Size:
-            left = as_tuple(tx, other)
+            left = find_tuple_part(tx, other)
             return None if left is None else TupleTracker((*left.items, *self.items), None, torch.Size)
         return self._repeat(tx, other) if symbol == "*" else None
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """What a named tuple class defines; else None (NotImplemented), so that the binary operation is used."""
-        name = f"__i{NAMES.get(symbol, 'ndex')}__"
-        if self.kind in PLAIN or symbol not in NAMES or not defines(self.kind, name):
+        name = _name_method(symbol, "i")
+        if self.kind in PLAIN or name is None or not defines(self.kind, name):
             return None
-        return self._operator(tx, name, other)
+        return self._call_operator(tx, name, other)
 
     def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
         times = repeat_count(tx, other)
@@ -197,21 +199,21 @@ class TupleTracker(Tracker):
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """What a named tuple class defines; else TypeError."""
         name = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}[symbol]
-        found = self._override(tx, name)
+        found = self._call_python_method(tx, name)
         if found is None:
             raise_observed(tx, TypeError, f"bad operand type for unary {symbol}: '{type_name(self)}'")
         return found
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Lexicographic, with tuples only, unless the class overrides the comparison."""
-        if self._overrides(COMPARISONS[symbol]):
-            return self._operator(tx, COMPARISONS[symbol], other)
-        right = as_tuple(tx, other)
+        if self._has_python_method(compare.METHODS[symbol]):
+            return self._call_operator(tx, compare.METHODS[symbol], other)
+        right = find_tuple_part(tx, other)
         return None if right is None else compare_items(tx, symbol, self.items, right.items)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By the items; a class with its own `__hash__` or `__eq__` breaks the graph."""
-        if self._overrides("__hash__") or self._overrides("__eq__"):
+        if self._has_python_method("__hash__") or self._has_python_method("__eq__"):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
         return ("tuple", tuple([item.realize().hash_key(tx) for item in self.items]))
 
@@ -255,14 +257,17 @@ class TupleTracker(Tracker):
 
 
 PLAIN: frozenset[type] = frozenset({tuple, torch.Size, object})
-NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "@": "matmul"}
-NAMES |= {"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "^": "xor", "|": "or"}
-COMPARISONS = {"<": "__lt__", "<=": "__le__", "==": "__eq__", "!=": "__ne__", ">": "__gt__", ">=": "__ge__"}
 
 
-def as_tuple(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
+def _name_method(symbol: str, prefix: str = "") -> str | None:
+    """`__add__`, `__radd__` or `__iadd__` for `+`; None for what is no operator of two operands."""
+    name = binary.METHODS.get(symbol)
+    return None if name is None else f"__{prefix}{name}__"
+
+
+def find_tuple_part(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
     """The tuple part of a tracker, of a constant tuple too; None when it has none."""
-    tracker = tracker.realize().storage(tx)
+    tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and type(tracker.value) is tuple:
         return TupleTracker([from_python(tx, item) for item in tracker.value])
     return tracker if isinstance(tracker, TupleTracker) else None
@@ -295,14 +300,14 @@ def field_index(kind: type, name: str) -> int | None:
     return arguments[0]
 
 
-def make_tuple(kind: type, items: list[object]) -> object:
+def make_real_tuple(kind: type, items: list[object]) -> object:
     """A tuple of the given type; runs no code of a named tuple class."""
     if kind is torch.Size or is_struct_sequence(kind):
         return kind(items)
     return tuple.__new__(kind, items)
 
 
-def plain_tuple(value: object) -> tuple[object, ...]:
+def copy_to_real_tuple(value: object) -> tuple[object, ...]:
     """A plain tuple of the items, read without overrides of the class."""
     assert isinstance(value, tuple)
     return tuple(tuple.__iter__(value))
@@ -319,7 +324,7 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.guard(source, TypeIs(type(value)))
     if tx.wrap.policy.is_unspecialized(source):
         return UnspecializedValue(value, source)
-    return tuple_storage(tx, value, source, type(value))
+    return wrap_tuple_content(tx, value, source, type(value))
 
 
 @ROWS.wrap_when(55, lambda _, value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
@@ -332,12 +337,14 @@ def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker
         return wrap_tuple(tx, value, source)
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(kind))
-    part = tuple_storage(tx, value, CallResult(source, plain_tuple), kind)
+    part = wrap_tuple_content(tx, value, CallResult(source, copy_to_real_tuple), kind)
     part.source = source
     return part
 
 
-def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, kind: type) -> TupleTracker:
+def wrap_tuple_content(
+    tx: TraceContext, value: tuple[object, ...], source: Source, kind: type
+) -> TupleTracker:
     """The tuple part of an existing tuple or of an instance of a
     subclass; its type must be guarded already, its length is here."""
     tx.guard(source, LengthIs(tuple.__len__(value)))
@@ -347,7 +354,7 @@ def tuple_storage(tx: TraceContext, value: tuple[object, ...], source: Source, k
     )
 
 
-def new_tuple(tx: TraceContext, value: object) -> TupleTracker:
+def make_tuple_tracker(tx: TraceContext, value: object) -> TupleTracker:
     """The tracker of a tuple created in the trace, from known values."""
     assert isinstance(value, tuple)
     return TupleTracker([from_python(tx, item) for item in value], None, type(value))
@@ -374,13 +381,13 @@ def tuple_index(
 
 def items_of(tx: TraceContext, tracker: Tracker) -> tuple[Tracker, ...]:
     """The items of a tuple tracker or a constant tuple; breaks the graph for anything else."""
-    found = as_tuple(tx, tracker)
+    found = find_tuple_part(tx, tracker)
     if found is None:
         return tracker.unsupported("use as a tuple")
     return found.items
 
 
-def reversed_tuple(tracker: TupleTracker) -> Tracker:
+def reverse_tuple(tracker: TupleTracker) -> Tracker:
     """`reversed(self)` of a tuple."""
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
 
@@ -388,7 +395,7 @@ def reversed_tuple(tracker: TupleTracker) -> Tracker:
 def wrap_tuple_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
     """The tuple part of an existing instance of a subclass."""
     assert isinstance(value, tuple)
-    return tuple_storage(tx, value, source, kind)
+    return wrap_tuple_content(tx, value, source, kind)
 
 
 def tuple_text(tx: TraceContext, value: Tracker, join: Join) -> str:
@@ -405,11 +412,11 @@ ROWS.builtin_type(
     BuiltinType(
         tuple,
         (TupleTracker, Constant),
-        build=new_tuple,
+        build=make_tuple_tracker,
         text=tuple_text,
         iterators=(type(iter(())), reversed),
-        part=BuiltinPart(plain_tuple, wrap_tuple_part),
+        part=BuiltinPart(copy_to_real_tuple, wrap_tuple_part),
         holds_items=True,
     )
 )
-ROWS.build(new_tuple, torch.Size)
+ROWS.build(make_tuple_tracker, torch.Size)

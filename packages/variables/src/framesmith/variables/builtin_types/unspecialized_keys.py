@@ -14,7 +14,7 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.unspecialized import cannot_specialize
+from framesmith.variables.core.unspecialized import break_on_changing_value
 
 _BUILTIN_HASH: Final = frozenset({str, bytes, int, float, complex})
 
@@ -50,7 +50,7 @@ def check_storable(key: Tracker, existing: Iterable[object] | None) -> None:
     """Break the graph unless the key can be stored unread beside
     these keys. None means a container that does not allow it."""
     if existing is None or not is_key_with_builtin_hash(key) or not all(map(has_builtin_hash, existing)):
-        cannot_specialize(key.describe())
+        break_on_changing_value(key.describe())
 
 
 def _is_class_with_builtin_hash(kind: type) -> bool:

@@ -12,7 +12,7 @@ from framesmith.guards.kinds import EqualTo, Identical, NotEqualTo, NotIdentical
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import LITERAL_TYPES, Constant
-from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
+from framesmith.variables.core.unspecialized import UnspecializedTracker, break_on_changing_value
 
 _SINGLETONS: Final = frozenset({bool, type(None), type(...), type(NotImplemented)})
 _TEXTS: Final = frozenset({str, bytes})
@@ -39,13 +39,13 @@ class UnspecializedValue(UnspecializedTracker):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of literals and tuples, bound; other attributes break the graph."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         return builtin_attribute(tx, self, name)
 
     def truth(self, tx: TraceContext) -> bool:
         """The truth of the value, guarded; breaks the graph for types whose truth may be user code."""
         if type(self.value) not in LITERAL_TYPES and type(self.value) is not tuple:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         tx.guard(self, Truthy(bool(self.value)))
         return bool(self.value)
 
@@ -53,13 +53,13 @@ class UnspecializedValue(UnspecializedTracker):
         """`==` and `!=` with a known value, guarded by the result: enum members
         by identity, texts by equality. All other comparisons break the graph."""
         if symbol not in ("==", "!=") or not isinstance(other, Constant):
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         if isinstance(self.value, enum.Enum):
             if type(self.value).__eq__ is not object.__eq__:
-                cannot_specialize(self.describe())
+                break_on_changing_value(self.describe())
             return Constant(self._is(tx, other) == (symbol == "=="))
         if type(self.value) not in _TEXTS or type(other.value) not in LITERAL_TYPES:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         return Constant(self._equals(tx, other.value) == (symbol == "=="))
 
     def _equals(self, tx: TraceContext, other: object) -> bool:
@@ -80,7 +80,7 @@ class UnspecializedValue(UnspecializedTracker):
     def _is_one(self, tx: TraceContext, other: Constant) -> bool:
         """Whether two equal texts are the same object in this call; guarded."""
         if other.source is not None:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         same = self.value is other.value
         tx.guard(self, Identical(other.value) if same else NotIdentical(other.value))
         return same

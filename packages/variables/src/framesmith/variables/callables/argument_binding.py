@@ -6,7 +6,7 @@ from types import CodeType
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import (
     Tracker,
@@ -66,5 +66,7 @@ def bind_arguments(
             code.co_name, f"takes {count} positional arguments but {len(args)} were given"
         )
     if code.co_flags & _VARKEYWORDS:
-        bound[names[position]] = new_dict([(Constant(name), value) for name, value in surplus.items()])
+        bound[names[position]] = make_dict_tracker(
+            [(Constant(name), value) for name, value in surplus.items()]
+        )
     return bound

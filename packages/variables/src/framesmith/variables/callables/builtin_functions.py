@@ -9,7 +9,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
-from framesmith.variables.builtin_types.tuples import TupleTracker, reversed_tuple
+from framesmith.variables.builtin_types.tuples import TupleTracker, reverse_tuple
 from framesmith.variables.callables.call_iterators import CallIterator, SubscriptReversed
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -67,7 +67,7 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     """`reversed(sequence)`: by `__reversed__`, else by length and subscripts."""
     kind = sequence.python_type
     if isinstance(sequence, TupleTracker) and not defines(kind, "__reversed__"):
-        return reversed_tuple(sequence)
+        return reverse_tuple(sequence)
     if defines(kind, "__reversed__"):
         return sequence.attribute(tx, "__reversed__").call(tx, [], {})
     if not defines(kind, "__getitem__") or not defines(kind, "__len__"):

@@ -65,9 +65,8 @@ def _is_bound(value: object) -> bool:
         return True
     if not isinstance(value, BuiltinFunctionType) or isinstance(value.__self__, ModuleType | type | None):
         return False
-    return (
-        type(value.__self__).__module__ != "pybind11_builtins"
-    )  # what pybind11 keeps a function's record in
+    # what pybind11 keeps a function's record in
+    return type(value.__self__).__module__ != "pybind11_builtins"
 
 
 @ROWS.wrap_when(30, lambda _, value: issubclass(type(value), _CALLABLES | MethodWrapperType))

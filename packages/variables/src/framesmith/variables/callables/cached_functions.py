@@ -30,7 +30,7 @@ _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 
 
 @final
-class _Made(threading.local):
+class _RealCalls(threading.local):
     """Calls that the trace of this thread made for real. The first run of the entry that the trace leads to skips them;
     the thread that traced runs the entry next."""
 
@@ -38,7 +38,7 @@ class _Made(threading.local):
         self.calls: list[tuple[object, Hashable]] = []
 
 
-_made: Final = _Made()
+_real_calls: Final = _RealCalls()
 _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
@@ -53,7 +53,7 @@ class CachedFunctionTracker(Tracker):
     def __init__(self, value: Callable[..., object], source: Source) -> None:
         self.value = value
         self.source = source
-        self._calls: list[Stored] = []
+        self._calls: list[CachedResult] = []
 
     @property
     def python_type(self) -> type:
@@ -65,40 +65,42 @@ class CachedFunctionTracker(Tracker):
         positional = [self._known(tx, argument.realize()) for argument in args]
         keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
         here = Pinned(self.value, self.describe())
-        stored = Stored(self.value, positional, keywords)
+        stored = CachedResult(self.value, positional, keywords)
         self._check_size(stored)
         earlier = Counter(call.key for call in self._calls)[stored.key]
         # an earlier attempt of this trace made the call already: the program makes it once
-        is_made = earlier < _made.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
+        is_made = earlier < _real_calls.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
         if not is_made:
             self._make(tx, stored, here)
         self._calls.append(stored)
         tx.changes.note(self)
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
-    def _check_size(self, stored: "Stored") -> None:
+    def _check_size(self, stored: "CachedResult") -> None:
         """Break unless the cache can hold the results of all calls of the trace until the entry has run."""
         settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
         maxsize = settings.get("maxsize")
         if maxsize is not None and len({stored.key, *(call.key for call in self._calls)}) > maxsize:
             self.unsupported("calling it: its cache does not keep the result")
 
-    def _make(self, tx: TraceContext, stored: "Stored", here: Pinned) -> None:
+    def _make(self, tx: TraceContext, stored: "CachedResult", here: Pinned) -> None:
         """Make the real call; breaks the graph if it raises, is not
         stored, or could see changes that wait for replay."""
-        waiting = any(not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed())
+        waiting = any(
+            not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed_trackers()
+        )
         if waiting and not stored.is_stored(self.value):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
-        with tx.graph.paused():
+        with tx.graph.pause_recording():
             try:
                 result = stored.make(self.value)
             except Exception:
                 self.unsupported("calling it: it raises")
         if not stored.is_stored(self.value) or stored(self.value) is not result:
             self.unsupported("calling it: its cache does not keep the result")
-        _made.calls.append((self.value, stored.key))
-        del _made.calls[:-_MOST_MADE]
+        _real_calls.calls.append((self.value, stored.key))
+        del _real_calls.calls[:-_MOST_MADE]
 
     def _known(self, tx: TraceContext, argument: Tracker) -> object:
         """The value of an argument: a constant, or an existing object, guarded by identity. Others break the graph."""
@@ -146,7 +148,7 @@ class CachedFunctionTracker(Tracker):
 
 
 @final
-class Stored:
+class CachedResult:
     """The result of one call of a cached function with known arguments, read from the cache."""
 
     def __init__(
@@ -182,10 +184,10 @@ class Stored:
         return next(linked[place + 1] for place in range(0, len(linked), 3) if linked[place] is key)
 
 
-def call_unless_made(function: Callable[..., object], call: Stored) -> None:
+def call_unless_made(function: Callable[..., object], call: CachedResult) -> None:
     """Make a call of the program, unless the trace made it already: then it is removed from the list of those."""
-    if (function, call.key) in _made.calls:
-        _made.calls.remove((function, call.key))
+    if (function, call.key) in _real_calls.calls:
+        _real_calls.calls.remove((function, call.key))
     else:
         call.make(function)
 

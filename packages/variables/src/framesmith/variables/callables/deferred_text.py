@@ -13,7 +13,7 @@ from framesmith.guards.kinds import TypeIs
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.lazy import Lazy
-from framesmith.variables.core.unspecialized import UnspecializedTracker, cannot_specialize
+from framesmith.variables.core.unspecialized import UnspecializedTracker, break_on_changing_value
 
 _PLAIN: Final = frozenset({int, float, bool, str})
 
@@ -49,9 +49,9 @@ class DeferredText(UnspecializedTracker):
         """Whether a part is unspecialized and the text has not been read."""
         return self._text is None and any(_must_stay(part) for part in self.parts)
 
-    def storage(self, tx: TraceContext) -> Tracker:
-        """The storage of the known text, or the tracker itself while it is unread."""
-        return self if self.is_unread else self.realize().storage(tx)
+    def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
+        """The tracker of the known text, or the tracker itself while it is unread."""
+        return self if self.is_unread else self.realize().builtin_part_or_self(tx)
 
     def is_python_constant(self) -> bool:
         """Whether the text has been read."""
@@ -60,7 +60,7 @@ class DeferredText(UnspecializedTracker):
     def as_python_constant(self) -> object:
         """The known text; breaks the graph while a part is unspecialized."""
         if self.is_unread:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         return self.realize().as_python_constant()
 
     def children(self) -> Iterator[Tracker]:
@@ -92,7 +92,7 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
     return found.is_run_time_number or (found.is_unread and found.python_type in _PLAIN)
 
 
-def deferred_format(
+def format_or_defer(
     tx: TraceContext, function: Callable[..., str], value: Tracker, spec: str, now: Callable[[], Tracker]
 ) -> Tracker:
     """`format(value, spec)`, or `str`, `repr` and `ascii` with
@@ -118,7 +118,7 @@ def _can_format(function: Callable[..., str], value: Tracker, spec: str) -> bool
     return True
 
 
-def deferred_join(tx: TraceContext, parts: Sequence[Tracker], now: Callable[[], Tracker]) -> Tracker:
+def join_or_defer(tx: TraceContext, parts: Sequence[Tracker], now: Callable[[], Tracker]) -> Tracker:
     """The joined parts of an f-string: deferred if one is unread, else `now()`."""
     if not any(not isinstance(part, Constant) and _is_unread(tx, part) for part in parts):
         return now()

@@ -143,9 +143,8 @@ class FunctionTracker(Tracker):
         value = self.value
         row = row_of(tx.registry, value)
         if row is None and value.__code__ in tx.registry[DISABLED_CODES]:
-            row = row_of(
-                tx.registry, value.__dict__.get("__wrapped__")
-            )  # torch's compiler wraps some when it is loaded
+            # torch's compiler wraps some when it is loaded
+            row = row_of(tx.registry, value.__dict__.get("__wrapped__"))
         if row is not None:
             return row.begin(tx, args, kwargs)
         directive = tx.registry[DIRECTIVES].get((value.__module__, value.__qualname__))

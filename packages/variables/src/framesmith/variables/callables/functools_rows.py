@@ -7,7 +7,7 @@ import functools
 from typing import Final
 
 from framesmith.guards.class_lookup import defines
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker
@@ -89,10 +89,10 @@ def _annotations(function: NestedFunction) -> Tracker:
     """The dictionary of a function's annotations, which the compiler may give as a flat tuple of names and values."""
     given = function.annotations
     if given is None:
-        return new_dict([])
+        return make_dict_tracker([])
     if not isinstance(given, TupleTracker):
         return given
-    return new_dict(list(zip(given.items[::2], given.items[1::2], strict=True)))
+    return make_dict_tracker(list(zip(given.items[::2], given.items[1::2], strict=True)))
 
 
 def _own_attributes(tx: TraceContext, function: Tracker) -> dict[str, Tracker]:

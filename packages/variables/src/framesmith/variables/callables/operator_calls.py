@@ -26,7 +26,9 @@ ROWS: Final = Rows()
 
 _OPERATE: Final = polyfill_function(operators.operate)
 _REFLECTED: Final = {symbol: operators.reflected(symbol, f"__r{name}__") for symbol, name in METHODS.items()}
-_DECLINED: Final = {symbol: operators.declined(symbol, function) for symbol, function in FUNCTIONS.items()}
+_DECLINED: Final = {
+    symbol: operators.make_inplace_fallback(symbol, function) for symbol, function in FUNCTIONS.items()
+}
 
 
 def begin_binary(
@@ -55,7 +57,7 @@ def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | Pe
     return operand.unary(tx, symbol) if begun is None else begun
 
 
-def _reflected_row(symbol: str) -> None:
+def _register_reflected(symbol: str) -> None:
     @ROWS.call(_REFLECTED[symbol])
     def ask(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         left, right = left.realize(), right.realize()
@@ -65,12 +67,12 @@ def _reflected_row(symbol: str) -> None:
         return result
 
 
-def _declined_row(symbol: str) -> None:
+def _register_declined(symbol: str) -> None:
     @ROWS.call(_DECLINED[symbol])
     def go_on(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
         return binary(tx, symbol, left.realize(), right.realize(), in_place=True)
 
 
 for _symbol in METHODS:
-    _reflected_row(_symbol)
-    _declined_row(_symbol)
+    _register_reflected(_symbol)
+    _register_declined(_symbol)

@@ -9,7 +9,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import count
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.cpython_messages import Incapable, find_error_text
+from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
@@ -22,45 +22,45 @@ from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
-_NO_SEQUENCE: Final = find_error_text(operator.concat, Incapable(), ())
-_NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, Incapable(), 0)
+_NO_SEQUENCE: Final = find_error_text(operator.concat, PlainSample(), ())
+_NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, PlainSample(), 0)
 
 NONE = Constant(None)
 
 
-def _binary_row(symbol: str, function: Callable[..., object]) -> None:
+def _register_binary(symbol: str, function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def apply(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
         return binary(tx, symbol, left, right)
 
 
-def _inplace_row(symbol: str, function: Callable[..., object]) -> None:
+def _register_inplace(symbol: str, function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def apply(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
         return inplace(tx, symbol, left, right)
 
 
-def _compare_row(symbol: str, function: Callable[..., object]) -> None:
+def _register_compare(symbol: str, function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def apply(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
         return compare(tx, symbol, left, right)
 
 
-def _unary_row(symbol: str, function: Callable[..., object]) -> None:
+def _register_unary(symbol: str, function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def apply(tx: TraceContext, value: Tracker, /) -> Tracker:
         return value.unary(tx, symbol)
 
 
 for _symbol, _function in BINARY.items():
-    _binary_row(_symbol, _function)
+    _register_binary(_symbol, _function)
 for _symbol, _function in INPLACE_FUNCTIONS.items():
-    _inplace_row(_symbol, _function)
+    _register_inplace(_symbol, _function)
 for _symbol, _function in COMPARISONS.items():
-    _compare_row(_symbol, _function)
-_unary_row("-", operator.neg)
-_unary_row("+", operator.pos)
-_unary_row("~", operator.invert)
+    _register_compare(_symbol, _function)
+_register_unary("-", operator.neg)
+_register_unary("+", operator.pos)
+_register_unary("~", operator.invert)
 
 
 @ROWS.call(operator.not_)

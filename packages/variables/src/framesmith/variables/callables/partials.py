@@ -8,7 +8,7 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import KeysAre, TypeIs
 from framesmith.guards.sources import Attribute, Item
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
@@ -78,7 +78,7 @@ class PartialTracker(Tracker):
         """The dictionary of keywords: the existing one, or a copy for an object created in the trace."""
         if self.value is not None and self.source is not None:
             return tx.wrap(self.value.keywords, Attribute(self.source, "keywords"))
-        return new_dict([(Constant(name), value) for name, value in self.keywords.items()])
+        return make_dict_tracker([(Constant(name), value) for name, value in self.keywords.items()])
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Set any attribute but `func`, `args` and `keywords` on an

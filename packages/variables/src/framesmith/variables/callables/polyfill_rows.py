@@ -9,7 +9,7 @@ from typing import Final
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.cpython_messages import Incapable, find_error_text
+from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
@@ -18,7 +18,7 @@ from framesmith.variables.polyfills import bisect, collections, dataclasses, hea
 ROWS: Final = Rows()
 
 
-def polyfill(original: Callable[..., object], function: Callable[..., object]) -> None:
+def register_polyfill(original: Callable[..., object], function: Callable[..., object]) -> None:
     """Trace `function` wherever the program calls `original`."""
     tracker = polyfill_function(function)
 
@@ -27,11 +27,11 @@ def polyfill(original: Callable[..., object], function: Callable[..., object]) -
         return tracker.bind(tx, args, kwargs)
 
 
-def polyfill_of_lists(
+def register_list_polyfill(
     original: Callable[..., object], function: Callable[..., object], *more: object
 ) -> None:
     """The same for a function that takes lists only; `more` are its arguments but the first."""
-    tracker, refusal = polyfill_function(function), find_error_text(original, Incapable(), *more)
+    tracker, refusal = polyfill_function(function), find_error_text(original, PlainSample(), *more)
 
     @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
@@ -41,10 +41,10 @@ def polyfill_of_lists(
 
 
 for _name in ("heappush", "heapreplace", "heappushpop"):
-    polyfill_of_lists(getattr(c_heapq, _name), getattr(heapq, _name), 0)
+    register_list_polyfill(getattr(c_heapq, _name), getattr(heapq, _name), 0)
 for _name in ("heappop", "heapify"):
-    polyfill_of_lists(getattr(c_heapq, _name), getattr(heapq, _name))
+    register_list_polyfill(getattr(c_heapq, _name), getattr(heapq, _name))
 for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
-    polyfill(getattr(c_bisect, _name), getattr(bisect, _name))
-polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed
-polyfill(py_dataclasses.fields, dataclasses.fields)
+    register_polyfill(getattr(c_bisect, _name), getattr(bisect, _name))
+register_polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed
+register_polyfill(py_dataclasses.fields, dataclasses.fields)

@@ -41,7 +41,7 @@ ROWS.constant_types(re.Match)
 ROWS.pure_types(re.Pattern, re.Match)
 
 
-def _fold_row(function: Callable[..., object]) -> None:
+def _register_fold(function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def folded(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         for operand in (*args, *kwargs.values()):
@@ -61,4 +61,4 @@ for _function in (
     re.findall,
     re.escape,
 ):
-    _fold_row(_function)
+    _register_fold(_function)

@@ -54,7 +54,7 @@ def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker
 def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tracker:
     if not defines(iterable.python_type, "__iter__") and not defines(iterable.python_type, "__getitem__"):
         raise_observed(tx, TypeError, "can only join an iterable")
-    items = [item.realize().storage(tx) for item in unpack(tx, iterable)]
+    items = [item.realize().builtin_part_or_self(tx) for item in unpack(tx, iterable)]
     for index, item in enumerate(items):
         if not issubclass(item.python_type, kind):
             expected = "str instance" if kind is str else "a bytes-like object"

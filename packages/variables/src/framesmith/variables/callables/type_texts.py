@@ -17,12 +17,12 @@ from framesmith.variables.core.builtin_type import builtin_type
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.unspecialized import cannot_specialize
+from framesmith.variables.core.unspecialized import break_on_changing_value
 
 
 def text_of(tx: TraceContext, tracker: Tracker) -> str:
     """The string value of a text that must be known; breaks the graph if it is not."""
-    tracker = tracker.realize().storage(tx)
+    tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and isinstance(tracker.value, str):
         return tracker.value
     return tracker.unsupported("use as a known text")
@@ -37,7 +37,7 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`repr(value)`; breaks the graph for unread values, values that contain themselves, and texts with an address."""
     value = value.realize()
     if value.is_unread:
-        cannot_specialize(value.describe())
+        break_on_changing_value(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__repr__"):
         return fold(tx, repr, [value])
     writer = _writer(tx, value)
@@ -57,7 +57,7 @@ def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`str(value)`; breaks the graph for unread values."""
     value = value.realize()
     if value.is_unread:
-        cannot_specialize(value.describe())
+        break_on_changing_value(value.describe())
     if isinstance(value, Constant) and not _own_code(value, "__str__") and not _own_code(value, "__repr__"):
         return fold(tx, str, [value])
     if static_lookup(value.python_type, "__str__") is object.__str__:
@@ -73,7 +73,7 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
     value = value.realize()
     spec = Constant("") if spec is None else spec.realize()
     if value.is_unread:
-        cannot_specialize(value.describe())
+        break_on_changing_value(value.describe())
     own = any(_own_code(value, name) for name in ("__format__", "__str__", "__repr__"))
     if isinstance(value, Constant) and isinstance(spec, Constant) and not own:
         return fold(tx, format, [value, spec])

@@ -41,12 +41,12 @@ class Tracker:
     overridden breaks the graph; it never guesses. Slots receive *realized* operands unless they only
     pass them on.
 
-    `payload`, if any, tracks the builtin part of the value, whose class then derives from a builtin type.
+    `builtin_part`, if any, tracks the builtin part of the value, whose class then derives from a builtin type.
     `has_special_methods`: the class of the value fills the slots (`objects.special_methods`).
     """
 
     source: Source | None = None
-    payload: "Tracker | None" = None
+    builtin_part: "Tracker | None" = None
     has_special_methods: bool = False
 
     @property
@@ -74,7 +74,7 @@ class Tracker:
         """The tracker with its type known; only a lazy tracker returns another object."""
         return self
 
-    def storage(self, tx: "TraceContext") -> "Tracker":
+    def builtin_part_or_self(self, tx: "TraceContext") -> "Tracker":
         """The tracker of the builtin part, on which C code of the builtin type
         works: `self`, except for an instance of a subclass of a builtin type."""
         return self

@@ -53,7 +53,7 @@ from framesmith.variables.core.type_names import type_name
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
 BINDER: Final = Table[None, Binder]("binding of class attributes")
 """`binder(tx, receiver, descriptor, name)` binds a class attribute that is read through an instance."""
-STORAGES: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods")
+RECEIVERS: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods")
 """Which trackers the methods of a builtin type accept as receiver; any other receiver breaks the graph."""
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _MOST_SHOWN = 4  # operands in a message
@@ -65,7 +65,7 @@ def begin_builtin(
     tx: TraceContext, function: object, args: Arguments, kwargs: Keywords
 ) -> Tracker | PendingCall:
     """`function(*args, **kwargs)` for a callable written in C: by its row, else folded if pure, else a graph break."""
-    args = _with_storage(tx, function, [argument.realize() for argument in args])
+    args = _with_builtin_part(tx, function, [argument.realize() for argument in args])
     row = row_of(tx.registry, function)
     if row is not None:
         return row.begin(tx, args, kwargs)
@@ -91,7 +91,7 @@ def _name_through(function: object, args: Sequence[Tracker]) -> str | None:
     return source.base.text() if source is not None and source.base is not None and is_self else None
 
 
-def _with_storage(tx: TraceContext, function: object, args: list[Tracker]) -> list[Tracker]:
+def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) -> list[Tracker]:
     """The arguments of a builtin type's method, with the receiver replaced by its builtin part. Breaks the graph where
     the tracker does not model the method."""
     if not isinstance(function, _METHODS) or not args:
@@ -99,15 +99,15 @@ def _with_storage(tx: TraceContext, function: object, args: list[Tracker]) -> li
     receiver = args[0]
     if not issubclass(receiver.python_type, function.__objclass__):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    expected = tx.registry[STORAGES].get(function.__objclass__)
+    expected = tx.registry[RECEIVERS].get(function.__objclass__)
     if function.__objclass__ is object:
         return args
-    storage = receiver.storage(tx)
-    if expected is not None and not isinstance(storage, expected):
+    part = receiver.builtin_part_or_self(tx)
+    if expected is not None and not isinstance(part, expected):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    if expected is not None and _is_replaced(function, storage.python_type):
+    if expected is not None and _is_replaced(function, part.python_type):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    return [storage, *args[1:]]
+    return [part, *args[1:]]
 
 
 def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind: type) -> bool:

@@ -1,25 +1,29 @@
 """Error messages of the Python that runs, found once by making it fail: on an object without special methods, in an
-empty container."""
+empty container.
+
+The classes `...Sample` are what it is made to fail on; no program sees an instance of them. Which message belongs to which operation
+is said where it is raised.
+"""
 
 from collections.abc import Callable
 
 from framesmith.variables.core.base import Tracker
 
 
-class Incapable:
-    """An object without any special method but those of `object`."""
+class PlainSample:
+    """A sample without any special method but those of `object`."""
 
     __slots__ = ()
 
 
-class Refusing:
-    """An object whose class says that it is no container."""
+class NonContainerSample:
+    """A sample whose class says that it is no container."""
 
     __slots__ = ()
     __contains__ = None
 
 
-def find_message(statement: str, kind: type = Incapable) -> str:
+def find_message(statement: str, kind: type = PlainSample) -> str:
     """What CPython says when a statement fails for an object named `value`; `{}` stands for the name of its class."""
     try:
         exec(statement, {"value": kind()})
@@ -28,13 +32,13 @@ def find_message(statement: str, kind: type = Incapable) -> str:
     raise AssertionError(f"{kind.__name__} can do {statement}")
 
 
-class Misleading:
-    """An object whose special methods give what they must not give."""
+class MisleadingSample:
+    """A sample whose special methods give what they must not give."""
 
     __slots__ = ()
 
-    def _mislead(self) -> Incapable:
-        return Incapable()
+    def _mislead(self) -> PlainSample:
+        return PlainSample()
 
     __iter__ = __bool__ = _mislead
 
@@ -42,8 +46,8 @@ class Misleading:
 def find_wrong_result_text(call: Callable[..., object]) -> str:
     """What CPython says where a special method of the argument gives the wrong type; `{receiver}` and `{result}`
     stand for the names of the two classes, `{full_receiver}` and `{full_result}` for those with their modules."""
-    text = str(find_error(call, Misleading()))
-    for kind, mark in ((Misleading, "receiver"), (Incapable, "result")):
+    text = str(find_error(call, MisleadingSample()))
+    for kind, mark in ((MisleadingSample, "receiver"), (PlainSample, "result")):
         text = text.replace(f"{kind.__module__}.{kind.__qualname__}", f"{{full_{mark}}}")
         text = text.replace(kind.__name__, f"{{{mark}}}")
     return text
@@ -59,8 +63,8 @@ def find_error(call: Callable[..., object], *args: object, **kwargs: object) -> 
 
 
 def find_error_text(call: Callable[..., object], *args: object, **kwargs: object) -> str:
-    """What CPython says when a call fails; `{}` stands for the name of the class `Incapable`."""
-    return str(find_error(call, *args, **kwargs)).replace(Incapable.__name__, "{}")
+    """What CPython says when a call fails; `{}` stands for the name of the class `PlainSample`."""
+    return str(find_error(call, *args, **kwargs)).replace(PlainSample.__name__, "{}")
 
 
 class _Shown:

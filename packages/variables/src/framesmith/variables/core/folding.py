@@ -61,16 +61,15 @@ def fold(
         raise
     except Exception as error:
         raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
-    if has_copies(
-        result
-    ):  # `max`, `str.strip` and others may give an operand back, which is the very object then
+    # `max`, `str.strip` and others may give an operand back, which is the very object then
+    if has_copies(result):
         for argument in args:
             if isinstance(argument, Constant) and argument.value is result:
                 return argument
     return from_python(tx, result)
 
 
-def pinned_member(member: enum.Enum) -> Pinned:
+def wrap_pinned_member(member: enum.Enum) -> Pinned:
     """An enum member as the source of its attributes."""
     return Pinned(member, f"{type(member).__name__}.{vars(member).get('_name_')}")
 
@@ -80,7 +79,7 @@ def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., o
     operations of flags and texts. Equality and hash do not use it."""
     if not (isinstance(member, enum.Flag) or function in _TEXTS):
         return
-    source = pinned_member(member)
+    source = wrap_pinned_member(member)
     present = "_value_" in vars(member)
     tx.guard(source, TypeIs(type(member)), "the class of a member decides how attributes are looked up")
     tx.guard(source, HasInstanceAttribute("_value_", present))

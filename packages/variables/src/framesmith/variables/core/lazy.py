@@ -41,9 +41,9 @@ class Lazy(Tracker):
             self._tracker = self._wrap(self._value, self.source)
         return self._tracker
 
-    def storage(self, tx: TraceContext) -> Tracker:
-        """The storage of the wrapped value."""
-        return self.realize().storage(tx)
+    def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
+        """The builtin part of the wrapped value, or its tracker."""
+        return self.realize().builtin_part_or_self(tx)
 
     def is_python_constant(self) -> bool:
         """Whether the wrapped value is known."""

@@ -75,7 +75,7 @@ class MutationLog(Generic[V]):
         finally:
             self._watching.pop()
 
-    def changed(self) -> tuple[V, ...]:
+    def changed_trackers(self) -> tuple[V, ...]:
         """Existing objects that the entry must bring up to date, in order of first change."""
         return tuple(self._changed.values())
 
@@ -89,7 +89,7 @@ class MutationLog(Generic[V]):
         if tracker.source is not None:
             self._keys.setdefault(id(tracker), tracker)
 
-    def distinguished(self) -> tuple[V, ...]:
+    def distinct_trackers(self) -> tuple[V, ...]:
         """Existing objects whose identity was used, which have to be guarded as distinct."""
         return tuple(self._keys.values())
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeAlias, TypeVar, cast, final
 
 from framesmith.guards.class_lookup import type_dict
-from framesmith.variables.core.builtin_methods import STORAGES
+from framesmith.variables.core.builtin_methods import RECEIVERS
 from framesmith.variables.core.builtin_type import (
     ACCESS_METHODS,
     BUILTIN_TYPES,
@@ -98,7 +98,7 @@ class Rows:
         for row in rows:
             self.add(BUILTIN_TYPES, row.kind, row)
             if row.trackers:
-                self.add(STORAGES, row.kind, row.trackers)
+                self.add(RECEIVERS, row.kind, row.trackers)
             if row.is_base:
                 self.generic_access(row.kind)
             if row.holds_items:

@@ -14,9 +14,8 @@ def type_name(tracker: Tracker) -> str:
 def name_of_type(tracker: Tracker, kind: type) -> str:
     """The name of a type as an error about this value shows it; breaks the graph where that text is not certain."""
     module = module_of(kind)
-    if (
-        not is_heap_type(kind) and type(module) is str
-    ):  # both are cut out of `tp_name` (typeobject.c, type_module)
+    # both are cut out of `tp_name` (typeobject.c, type_module)
+    if not is_heap_type(kind) and type(module) is str:
         return class_name(kind) if module == "builtins" else f"{module}.{class_name(kind)}"
     in_python = not is_immutable(kind) and not issubclass(kind, torch._C.StorageBase)  # torch renames these
     if not in_python and module != "builtins":

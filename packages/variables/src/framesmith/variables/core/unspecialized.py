@@ -16,7 +16,7 @@ def require_specializable(tx: TraceContext, value: Tracker | Source) -> None:
     unspecialized container, or the next item of an iterator."""
     source = value.source if isinstance(value, Tracker) else value
     if source is not None and tx.wrap.policy.is_unspecialized(source):
-        cannot_specialize(value.describe() if isinstance(value, Tracker) else source.text())
+        break_on_changing_value(value.describe() if isinstance(value, Tracker) else source.text())
 
 
 def is_computed_unspecialized(tx: TraceContext, source: Source) -> bool:
@@ -24,7 +24,7 @@ def is_computed_unspecialized(tx: TraceContext, source: Source) -> bool:
     return any(tx.wrap.policy.is_unspecialized(leaf) for leaf in source.leaves())
 
 
-def cannot_specialize(shown: str) -> NoReturn:
+def break_on_changing_value(shown: str) -> NoReturn:
     """Break the graph: the operation needs a value that differs each time."""
     raise GraphBreak(CHANGING_VALUE, shown)
 
@@ -38,26 +38,26 @@ class UnspecializedTracker(Tracker):
 
     def unsupported(self, doing: str) -> NoReturn:
         """The type is known, its value must not be."""
-        cannot_specialize(self.describe())
+        break_on_changing_value(self.describe())
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Break the graph: the result depends on the value."""
-        return cannot_specialize(self.describe())
+        return break_on_changing_value(self.describe())
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Break the graph: the result depends on the value."""
-        return cannot_specialize(self.describe())
+        return break_on_changing_value(self.describe())
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Break the graph: the result depends on the value."""
-        return cannot_specialize(self.describe())
+        return break_on_changing_value(self.describe())
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Break the graph: the result depends on the value."""
-        return cannot_specialize(self.describe())
+        return break_on_changing_value(self.describe())
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """True for this tracker itself, False for a value of another type; else breaks the graph."""
         if self is other:
             return True
-        return other.realize().python_type is self.python_type and cannot_specialize(self.describe())
+        return other.realize().python_type is self.python_type and break_on_changing_value(self.describe())

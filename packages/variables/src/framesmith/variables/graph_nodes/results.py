@@ -18,7 +18,7 @@ from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
 from framesmith.graph.infer import CallKind, translate
 from framesmith.guards.words import a_type
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
@@ -157,7 +157,9 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
         return ListTracker([_member(tx, node, index, item) for index, item in enumerate(value)])
     if kind is dict:
         assert isinstance(value, dict)
-        return new_dict([(Constant(key), _member(tx, node, key, item)) for key, item in value.items()])
+        return make_dict_tracker(
+            [(Constant(key), _member(tx, node, key, item)) for key, item in value.items()]
+        )
     raise GraphBreak(UNSUPPORTED_VALUE, f"an operation gives {a_type(kind)}")
 
 

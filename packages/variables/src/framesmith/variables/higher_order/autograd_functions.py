@@ -95,9 +95,8 @@ def run_both_passes(
 
 _REHEARSAL: Final = polyfill_function(run_both_passes)
 _STORED: Final = inspect.getattr_static(Function, "apply")
-_APPLY: Final = getattr(
-    _STORED, "__func__", _STORED
-)  # a class method, in Python up to torch 2.13 and in C since
+# a class method, in Python up to torch 2.13 and in C since
+_APPLY: Final = getattr(_STORED, "__func__", _STORED)
 
 
 @ROWS.call(_APPLY)
@@ -154,7 +153,7 @@ def _trace_and_discard(
         Constant(differentiated),
     )
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([*given, *tx.changes.changed()])
+    outside = reachable([*given, *tx.changes.changed_trackers()])
     with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
         try:
             run_pending(tx, _REHEARSAL.bind(tx, given, {}))

@@ -61,7 +61,7 @@ def trace_body(
     graph for side effects and exceptions."""
     switches = tx.changes.ambient.version
     # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed()])
+    outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed_trackers()])
     with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
         try:
             result = run_pending(tx, function.begin_call(tx, list(args), kwargs)).realize()

@@ -216,7 +216,7 @@ def _registers_plainly(tx: TraceContext, module: InstanceTracker) -> bool:
 
 def _registers_globally(tx: TraceContext) -> bool:
     """Whether the trace itself changed the hooks that all modules share."""
-    changed = {id(getattr(tracker, "value", None)) for tracker in tx.changes.changed()}
+    changed = {id(getattr(tracker, "value", None)) for tracker in tx.changes.changed_trackers()}
     return any(id(hooks) in changed for hooks in _GLOBAL_HOOKS.values())
 
 

@@ -34,7 +34,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def _row(function: Callable[..., object]) -> None:
+def _register_row(function: Callable[..., object]) -> None:
     """Add a row that runs calls of this function with known numbers while tracing; others break the graph."""
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
@@ -61,7 +61,7 @@ def _row(function: Callable[..., object]) -> None:
         return from_python(tx, result)
 
 
-def _scalar(kind: type) -> None:
+def _register_scalar(kind: type) -> None:
     """Model the values of a scalar type as constants, which become the equal Python number in a graph."""
     item: Callable[[object], object] = getattr(kind, "item")  # noqa: B009  # unknown to typing
     errors = getattr(_numpy, "errstate", None)
@@ -79,7 +79,7 @@ def _scalar(kind: type) -> None:
         return Constant(value, source)
 
 
-def _constructor(function: Callable[..., object]) -> None:
+def _register_constructor(function: Callable[..., object]) -> None:
     """Add a row that breaks for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
 
     @ROWS.call(function)
@@ -89,7 +89,7 @@ def _constructor(function: Callable[..., object]) -> None:
         return graph_call(tx, function, args, kwargs)
 
 
-def _full(function: Callable[..., object], boolean: type) -> None:
+def _register_full(function: Callable[..., object], boolean: type) -> None:
     """Add a row that breaks for a numpy bool: `torch.full((2,),
     np.bool_(True))` is a float tensor, with a Python bool a bool tensor."""
 
@@ -115,13 +115,13 @@ def _install() -> None:
     functions = {id(function): function for function in [getattr(_numpy, name) for name in _FUNCTIONS]}
     kinds = {getattr(_numpy, name) for name in _SCALARS}
     for function in (*ufuncs.values(), *functions.values(), *kinds):
-        _row(function)
+        _register_row(function)
     for kind in kinds:
-        _scalar(kind)
+        _register_scalar(kind)
     ROWS.pure_types(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
     for function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
-        _constructor(function)
-    _full(torch.full, _numpy.bool_)
+        _register_constructor(function)
+    _register_full(torch.full, _numpy.bool_)
 
 
 _install()

@@ -100,7 +100,7 @@ def _immutable_new(base: type) -> RowFunction:
             return content
         if base is tuple and defines(kind, "_fields") and not has_dict(kind):
             return TupleTracker(unpack(tx, content), None, kind)
-        return InstanceTracker(kind, payload=content)
+        return InstanceTracker(kind, builtin_part=content)
 
     return new
 

@@ -124,9 +124,9 @@ class ClassTracker(KnownValue[type]):
         fallback = find(tx, type(self.value), "__getattr__")
         if fallback is not None:
             return begin_method_call(tx, self, fallback, (Constant(name),))
-        return self.no_attribute(tx, name)
+        return self.raise_no_attribute(tx, name)
 
-    def no_attribute(self, tx: TraceContext, name: str) -> Tracker:
+    def raise_no_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Raise AttributeError with the message of `type`."""
         return raise_observed(
             tx, AttributeError, f"type object '{self.value.__name__}' has no attribute '{name}'"
@@ -164,7 +164,7 @@ class ClassTracker(KnownValue[type]):
         try:
             real = descriptor.__get__(self.value, type(self.value))
         except AttributeError:
-            return self.no_attribute(tx, name)
+            return self.raise_no_attribute(tx, name)
         if is_immutable(self.value) and is_constant_type(tx.registry, type(real)):
             return Constant(real)
         return tx.wrap(real, Attribute(class_source(self.value), name))
@@ -200,7 +200,7 @@ class ClassTracker(KnownValue[type]):
         if value is None:
             found = find(tx, self.value, name)
             if found is None or found.owner is not self.value:
-                self.no_attribute(tx, name)
+                self.raise_no_attribute(tx, name)
             assert found is not None
             if found.stored is None:
                 tx.guards.add(_guard(found))

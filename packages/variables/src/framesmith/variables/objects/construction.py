@@ -21,13 +21,13 @@ from framesmith.variables.core.base import (
     Tracker,
     run_pending,
 )
-from framesmith.variables.core.cpython_messages import Incapable, find_error, find_error_text
+from framesmith.variables.core.cpython_messages import PlainSample, find_error, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.descriptors import begin_get
-from framesmith.variables.objects.instance_writing import builtin_part, can_build, native_new
+from framesmith.variables.objects.instance_writing import can_build, find_builtin_part, native_new
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import begin_method_call
@@ -52,8 +52,8 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     if not can_build(tx.registry, kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     base, _ = native_new(kind)
-    part = builtin_part(tx.registry, base)
-    return InstanceTracker(kind, payload=None if part is None or part.empty is None else part.empty())
+    part = find_builtin_part(tx.registry, base)
+    return InstanceTracker(kind, builtin_part=None if part is None or part.empty is None else part.empty())
 
 
 def begin_construct(
@@ -117,7 +117,7 @@ def plain_new(
 def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
     """The class that is the first argument of `base.__new__`; TypeError for anything else but a subclass."""
     if not issubclass(cls.python_type, type):
-        text = find_error_text(base.__new__, Incapable()).format(type_name(cls))
+        text = find_error_text(base.__new__, PlainSample()).format(type_name(cls))
         raise_observed(tx, TypeError, text)
     kind = cls.as_python_constant()
     assert isinstance(kind, type)

@@ -9,7 +9,7 @@ from typing import Final
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.cpython_messages import Refusing, find_message
+from framesmith.variables.core.cpython_messages import NonContainerSample, find_message
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.special_methods import (
     call_method,
@@ -22,7 +22,7 @@ from framesmith.variables.objects.special_methods import (
 from framesmith.variables.operations.compare import equal
 from framesmith.variables.operations.truth import truth_of
 
-NOT_A_CONTAINER: Final = find_message("0 in value", Refusing)
+NOT_A_CONTAINER: Final = find_message("0 in value", NonContainerSample)
 NOT_SEARCHED: Final = find_message("0 in value")
 NOT_SUBSCRIPTABLE: Final = find_message("value[0]")
 NO_ITEM_ASSIGNMENT: Final = find_message("value[0] = 0")

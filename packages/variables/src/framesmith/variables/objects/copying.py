@@ -36,23 +36,24 @@ NONE: Final = Constant(None)
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
-def _add_copy_row(function: FunctionType) -> None:
+def _register_add_copy(function: FunctionType) -> None:
     form = polyfill_function(function)
 
     @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
+        # `copy` returns these themselves
         if isinstance(x, Constant) or x.python_type in (
             type,
             FunctionType,
-        ):  # `copy` returns these themselves
+        ):
             return x
         return form.bind(tx, (x, *args), kwargs)
 
 
 for _function in (copy.copy, copy.deepcopy):
     assert isinstance(_function, FunctionType)
-    _add_copy_row(_function)
+    _register_add_copy(_function)
 
 
 @ROWS.call(object.__reduce_ex__)
@@ -108,7 +109,7 @@ def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Trac
 
     CPython knows these two types by name (`_PyObject_GetItemsIter`); others have a `__reduce__` of their own.
     """
-    if instance.payload is None:
+    if instance.builtin_part is None:
         return NONE, NONE
     if issubclass(instance.kind, list):
         return instance.iterate(tx), NONE

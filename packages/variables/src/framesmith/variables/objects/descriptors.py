@@ -70,7 +70,7 @@ class InplaceMethod(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The result of the row of the descriptor; the receiver where that is its builtin part."""
         result = run_pending(tx, begin_builtin(tx, self.descriptor, [self.receiver, *args], kwargs))
-        return self.receiver if result is self.receiver.storage(tx) else result
+        return self.receiver if result is self.receiver.builtin_part_or_self(tx) else result
 
 
 Getter = Callable[[TraceContext, Found, Tracker], "Tracker | PendingCall"]
@@ -141,7 +141,7 @@ def _get_tuple_field(tx: TraceContext, found: Found, receiver: Tracker) -> Track
     assert found.value is not None
     arguments = found.value.__reduce__()[1]
     assert isinstance(arguments, tuple)
-    return receiver.storage(tx).subscript(tx, Constant(arguments[0]))
+    return receiver.builtin_part_or_self(tx).subscript(tx, Constant(arguments[0]))
 
 
 _TupleField: Final[type] = type(vars(namedtuple("_TupleField", "field"))["field"])

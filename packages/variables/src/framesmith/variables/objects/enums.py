@@ -13,7 +13,7 @@ from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.enum_tables import guard_table
-from framesmith.variables.core.folding import fold, pinned_member
+from framesmith.variables.core.folding import fold, wrap_pinned_member
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get
@@ -43,7 +43,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     kind = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
-    here = pinned_member(value)
+    here = wrap_pinned_member(value)
     tx.guard(here, TypeIs(kind), "the class of a member decides how attributes are looked up")
     if name in ("_name_", "_value_") or (
         name in ("name", "value") and _is_standard(static_lookup(kind, name))

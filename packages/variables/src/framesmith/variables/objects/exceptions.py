@@ -254,7 +254,7 @@ def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
 # -- called by the symbolic interpreter -----------------------------------------------------------------------
 
 
-def raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
+def make_raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
     """The exception that `raise value` raises: `value` itself,
     or an instance of the class; TypeError for anything else."""
     value = value.realize()

@@ -34,7 +34,7 @@ _WITHOUT_PART: Final = (object, SimpleNamespace)
 """Bases whose instances hold attributes only."""
 
 
-def builtin_part(registry: Registry, base: type) -> BuiltinPart | None:
+def find_builtin_part(registry: Registry, base: type) -> BuiltinPart | None:
     """How instances of subclasses hold the value of a builtin base; None where they hold none that is modelled."""
     row = registry[BUILTIN_TYPES].get(base)
     return None if row is None else row.part
@@ -43,27 +43,27 @@ def builtin_part(registry: Registry, base: type) -> BuiltinPart | None:
 def can_build(registry: Registry, kind: type) -> bool:
     """Whether an instance of the class can be created without user code."""
     base, _ = native_new(kind)
-    return base in _WITHOUT_PART or builtin_part(registry, base) is not None
+    return base in _WITHOUT_PART or find_builtin_part(registry, base) is not None
 
 
 def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str:
     """Emit the creation of a new instance; it is defined before its members, which may refer to it."""
-    kind, payload = own.kind, instance.payload
+    kind, held = own.kind, instance.builtin_part
     base, new = native_new(kind)
     maker = writer.constant(new, f"new_{base.__name__}")
     cls = writer.constant(kind, class_name(kind))
-    part = builtin_part(writer.registry, base)
+    part = find_builtin_part(writer.registry, base)
     if part is not None and part.fill is None:
-        assert payload is not None
-        content = f"{writer.constant(base, base.__name__)}({payload.reconstruct(writer)})"
+        assert held is not None
+        content = f"{writer.constant(base, base.__name__)}({held.reconstruct(writer)})"
         name = writer.define(instance, f"{maker}({cls}, {content})", class_name(kind).lower())
     elif part is not None or base in _WITHOUT_PART:
         name = writer.define(instance, f"{maker}({cls})", class_name(kind).lower())
     else:
         instance.unsupported("building it again after the graph")
-    if part is not None and part.fill is not None and payload is not None:
+    if part is not None and part.fill is not None and held is not None:
         fill = writer.constant(part.fill, f"fill_{base.__name__}")
-        writer.statement(f"{fill}({name}, {payload.reconstruct(writer)})")
+        writer.statement(f"{fill}({name}, {held.reconstruct(writer)})")
     write_attributes(own, name, writer)
     return name
 

@@ -92,16 +92,16 @@ class InstanceTracker(Tracker):
         kind: type,
         value: object | None = None,
         source: Source | None = None,
-        payload: Tracker | None = None,
+        builtin_part: Tracker | None = None,
         shortcuts: Shortcuts | None = None,
     ) -> None:
         self.kind = kind
         self.value = value
         self.source = source
-        self.payload = payload
+        self.builtin_part = builtin_part
         self.shortcuts = shortcuts
-        if isinstance(payload, DictTracker):
-            payload.owner = self
+        if isinstance(builtin_part, DictTracker):
+            builtin_part.owner = self
         self.own = OwnAttributes(kind, value, source, shortcuts is None or shortcuts.guards_dict)
 
     @property
@@ -109,11 +109,11 @@ class InstanceTracker(Tracker):
         """The class of the object."""
         return self.kind
 
-    def storage(self, tx: TraceContext) -> Tracker:
+    def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
         """The builtin part, or `self` without one. Breaks the graph
         for a builtin base whose content is not modelled."""
-        if self.payload is not None:
-            return self.payload
+        if self.builtin_part is not None:
+            return self.builtin_part
         return self if builtin_type(tx, self.kind) is None else self.unsupported("use of its content")
 
     # -- slots that the class fills with special methods -------------------------------------------
@@ -258,7 +258,7 @@ class InstanceTracker(Tracker):
         name = descriptor.__name__
         if name == "copy" and overrides_iteration(self):
             return self.unsupported("copy() with an __iter__ of its own")
-        in_place = name.startswith("__i") and self.storage(tx) is not self
+        in_place = name.startswith("__i") and self.builtin_part_or_self(tx) is not self
         return InplaceMethod(descriptor, self) if in_place else None
 
     def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
@@ -284,7 +284,7 @@ class InstanceTracker(Tracker):
     def children(self) -> Iterator[Tracker]:
         """The attributes, slots and parts that the trace stored."""
         yield from self.own.children()
-        yield from (part for part in (self.payload, self.own.namespace) if part is not None)
+        yield from (part for part in (self.builtin_part, self.own.namespace) if part is not None)
 
     def reconstruct(self, writer: Writer) -> str:
         """A new object of the class, filled without user code."""

@@ -1,7 +1,7 @@
 """Slots that a class fills with special methods: calls, iteration, truth, hash.
 
 Each function here is the slot of the same name of a tracker whose class answers it; `container_slots` and `operator_slots`
-have the others. A special method that is inherited from a builtin base works on the builtin part, `payload`.
+have the others. A special method that is inherited from a builtin base works on the builtin part, `builtin_part`.
 """
 
 from collections.abc import Hashable
@@ -88,7 +88,7 @@ def iterate(self: Tracker, tx: TraceContext) -> Tracker:
         return iterator
     getting = None if is_disabled(tx, self, "__iter__") else find_special_method(tx, self, "__getitem__")
     if getting is not None:
-        if is_native(getting) and self.payload is None:  # a mapping in C has one, and cannot be iterated
+        if is_native(getting) and self.builtin_part is None:  # a mapping in C has one, and cannot be iterated
             return self.unsupported("iterating over it")
         return ItemIterator(self)
     return raise_type_error(tx, self, NOT_ITERABLE)
@@ -134,8 +134,8 @@ def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
         raise UnhashableValue(tx, f"unhashable type: '{type_name(receiver)}'")
     comparing = find_special_method(tx, receiver, "__eq__")
     if is_native(hashing) and comparing is not None and is_native(comparing):
-        if receiver.payload is not None:
-            return receiver.payload.hash_key(tx)
+        if receiver.builtin_part is not None:
+            return receiver.builtin_part.hash_key(tx)
         if hashing.owner is object and comparing.owner is object:
             tx.changes.note_key(receiver)
             return ("object", receiver)

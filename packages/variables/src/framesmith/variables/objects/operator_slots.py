@@ -51,14 +51,14 @@ def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Trac
     """`__add__` and the like; None (NotImplemented) when the class has none."""
     found = find_special_method(tx, self, f"__{BINARY_METHODS[symbol]}__")
     if found is None:
-        if self.payload is not None and symbol == "+":  # a sequence slot has no entry to look up
-            return _native_binary(tx, symbol, self.payload, other.storage(tx))
+        if self.builtin_part is not None and symbol == "+":  # a sequence slot has no entry to look up
+            return _native_binary(tx, symbol, self.builtin_part, other.builtin_part_or_self(tx))
         return None
     if is_native(found):
         part = require_builtin_part(self, f"operator {symbol}")
         if overrides_iteration(self):
             return self.unsupported(f"operator {symbol} with an __iter__ of its own")
-        return _native_binary(tx, symbol, part, other.storage(tx))
+        return _native_binary(tx, symbol, part, other.builtin_part_or_self(tx))
     return _operate(tx, self, found, other)
 
 
@@ -76,12 +76,12 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
     found = find_special_method(tx, self, f"__r{BINARY_METHODS[symbol]}__")
     if found is not None and not is_native(found):
         return _operate(tx, self, found, other)
-    if self.payload is None:
+    if self.builtin_part is None:
         return None if found is None else self.unsupported(f"operator {symbol}")
     if other.has_special_methods:
         return None
-    result = _native_binary(tx, symbol, other, self.payload)
-    return self.payload.reflected(tx, symbol, other) if result is None else result
+    result = _native_binary(tx, symbol, other, self.builtin_part)
+    return self.builtin_part.reflected(tx, symbol, other) if result is None else result
 
 
 def reflects_first(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> bool:
@@ -100,8 +100,10 @@ def inplace(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tra
     if found is None:
         return None
     if is_native(found):
-        result = require_builtin_part(self, f"operator {symbol}=").inplace(tx, symbol, other.storage(tx))
-        return self if result is self.payload else result
+        result = require_builtin_part(self, f"operator {symbol}=").inplace(
+            tx, symbol, other.builtin_part_or_self(tx)
+        )
+        return self if result is self.builtin_part else result
     return _operate(tx, self, found, other)
 
 
@@ -136,11 +138,11 @@ def _native_compare(
     tx: TraceContext, receiver: Tracker, found: Found, symbol: str, other: Tracker
 ) -> Tracker | None:
     """A comparison by an inherited C method: that of the builtin part, or the row of the method."""
-    if receiver.payload is not None:
-        right = other.storage(tx)
-        if isinstance(receiver.payload, Constant) and isinstance(right, Constant):
-            return _fold_method(tx, COMPARE_METHODS[symbol], receiver.payload, right)
-        return receiver.payload.compare(tx, symbol, right)
+    if receiver.builtin_part is not None:
+        right = other.builtin_part_or_self(tx)
+        if isinstance(receiver.builtin_part, Constant) and isinstance(right, Constant):
+            return _fold_method(tx, COMPARE_METHODS[symbol], receiver.builtin_part, right)
+        return receiver.builtin_part.compare(tx, symbol, right)
     if row_of(tx.registry, found.value) is None:
         return receiver.unsupported(f"comparison {symbol}")
     return _operate(tx, receiver, found, other)

@@ -15,7 +15,7 @@ from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, HasKey, TypeI
 from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
-from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker
 from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
@@ -109,7 +109,9 @@ class OwnAttributes:
         if self.source is None and issubclass(self.kind, SimpleNamespace):
             return holder.unsupported("reading its __dict__")  # no other one can be set on it after the graph
         if self.source is None:
-            self.namespace = new_dict([(Constant(name), value) for name, value in self.pending.items()])
+            self.namespace = make_dict_tracker(
+                [(Constant(name), value) for name, value in self.pending.items()]
+            )
         else:
             real = tx.wrap(self._real_dict(holder), self._dict_source(tx, holder))
             assert isinstance(real, DictTracker)

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Final
 
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
@@ -46,4 +46,4 @@ def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> T
 def _content(tx: TraceContext, namespace: InstanceTracker) -> Tracker:
     if namespace.source is not None:
         return namespace.own.dictionary(tx, namespace)
-    return new_dict([(Constant(name), value) for name, value in namespace.own.pending.items()])
+    return make_dict_tracker([(Constant(name), value) for name, value in namespace.own.pending.items()])

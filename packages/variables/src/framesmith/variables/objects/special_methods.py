@@ -68,7 +68,7 @@ def call_method(tx: TraceContext, receiver: Tracker, found: Found, *args: Tracke
 
 def require_builtin_part(receiver: Tracker, doing: str) -> Tracker:
     """The builtin part, on which an inherited C method works; breaks the graph without one."""
-    return receiver.unsupported(doing) if receiver.payload is None else receiver.payload
+    return receiver.unsupported(doing) if receiver.builtin_part is None else receiver.builtin_part
 
 
 def raise_type_error(tx: TraceContext, receiver: Tracker, message: str) -> Tracker:

@@ -5,7 +5,7 @@ from typing import Final, final
 
 from framesmith.guards.class_lookup import class_name, resolution_order
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
-from framesmith.variables.core.cpython_messages import Incapable, Refusing, find_error_text
+from framesmith.variables.core.cpython_messages import NonContainerSample, PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import name_of_type, type_name
@@ -16,10 +16,10 @@ from framesmith.variables.objects.lookup import find
 ROWS: Final = Rows()
 
 _NO_SUBTYPE, _NO_INSTANCE = (
-    find_error_text(super, Refusing, receiver)
+    find_error_text(super, NonContainerSample, receiver)
     .replace("{}", "{receiver}")
-    .replace(Refusing.__name__, "{start}")
-    for receiver in (Incapable, Incapable())
+    .replace(NonContainerSample.__name__, "{start}")
+    for receiver in (PlainSample, PlainSample())
 )
 
 

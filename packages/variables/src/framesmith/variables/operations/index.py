@@ -12,7 +12,7 @@ from framesmith.variables.operations.truth import known_truth, require_known
 def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> int:
     """`operator.index(value)` as a known number; breaks the graph
     if it is not known. `message` replaces that of the TypeError."""
-    value = value.realize().storage(tx)
+    value = value.realize().builtin_part_or_self(tx)
     if isinstance(value, Constant) and isinstance(value.value, int):
         return int(value.value)
     if not defines(value.python_type, "__index__"):

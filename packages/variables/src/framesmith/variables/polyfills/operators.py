@@ -34,11 +34,11 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
     return ask_right
 
 
-def declined(symbol: str, function: Callable[[object, object], object]) -> Callable[..., object]:
+def make_inplace_fallback(symbol: str, function: Callable[[object, object], object]) -> Callable[..., object]:
     """The function of both operands that `left <symbol>= right`
     calls once the in-place method returned NotImplemented."""
 
-    def plain(left: object, right: object) -> object:
+    def fall_back(left: object, right: object) -> object:
         try:
             return function(left, right)
         except TypeError as error:
@@ -48,7 +48,7 @@ def declined(symbol: str, function: Callable[[object, object], object]) -> Calla
                 raise
         raise TypeError(operands_text(*names, in_place=True))
 
-    return plain
+    return fall_back
 
 
 def bound_special(value: object, name: str) -> Callable[..., object] | None:

@@ -18,7 +18,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
-from framesmith.variables.core.unspecialized import cannot_specialize, is_computed_unspecialized
+from framesmith.variables.core.unspecialized import break_on_changing_value, is_computed_unspecialized
 from framesmith.variables.graph_nodes.graph_values import (
     CONVERSIONS,
     GraphValue,
@@ -136,7 +136,7 @@ class ComputedNumber(GraphValue):
         """The value in this call, guarded from now on, with the sign
         of zero and NaN; breaks the graph if it is unspecialized."""
         if self._is_unspecialized:
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         if isinstance(self.source, Computed):
             self._decide(f"same({{0}}, {self.value!r})", "a computed number that has to be known")
         else:

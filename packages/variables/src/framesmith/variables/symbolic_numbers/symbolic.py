@@ -28,7 +28,7 @@ from framesmith.variables.core import (
     fold,
 )
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.unspecialized import cannot_specialize
+from framesmith.variables.core.unspecialized import break_on_changing_value
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue, NodeOrNumber
 from framesmith.variables.graph_nodes.results import RESULTS, evaluate
 from framesmith.variables.operations.binary import FUNCTIONS
@@ -145,7 +145,7 @@ class SymbolicNumber(GraphValue):
     def as_python_constant(self) -> object:
         """The value in this call, guarded from now on; breaks the graph if it is unspecialized."""
         if self._is_unspecialized and not is_fixed(self.value):
-            cannot_specialize(self.describe())
+            break_on_changing_value(self.describe())
         return evaluate("a number that has to be known", self.python_type, self.value)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -336,7 +336,7 @@ def specialize(tx: TraceContext, tracker: Tracker) -> Constant:
     return tracker if isinstance(tracker, Constant) else Constant(tracker.as_python_constant())
 
 
-def _row(function: Callable[..., object]) -> None:
+def _register_row(function: Callable[..., object]) -> None:
     def row_function(tx: TraceContext, *args: Tracker) -> Tracker:
         return compute(tx, function, *args)
 
@@ -352,4 +352,4 @@ for _function in (
     torch.sym_sqrt,
     torch.sym_ite,
 ):
-    _row(_function)
+    _register_row(_function)

@@ -26,30 +26,30 @@ _DEVICES = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla"
 _LAYOUTS = ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn")
 
 
-def _plain(name: str) -> None:
+def _register_metadata(name: str) -> None:
     @ROWS.entry(READERS, name)
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return wrap_value(tx, None, getattr(tensor.fake, name))
 
 
-def _tensor(name: str) -> None:
+def _register_computed(name: str) -> None:
     @ROWS.entry(READERS, name)
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return wrap_result(tx, call_node(tx, getattr, (tensor.graph_node(tx), name)))
 
 
-def _on_device(kind: str) -> None:
+def _register_device(kind: str) -> None:
     @ROWS.entry(READERS, f"is_{kind}")
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         return Constant(tensor.fake.device.type == kind)
 
 
 for _name in _METADATA:
-    _plain(_name)
+    _register_metadata(_name)
 for _name in _TENSORS:
-    _tensor(_name)
+    _register_computed(_name)
 for _name in _DEVICES:
-    _on_device(_name)
+    _register_device(_name)
 
 
 @ROWS.entry(READERS, "nbytes")

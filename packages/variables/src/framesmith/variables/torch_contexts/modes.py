@@ -34,7 +34,7 @@ def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple
     return Constant(node.meta["example_value"])
 
 
-def _plain_row(getter: Callable[[], object], setter: Setter) -> None:
+def _register_plain(getter: Callable[[], object], setter: Setter) -> None:
     """Add a row for a setting that `getter()` reads and
     `setter(value)` sets. The setting has the name of the getter."""
     setting = Setting(getter.__name__, getter, setter)
@@ -66,7 +66,7 @@ _PLAIN: Final = (
 )
 for _getter, _setter in _PLAIN:
     if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
-        _plain_row(getattr(torch._C, _getter), getattr(torch._C, _setter))
+        _register_plain(getattr(torch._C, _getter), getattr(torch._C, _setter))
 
 
 def _set_default_dtype(dtype: object) -> None:

@@ -77,7 +77,7 @@ class Switch(Tracker):
         return f"{writer.value(self.owner)}.{'__enter__' if self.entering else '__exit__'}"
 
 
-def _switch_row(kind: Callable[[], object]) -> None:
+def _register_switch(kind: Callable[[], object]) -> None:
     assert isinstance(kind, type)
 
     def make(tx: TraceContext) -> Tracker:
@@ -87,7 +87,7 @@ def _switch_row(kind: Callable[[], object]) -> None:
 
 
 for _kind in _SUBCLASS_SWITCHES:
-    _switch_row(_kind)
+    _register_switch(_kind)
 
 
 def _native_contexts() -> tuple[type, ...]:

@@ -112,11 +112,11 @@ def is_compiling(tx: TraceContext) -> Tracker:
 
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
     """The answer at this time, read outside of the trace's own modes."""
-    with tx.graph.paused():
+    with tx.graph.pause_recording():
         return evaluate(getattr(question, "__name__", "a question"), question, *operands)
 
 
-def _constant_answer_row(question: Question) -> None:
+def _register_constant_answer(question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
         return from_python(tx, answer_of(tx, question, operands))
@@ -124,7 +124,7 @@ def _constant_answer_row(question: Question) -> None:
     ROWS.call(question)(answer)
 
 
-def _changing_row(question: Question) -> None:
+def _register_changing(question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = tuple(operand.as_python_constant() for operand in (*args, *kwargs.values()))
         return _changing(tx, question, operands)
@@ -158,7 +158,7 @@ def is_set_by_trace(tx: TraceContext, question: Question) -> bool:
     return tx.changes.ambient.is_touched(getattr(question, "__name__", ""))
 
 
-def _fixed_row(value: object, question: Question) -> None:
+def _register_fixed(value: object, question: Question) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         return Constant(value)
 
@@ -167,14 +167,14 @@ def _fixed_row(value: object, question: Question) -> None:
 
 def _install() -> None:
     for question in dict.fromkeys(_SETTLED):
-        _constant_answer_row(question)
+        _register_constant_answer(question)
     for question in dict.fromkeys(_CHANGING):
-        _changing_row(question)
+        _register_changing(question)
     for name in _CHANGING_NATIVE:
         if hasattr(torch._C, name):
-            _changing_row(getattr(torch._C, name))
+            _register_changing(getattr(torch._C, name))
     for value, question in _FIXED:
-        _fixed_row(value, question)
+        _register_fixed(value, question)
 
 
 _install()

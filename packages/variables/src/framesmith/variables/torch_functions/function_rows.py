@@ -74,14 +74,14 @@ def _builtins_by_name() -> dict[str, list[object]]:
     return found
 
 
-def _break_row(function: object, kind: BreakKind, name: str) -> None:
+def _register_break(function: object, kind: BreakKind, name: str) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         raise GraphBreak(kind, f"torch.{name}()")
 
     ROWS.call(function, priority=Priority.LISTED)(refuse)
 
 
-def _recurrent_row(function: BuiltinFunctionType, name: str) -> None:
+def _register_recurrent(function: BuiltinFunctionType, name: str) -> None:
     """Add a row that breaks the graph with gradients, as AOTAutograd fails on the history of a recurrent layer."""
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -97,11 +97,11 @@ def _install() -> None:
     for name in _RECURRENT:
         for function in builtins[name]:
             assert isinstance(function, BuiltinFunctionType)
-            _recurrent_row(function, name)
+            _register_recurrent(function, name)
     for kind, names in _BREAKS.items():
         for name in names:
             for function in builtins.get(name, ()):
-                _break_row(function, kind, name)
+                _register_break(function, kind, name)
     for function in dict.fromkeys(chain.from_iterable(builtins.values())):  # some have several names
         record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_builtins_by_name`
     for module in _PYTHON_MODULES:

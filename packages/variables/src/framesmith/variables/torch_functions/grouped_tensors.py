@@ -4,7 +4,7 @@ from typing import Final
 
 import torch
 
-from framesmith.variables.builtin_types.dicts import new_dict
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -39,4 +39,4 @@ def group_tensors(tx: TraceContext, tensorlistlist: Tracker, with_indices: Track
         )
         for device, dtype in kinds
     ]
-    return new_dict(groups)
+    return make_dict_tracker(groups)

@@ -50,7 +50,7 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def _metadata_row(name: str) -> None:
+def _register_metadata(name: str) -> None:
     def look(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
         tensor = require_tensor(self, name)
         values = [argument.as_python_constant() for argument in args]
@@ -60,7 +60,7 @@ def _metadata_row(name: str) -> None:
     ROWS.call(static_lookup(torch.Tensor, name), priority=Priority.LISTED)(look)
 
 
-def _break_row(name: str, kind: BreakKind) -> None:
+def _register_break(name: str, kind: BreakKind) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         raise GraphBreak(kind, f"Tensor.{name}()")
 
@@ -166,12 +166,12 @@ ROWS.call(torch._C.TensorBase.__setitem__)(slot_set_subscript)
 
 def _install() -> None:
     for name in METADATA:
-        _metadata_row(name)
+        _register_metadata(name)
     for kind, names in BREAKS.items():
         for name in names:
             stored = static_lookup(torch.Tensor, name)
             if isinstance(stored, MethodDescriptorType | FunctionType):
-                _break_row(name, kind)
+                _register_break(name, kind)
     named: dict[Callable[..., object], str] = {}
     for name in dir(torch.Tensor):
         stored = static_lookup(torch.Tensor, name)

@@ -40,7 +40,7 @@ _INFO_FIELDS: Final = (
 ROWS.pure([torch.promote_types, torch.can_cast])
 
 
-def _metadata_row(function: Callable[..., object], method: str) -> None:
+def _register_metadata(function: Callable[..., object], method: str) -> None:
     def look(tx: TraceContext, input: Tracker) -> Tracker:
         if not isinstance(input, TensorTracker):
             raise GraphBreak(NATIVE_CALL, f"torch.{method}({input.describe()})")
@@ -50,7 +50,7 @@ def _metadata_row(function: Callable[..., object], method: str) -> None:
 
 
 for _function, _method in _METADATA:
-    _metadata_row(_function, _method)
+    _register_metadata(_function, _method)
 
 
 @ROWS.call(torch.is_tensor)
@@ -77,10 +77,10 @@ def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
     """Whether it is a tensor, or its type has `__torch_function__`, which breaks the graph."""
     if isinstance(inp, TensorTracker):
         return Constant(True)
-    return Constant(bool(_overrides(inp)))
+    return Constant(bool(_has_torch_function(inp)))
 
 
-def _overrides(operand: Tracker) -> bool:
+def _has_torch_function(operand: Tracker) -> bool:
     """Whether torch would call `__torch_function__` of the operand: False, or a graph break for a type that has it."""
     if isinstance(
         operand, TensorTracker | Constant | SymbolicNumber | ComputedNumber | TupleTracker | ListTracker
@@ -96,13 +96,13 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     """`_has_torch_function(operands)` of a tuple or list."""
     if not isinstance(relevant, TupleTracker | ListTracker):
         raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
-    return Constant(any(_overrides(item.realize()) for item in relevant.items))
+    return Constant(any(_has_torch_function(item.realize()) for item in relevant.items))
 
 
 @ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     """`_has_torch_function` of operands that are passed one by one."""
-    return Constant(any(_overrides(operand) for operand in operands))
+    return Constant(any(_has_torch_function(operand) for operand in operands))
 
 
 @ROWS.call(
@@ -167,7 +167,7 @@ def _dtype_of(info: torch.finfo | torch.iinfo) -> object:
     return getattr(torch, info.dtype)
 
 
-def _info_row(kind: Callable[..., object]) -> None:
+def _register_info(kind: Callable[..., object]) -> None:
     def make(tx: TraceContext, type: Tracker | None = None) -> Tracker:
         dtype = torch.get_default_dtype() if type is None else type.as_python_constant()
         info = evaluate("finfo", kind, dtype)
@@ -186,7 +186,7 @@ def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 ROWS.wrap(torch.finfo, torch.iinfo)(_wrap_info)
 for _kind in (torch.finfo, torch.iinfo):
-    _info_row(_kind)
+    _register_info(_kind)
 
 
 @ROWS.call(

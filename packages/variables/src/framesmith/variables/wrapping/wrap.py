@@ -89,6 +89,6 @@ class Wrapper:
             self._by_identity[id(value)] = (value, tracker)
         return tracker
 
-    def wrapped_objects(self) -> tuple[tuple[object, Tracker], ...]:
+    def list_wrapped_objects(self) -> tuple[tuple[object, Tracker], ...]:
         """All wrapped objects with an identity, each with its tracker."""
         return tuple(self._by_identity.values())

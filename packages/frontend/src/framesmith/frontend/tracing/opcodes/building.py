@@ -13,12 +13,12 @@ from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines, is_one_of
 from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items
-from framesmith.variables.builtin_types.dicts import DictTracker, new_dict
+from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.sets import SetTracker, as_set
+from framesmith.variables.builtin_types.sets import SetTracker, find_set_part
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.deferred_text import deferred_format, deferred_join
+from framesmith.variables.callables.deferred_text import format_or_defer, join_or_defer
 from framesmith.variables.core import Constant, Tracker, fold, raise_observed
 from framesmith.variables.core.base import TraceContext, run_pending
 from framesmith.variables.core.table import row_of
@@ -67,7 +67,7 @@ def build_const_key_map(machine: Machine, operation: Operation) -> None:
 
 def store_pairs(machine: Machine, pairs: "zip[tuple[Tracker, Tracker]]") -> None:
     """Push a new dict with these items, stored in order."""
-    result = new_dict([])
+    result = make_dict_tracker([])
     for key, value in pairs:
         result.store(machine.tx, key.realize(), value)
     machine.frame.push(result)
@@ -112,7 +112,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
 def set_update(machine: Machine, operation: Operation) -> None:
     """`{*a}`; for a set or dict, CPython resizes it beforehand, which shows in the order."""
     given = machine.frame.pop().realize()
-    if given.python_type is dict or as_set(machine.tx, given) is not None:
+    if given.python_type is dict or find_set_part(machine.tx, given) is not None:
         call_method(machine, set.update, find_container(machine, operation, SetTracker), given)
         return
     for value in unpack(machine.tx, given):
@@ -145,7 +145,7 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     """The items of `**source`: a dict directly, any other mapping through `keys()` and `[]`."""
     source = source.realize()
     if issubclass(source.python_type, dict) and copies_items(source.python_type):
-        source = source.storage(machine.tx)
+        source = source.builtin_part_or_self(machine.tx)
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
     if not defines(source.python_type, "keys"):
@@ -184,7 +184,7 @@ def build_string(machine: Machine, operation: Operation) -> None:
     def now() -> Tracker:
         return fold(machine.tx, lambda *texts: "".join(texts), parts)
 
-    machine.frame.push(deferred_join(machine.tx, parts, now))
+    machine.frame.push(join_or_defer(machine.tx, parts, now))
 
 
 @ROWS.opcode(Kind.FORMAT_VALUE)
@@ -207,7 +207,7 @@ def apply_format(machine: Machine, value: Tracker, spec: Tracker) -> Tracker:
     begin = functools.partial(row.begin, machine.tx, (value, spec), {})
     if not isinstance(text, str):
         return run_pending(machine.tx, begin())
-    return deferred_format(machine.tx, format, value, text, lambda: run_pending(machine.tx, begin()))
+    return format_or_defer(machine.tx, format, value, text, lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.CONVERT_VALUE)
@@ -226,7 +226,7 @@ def apply_conversion(machine: Machine, value: Tracker, conversion: str) -> Track
     row = row_of(machine.tx.registry, function)
     assert row is not None
     begin = functools.partial(row.begin, machine.tx, (value,), {})
-    return deferred_format(machine.tx, function, value, "", lambda: run_pending(machine.tx, begin()))
+    return format_or_defer(machine.tx, function, value, "", lambda: run_pending(machine.tx, begin()))
 
 
 @ROWS.opcode(Kind.UNPACK_SEQUENCE)

@@ -12,7 +12,7 @@ from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import defines
 from framesmith.guards.names import PREFIX
 from framesmith.variables.core import NULL, Constant, Null, ObservedException, Tracker
-from framesmith.variables.objects.exceptions import exception_matches, raised_exception, set_cause
+from framesmith.variables.objects.exceptions import exception_matches, make_raised_exception, set_cause
 from framesmith.variables.polyfills.operators import bound_special
 
 ROWS: Final = OpcodeRows()
@@ -60,7 +60,7 @@ def raise_(machine: Machine, operation: Operation) -> None:
             )
         raise machine.make_reraised(machine.handled)
     cause = frame.pop() if arity == 2 else None
-    exception = raised_exception(machine.tx, frame.pop())
+    exception = make_raised_exception(machine.tx, frame.pop())
     if cause is not None:
         set_cause(machine.tx, exception, cause)
     raise ObservedException(exception)

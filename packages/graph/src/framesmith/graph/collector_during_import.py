@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused_collector() -> Iterator[None]:
+def pause_collector_for_import() -> Iterator[None]:
     """Collect nothing inside; afterwards the collector is on if it was on before.
 
     An import allocates tens of thousands of functions and classes that stay. Each starts or nears a collection that

@@ -18,7 +18,7 @@ _own = threading.local()  # count: how many of the pauses are this thread's
 
 
 @contextlib.contextmanager
-def collector_paused() -> Iterator[None]:
+def pause_collector_for_trace() -> Iterator[None]:
     """A context in which no automatic garbage collection starts, in any thread."""
     global _resting, _was_enabled  # one collector for the process
     with _lock:

@@ -1,0 +1,69 @@
+"""`python -m framesmith.bytecode dis module:function`: the native instructions of a function, and what each of them does.
+
+      0  RESUME 0
+      1  LOAD_FAST 'x'                                 LOAD_LOCAL 'x'
+
+The form that reads back is `text`; the reading itself is in `meaning`.
+"""
+
+import importlib
+from collections.abc import Iterator
+from types import CodeType
+
+from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.meaning import read
+from framesmith.bytecode.operation import Operation
+
+
+def list_code(code: CodeType) -> Iterator[str]:
+    """A line for each instruction: its index, name and argument, and the operations that it is read as."""
+    parts, reading = disassemble(code), read(code)
+    index_of = parts.index_of()
+    operations: dict[int, list[str]] = {}
+    for operation in reading.operations:
+        operations.setdefault(operation.instruction, []).append(
+            _show_operation(operation, reading.operations)
+        )
+    for index, instruction in enumerate(parts.instructions):
+        shown = _show_instruction(instruction, index_of)
+        yield f"{index:4}  {shown:<45}  {'; '.join(operations.get(index, ()))}".rstrip()
+
+
+def _show_instruction(instruction: Instruction, index_of: dict[Instruction, int]) -> str:
+    if instruction.target is not None:
+        return f"{instruction.name} -> {index_of[instruction.target]}"
+    return instruction.name + ("" if instruction.argument is None else f" {instruction.argument!r}")
+
+
+def _show_operation(operation: Operation, operations: tuple[Operation, ...]) -> str:
+    argument = "" if operation.argument is None else f" {operation.argument!r}"
+    target = "" if operation.target is None else f" -> {operations[operation.target].instruction}"
+    return f"{operation.kind.name}{argument}{target}"
+
+
+def find_code(name: str) -> CodeType | None:
+    """The code of the function that `module:function` names, or None; dots after the colon go through attributes."""
+    module, _, path = name.partition(":")
+    try:
+        found: object = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    code = getattr(getattr(found, "__func__", found), "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def main(name: str) -> int:
+    """Print the listing. Returns 2 where no function has this name, else 0."""
+    code = find_code(name)
+    if code is None:
+        print(
+            f"{name!r} names no function written in Python; write module:function, for example textwrap:dedent"
+        )
+        return 2
+    print(f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})")
+    for line in list_code(code):
+        print(line)
+    return 0

@@ -1,0 +1,103 @@
+"""Which topic a question asks for, by its words: without case, plural, underscores, `()` and small words.
+
+`the size guards of a tensor`, `list.append()`  ->  {size, guard, tensor}, {list.append}
+
+The topics and their phrases are in `topics`; the search among names is in `ranking`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.tables import Signpost
+from framesmith.frontend.signposts.topics import TOPICS, Topic
+
+_FILLERS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "on",
+        "with",
+        "where",
+        "is",
+        "are",
+        "was",
+        "how",
+        "for",
+        "in",
+        "and",
+        "to",
+        "its",
+        "it",
+        "by",
+        "do",
+        "does",
+        "i",
+        "what",
+        "which",
+        "when",
+        "s",
+    ]
+)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words that count. A dotted name is one word; small words count only where there are no others."""
+    spaced = text.lower().replace("()", " ").replace("'s ", " ").replace("_", " ")
+    words = [_singular(word.strip(".")) for word in re.findall(r"[\w.]+", spaced)]
+    return frozenset(word for word in words if word and word not in _FILLERS) or frozenset(
+        filter(None, words)
+    )
+
+
+def _singular(word: str) -> str:
+    if len(word) < 4 or word.endswith(("ss", "us", "is")) or "." in word:
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "ches", "shes", "xes")) else word.removesuffix("s")
+
+
+def exact_topic(question: str) -> Topic | None:
+    """The topic that is asked by exactly these words, in any order."""
+    words = words_of(question)
+    return next((topic for topic in TOPICS if words in _phrases(topic)), None)
+
+
+def near_topic(question: str) -> Topic | None:
+    """The topic with the longest phrase whose words are all in the question; else the shortest phrase that has all of its words.
+
+    A single word asks for a topic only where it is one of its phrases.
+    """
+    words = words_of(question)
+    if len(words) < 2:
+        return None
+    within = [(len(phrase), topic) for topic in TOPICS for phrase in _phrases(topic) if phrase <= words]
+    if within:
+        return max(within, key=lambda found: found[0])[1]
+    around = [(len(phrase), topic) for topic in TOPICS for phrase in _phrases(topic) if words <= phrase]
+    return min(around, key=lambda found: found[0])[1] if around else None
+
+
+def topics_with(question: str) -> list[Topic]:
+    """The topics with one of the words in a phrase, for near misses."""
+    words = words_of(question)
+    return [topic for topic in TOPICS if any(phrase & words for phrase in _phrases(topic))]
+
+
+def _phrases(topic: Topic) -> Iterator[frozenset[str]]:
+    yield words_of(topic.title)
+    yield from map(words_of, topic.phrases)
+
+
+def posts_of_topic(topic: Topic) -> list[Signpost]:
+    """The steps of a question, with file and line."""
+    found = []
+    for what, name in topic.steps:
+        if name.startswith("docs/"):
+            found.append(Signpost(topic.title, what, name, 1))
+        else:
+            found += [Signpost(topic.title, f"{what}, {name}", *spot) for spot in definitions()[name][:1]]
+    return found
