@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from framesmith.graph import collector
+from framesmith.graph import collector_during_import as collector
 
 
 @pytest.mark.parametrize("before", [True, False])

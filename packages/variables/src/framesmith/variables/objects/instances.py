@@ -292,7 +292,7 @@ class InstanceTracker(Tracker):
 
     def is_restored(self) -> bool:
         """Whether all attributes are what they were. What a builtin part holds is not compared."""
-        return self.payload is None and self.own.is_restored()
+        return self.builtin_part is None and self.own.is_restored()
 
     def replay(self, writer: Writer) -> None:
         """Make the changes on the existing object."""
