@@ -45,6 +45,11 @@ BAD = [
     (words.retired, "self.is_restless = True\n"),
     (words.retired, '"""What the trampoline does."""\n'),
     (words.retired, '"""What is specialised."""\n'),
+    (words.retired, '"""Appends, stamping each."""\n'),
+    (words.retired, '"""Two homes."""\n'),
+    (words.retired, "def stamps():\n    pass\n"),
+    (words.retired, "def unhashable():\n    pass\n"),
+    (words.retired, "class _Pen:\n    pass\n"),
 ]
 
 GOOD = [
@@ -61,6 +66,7 @@ GOOD = [
     (docs.missing_docstrings, '"""Doc."""\ndef f():\n    """It is f."""\ndef _g():\n    return 1\n'),
     (words.retired, '"""A noise that rises, otherwise specialized, raised, realistic."""\n'),
     (words.retired, '"""Understanding."""\nx = understanding = 1\nlanding\n'),
+    (words.retired, '"""What is compared, changed or wrong."""\nchanged = is_changed = 1\n'),
 ]
 
 

@@ -26,7 +26,7 @@ class Cover(NamedTuple):
 
 @final
 class Emitter:
-    """Appends instructions to `parts`, stamping `position` on each.
+    """Appends instructions to `parts`, each with the current `position`.
 
     A label is an instruction (a NOP) that may be jumped to before it is placed. `depth` is the stack depth
     before the next instruction, None when control cannot reach it. Regions nest; the innermost counts.

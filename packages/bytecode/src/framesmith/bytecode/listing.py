@@ -6,7 +6,7 @@
 The form that reads back is `text`; the reading itself is in `meaning`.
 """
 
-import importlib
+import pkgutil
 from collections.abc import Iterator
 from types import CodeType
 
@@ -44,11 +44,8 @@ def _show_operation(operation: Operation, operations: tuple[Operation, ...]) -> 
 
 def find_code(name: str) -> CodeType | None:
     """The code of the function that `module:function` names, or None; dots after the colon go through attributes."""
-    module, _, path = name.partition(":")
     try:
-        found: object = importlib.import_module(module)
-        for part in path.split("."):
-            found = getattr(found, part)
+        found: object = pkgutil.resolve_name(name)
     except (ImportError, AttributeError, ValueError):
         return None
     code = getattr(getattr(found, "__func__", found), "__code__", None)

@@ -124,7 +124,8 @@ class StackEffect:
 
 
 def _below(taken: int) -> StackEffect:
-    """Operations on a container that is `n` slots down after `taken` ones are gone: everything down to it is moved."""
+    """The effect of LIST_APPEND and the like: the `taken` topmost slots are consumed, and the container is the `n`-th slot
+    below them (`n` is the argument). It and what lies above it stay, which counts as taken and given back."""
     return StackEffect(lambda n: _count(n) + taken, _count)
 
 

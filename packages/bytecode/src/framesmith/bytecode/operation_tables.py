@@ -149,14 +149,14 @@ FIXED["JUMP_IF_TRUE_OR_POP"] = ((Kind.JUMP_IF_OR_POP, True),)
 FIXED["JUMP_IF_FALSE_OR_POP"] = ((Kind.JUMP_IF_OR_POP, False),)
 
 
-def _flagged(argument: object) -> tuple[str, int]:
+def _split_flag(argument: object) -> tuple[str, int]:
     assert isinstance(argument, tuple)
     name, flags = argument
     return name, flags
 
 
 def _load_global(instruction: Instruction) -> tuple[Step, ...]:
-    name, null = _flagged(instruction.argument)
+    name, null = _split_flag(instruction.argument)
     load: Step = (Kind.LOAD_GLOBAL, name)
     if not null:
         return (load,)
@@ -166,12 +166,12 @@ def _load_global(instruction: Instruction) -> tuple[Step, ...]:
 def _load_attr(instruction: Instruction) -> tuple[Step, ...]:
     if isinstance(instruction.argument, str):
         return ((Kind.LOAD_ATTRIBUTE, instruction.argument),)
-    name, method = _flagged(instruction.argument)
+    name, method = _split_flag(instruction.argument)
     return ((Kind.LOAD_METHOD if method else Kind.LOAD_ATTRIBUTE, name),)
 
 
 def _load_super_attr(instruction: Instruction) -> tuple[Step, ...]:
-    name, flags = _flagged(instruction.argument)
+    name, flags = _split_flag(instruction.argument)
     return ((Kind.LOAD_SUPER_ATTRIBUTE, (name, bool(flags & 1), not flags & 2)),)
 
 
@@ -186,7 +186,7 @@ def _import_name(instruction: Instruction) -> tuple[Step, ...]:
 
 
 def _compare(instruction: Instruction) -> tuple[Step, ...]:
-    symbol, flags = _flagged(instruction.argument)
+    symbol, flags = _split_flag(instruction.argument)
     return ((Kind.COMPARE, (symbol, VERSION >= (3, 13) and bool(flags & 16))),)
 
 

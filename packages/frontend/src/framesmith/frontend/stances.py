@@ -106,7 +106,7 @@ PROBE: Final = Probe()
 
 
 class ResettableSession(Protocol):
-    """What is told of resets and forks of the process: a session."""
+    """A session, as far as this module needs it: it is told when the process resets torch.compile, and when it forks."""
 
     def reset(self) -> None:
         """Forget all entries."""

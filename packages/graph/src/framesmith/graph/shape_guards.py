@@ -98,7 +98,7 @@ class ShapeFacts:
     def specialized(self) -> list[Specialized]:
         """Every number that was symbolic at first and is fixed now."""
         return [
-            Specialized(source, _plain(expression), entry.value, self._tied(original).user_frame)
+            Specialized(source, _to_number(expression), entry.value, self._tied(original).user_frame)
             for entry in self._inputs
             for source, expression, original in _numbers([entry])
             if expression.is_number and not original.is_number
@@ -202,5 +202,5 @@ def _number(source: Source, value: object) -> "Iterator[tuple[Source, Expression
         yield source, node.expr, node._expr
 
 
-def _plain(expression: Expression) -> object:
+def _to_number(expression: Expression) -> object:
     return int(expression) if expression.is_integer else float(expression)

@@ -60,7 +60,7 @@ class SymbolNodes:
         if expression is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {value}")
         if expression.is_number or expression in (sympy.true, sympy.false):
-            return _plain(expression)
+            return _to_number(expression)
         for symbol in sorted(expression.free_symbols, key=str):
             if symbol not in body.symbols:
                 body.symbols[symbol] = self._symbol(symbol, body)
@@ -80,7 +80,7 @@ class SymbolNodes:
         return body.local(self._new_input(source, self._world.number_of(symbol)))
 
 
-def _plain(expression: Expression) -> object:
+def _to_number(expression: Expression) -> object:
     if expression in (sympy.true, sympy.false):
         return bool(expression)
     return int(expression) if expression.is_integer else float(expression)

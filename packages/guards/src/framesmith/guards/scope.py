@@ -1,4 +1,7 @@
-"""Where sources are read from: the arguments of a call, and the globals of the compiled function."""
+"""`Scope`: what one call of a compiled function offers to sources that are read: its arguments, its globals, its own parts.
+
+How a source finds its value there is in `sources`; what is then checked of the value, in `kinds`.
+"""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +9,7 @@ from typing import Protocol, final
 
 
 class Readable(Hashable, Protocol):
-    """What a scope can read: a source."""
+    """A source, as far as a scope needs it; declared here because sources import this module."""
 
     def read(self, scope: "Scope") -> object: ...
 
@@ -14,9 +17,11 @@ class Readable(Hashable, Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """Local names and globals at the moment of a call; `own`: the objects that the called function has its own of, by source.
+    """The values of one call, by name: arguments in `locals`, module globals in `globals`.
 
-    `with_memory()` gives a scope that reads every path once, for one slow check of many guards.
+    `own`: for each `Own` source, the part of the called function that it stands for. `memo`: values that were read already; None in
+    an ordinary scope, which reads a path anew each time. `with_memory()` gives a scope that reads each path once, for a
+    slow check of many guards.
     """
 
     locals: Mapping[str, object]

@@ -61,14 +61,14 @@ def _is_of_graph(built: BuiltEntry, value: object) -> bool:
 
 @final
 class _Check:
-    """Answers for single objects, each asked once."""
+    """Asks of sources, claims and objects whether they are portable, and remembers the answers for the length of one check."""
 
     def __init__(self) -> None:
         self._sources: set[Source] = set()
         self._known: dict[int, object] = {}
 
     def source(self, source: Source) -> bool:
-        """Whether a path holds nothing but what is known."""
+        """Whether a source, with all from which it is read, refers to nothing that might die with the function."""
         while source not in self._sources:
             if isinstance(source, Pinned):
                 if not self.is_known(source.value):
@@ -82,7 +82,7 @@ class _Check:
         return True
 
     def claim(self, claim: Claim | Relation) -> bool:
-        """Whether a claim holds nothing but what is known."""
+        """Whether a claim refers to nothing that might die with the function."""
         if isinstance(claim, GlobalState):
             return not (claim.function_modes or claim.dispatch_modes)
         return isinstance(claim, _HARMLESS) or self.fields(claim)

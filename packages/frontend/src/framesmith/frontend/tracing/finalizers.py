@@ -169,7 +169,10 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
 
 
 def guard_type_if_taken_out(machine: Machine, value: Tracker) -> None:
-    """Guard the type of an unread value that was taken out of what the trace changed: its end is seen or not by type."""
+    """Guard the type of a value that the trace took out of a container without reading it, and is about to drop.
+
+    The type alone decides whether the program can see its end (a class with `__del__`), and the trace goes by it.
+    """
     source = value.source
     unread = isinstance(value, Lazy) and not value.is_realized
     if unread and source is not None and is_taken_out(machine, source):

@@ -15,9 +15,10 @@ from framesmith.variables.core import Tracker
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class EndingValue:
-    """An existing value whose end is seen, or that leads to such a value.
+    """An existing object whose end the program can see, or which holds such an object.
 
-    `tracker` represents it, or with `is_inside` the container that holds it.
+    `real` is the object. `tracker` is its tracker; where the object is an unread item of a container (`is_inside`), it has
+    none, and `tracker` is that of the container.
     """
 
     real: object

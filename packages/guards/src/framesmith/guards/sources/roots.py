@@ -77,10 +77,11 @@ class Pinned(Source):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Own(Source):
-    """An object that each of the functions which share an entry has its own of: itself, a cell of its closure ...
+    """A part of the called function that differs between functions of the same code: the function itself, a cell of its closure ...
 
-    The text names a placeholder whose value is this source; it stands for the object until the text is bound to one
-    function. Equal sources are the same object of a function.
+    Such functions share one entry, as text. The text cannot hold the part of one of them, so it holds this source in its
+    place; binding the text to a function puts that function's part there. `kind` and `index` say which part, for
+    example the second cell; `label` is the name for people.
     """
 
     kind: str

@@ -35,12 +35,12 @@ def as_set_item(item: Hashable) -> object:
 
 
 def as_common_item(item: Hashable) -> object:
-    """What an intersection does with an item, which no other operation of sets does."""
+    """What an intersection does with an item: its TypeError for an unhashable one has words of its own."""
     return {1}.intersection([item])
 
 
 _WORDS_DIFFER: Final = (OrderedDict,)
-"""Kinds of which some methods have a dict's words, and others those of `hash()`."""
+"""Types whose methods word the TypeError for an unhashable key in two ways: some as a dict does, some as `hash()` does."""
 
 
 def hash_key_of(tx: TraceContext, value: Tracker, use: Use, kind: type = dict) -> Hashable:

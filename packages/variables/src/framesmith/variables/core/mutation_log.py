@@ -1,4 +1,8 @@
-"""`MutationLog`: what a trace changed, for replay after the graph. It knows of a tracker its source only, so it is below them."""
+"""`MutationLog`: the existing objects that a trace changed, in order, so that the entry can make the same changes after the graph.
+
+The log stands below trackers, which import it: of a tracker it knows no more than that it has a source (`Sourced`). How a
+change is written is `Tracker.replay`; when, `write_changes` in the frontend.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -15,7 +15,9 @@ REMAINS: Final = Table[type[Tracker], Remains]("what changed containers still ho
 
 
 def remains_of(registry: Registry, tracker: Tracker) -> Iterable[object] | None:
-    """The real values that an existing container held, and from which the trace has not taken it; None where no row
-    says it of this kind of container."""
+    """The real objects that an existing container held when the trace began and which the trace has not removed since.
+
+    None where no row answers for this kind of container, so that nothing is known.
+    """
     row = registry[REMAINS].get(type(tracker))
     return None if row is None else row(tracker)

@@ -43,10 +43,12 @@ def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tr
     row = builtin_base(tx.registry, kind)
     assert row is not None and row.part is not None
     tx.guard(source, TypeIs(kind))
-    return InstanceTracker(kind, value, source, _payload(tx, kind, row.kind, row.part, value, source))
+    return InstanceTracker(
+        kind, value, source, _make_builtin_part(tx, kind, row.kind, row.part, value, source)
+    )
 
 
-def _payload(
+def _make_builtin_part(
     tx: TraceContext, kind: type, base: type, part: BuiltinPart, value: object, source: Source
 ) -> Tracker:
     """The tracker of the builtin part. If the class overrides reading,

@@ -1,0 +1,75 @@
+"""The parts of `framesmith where`: words of a question, hits by rank, and the breaks of calls."""
+
+import pytest
+import torch
+
+from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
+from framesmith.frontend.signposts.questions import exact_topic, near_topic, words_of
+from framesmith.frontend.signposts.ranking import hits
+from framesmith.frontend.signposts.tables import Signpost
+from framesmith.graph.break_kinds import (
+    DATA_DEPENDENT_OUTPUT,
+    DATA_DEPENDENT_SHAPE,
+    PRINT_OR_LOG,
+    TENSOR_ITEM,
+)
+from framesmith.variables.callables.builtin_functions import call_print
+
+MEAN_THE_SAME = [
+    ("guards on the shape of a tensor", "tensor shape guard"),
+    ("cache_size_limit", "Cache size limits"),
+    ("list.append()", "list.append"),
+    ("An optimizer's step", "optimizer step"),
+    ("queries, classes, boxes", "query class box"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), MEAN_THE_SAME)
+def test_two_questions_are_the_same(one, other) -> None:
+    assert words_of(one) == words_of(other)
+
+
+def test_small_words_count_only_where_there_are_no_others() -> None:
+    assert words_of("with") == {"with"} and words_of("with a class") == {"class"}
+    assert words_of("bias status") == {"bias", "status"}
+
+
+def test_a_part_of_a_phrase_asks_only_where_it_has_two_words() -> None:
+    assert near_topic("tensor shape") is exact_topic("tensor shape guard") is not None
+    assert near_topic("tensor") is None
+
+
+def test_hits_are_ranked() -> None:
+    posts = [
+        Signpost(name, "call", "f", 1) for name in ("a.appendix", "deque.append", "list.append", "append_all")
+    ]
+    assert [post.name for post in hits("append", posts)] == ["list.append", "deque.append"]
+    assert [post.name for post in hits("all append", posts)] == ["append_all"]
+    assert not hits("pen", posts)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("torch.Tensor.item", TENSOR_ITEM),
+        ("torch.Tensor.nonzero", DATA_DEPENDENT_SHAPE),
+        ("torch.masked_select", DATA_DEPENDENT_SHAPE),
+        ("torch.equal", DATA_DEPENDENT_OUTPUT),
+        ("torch.add", None),
+        ("list.index", None),
+        ("torch.no_such_function", None),
+    ],
+)
+def test_what_needs_data_breaks(name, kind) -> None:
+    assert kind_of_call(name) is kind
+
+
+def test_what_needs_data_breaks_indeed() -> None:
+    with torch._subclasses.FakeTensorMode() as mode, pytest.raises(Exception, match=r"aten\.nonzero"):
+        torch.nonzero(mode.from_tensor(torch.ones(3)))
+
+
+def test_the_kinds_that_a_row_names_and_where_one_is_raised() -> None:
+    assert [*kinds_in(call_print)] == [PRINT_OR_LOG]
+    files = [post.file for post in posts_of_kind("print-or-log")]
+    assert files[0] == "docs/breaks/print-or-log.md" and files[1].endswith("callables/builtin_functions.py")
