@@ -5,7 +5,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final, NoReturn, final
 
+from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines
+from framesmith.guards.sources import Item
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -13,6 +15,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import find_error, find_error_text
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
+from framesmith.variables.core.restored_values import is_same_value
 
 _NOT_A_PAIR: Final = find_error(dict, [0])  # since Python 3.14 a note tells the index
 _ORDERED_LENGTHS: Final = {length: find_error_text(OrderedDict, [(0,) * length]) for length in (0, 1, 3)}
@@ -29,6 +32,15 @@ class DictEntry:
     original: bool = False
     changed: bool = False
     rank: int = 0
+
+    def is_restored(self, existing: dict[object, object], source: Source) -> bool:
+        """Whether the existing dict has this very item; False where that is not known."""
+        if not self.original or not self.key.is_python_constant():
+            return self.original and not self.changed
+        key = self.key.as_python_constant()
+        return not self.changed or is_same_value(
+            self.value, dict.__getitem__(existing, key), Item(source, key)
+        )
 
 
 @final

@@ -28,7 +28,6 @@ from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
-from framesmith.variables.core.restored_values import is_same_value
 from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
@@ -424,19 +423,16 @@ class DictTracker(Tracker):
 
     def is_restored(self) -> bool:
         """Whether the items of the existing dict, and their order, are what they were."""
-        if self.value is None or self.dropped or self.deferred_stores or self.attributes or self.state.moves:
+        if (
+            self.value is None
+            or self.source is None
+            or self.dropped
+            or self.deferred_stores
+            or self.attributes
+            or self.state.moves
+        ):
             return False
-        return all(
-            entry.original and (not entry.changed or self._is_as_before(entry))
-            for entry in self.entries.values()
-        )
-
-    def _is_as_before(self, entry: DictEntry) -> bool:
-        assert self.value is not None and self.source is not None
-        if not entry.key.is_python_constant():
-            return False
-        key = entry.key.as_python_constant()
-        return is_same_value(entry.value, dict.__getitem__(self.value, key), Item(self.source, key))
+        return all(entry.is_restored(self.value, self.source) for entry in self.entries.values())
 
     def replay(self, writer: Writer) -> None:
         """Deletions first, then changed values, new items in order, moves, and deferred stores."""
