@@ -37,7 +37,9 @@ def codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def library(part: int) -> Iterator[types.CodeType]:
     root = Path(sysconfig.get_paths()["stdlib"])
-    files = sorted(path for path in root.rglob("*.py") if "site-packages" not in path.parts)
+    files = sorted(
+        path for path in root.rglob("*.py") if path.is_file() and "site-packages" not in path.parts
+    )
     for path in files[part::PARTS]:
         try:
             with warnings.catch_warnings():
