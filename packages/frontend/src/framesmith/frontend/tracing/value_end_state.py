@@ -17,8 +17,7 @@ from framesmith.variables.core import Tracker
 class EndingValue:
     """An existing object whose end the program can see, or which holds such an object.
 
-    `real` is the object. `tracker` is its tracker; where the object is an unread item of a container (`is_inside`), it has
-    none, and `tracker` is that of the container.
+    `real` is the object. `tracker` is its tracker, or that of the container that holds it (`is_inside`).
     """
 
     real: object
