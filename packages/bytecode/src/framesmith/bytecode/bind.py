@@ -2,7 +2,8 @@
 
 Before: `LOAD_GLOBAL _graph0` (with or without a NULL for a call). After: `LOAD_CONST <the very object>`,
 with its NULL in the position that the version wants. Nested functions of the generated source are bound too.
-The objects need be neither hashable nor marshalable.
+The objects need be neither hashable nor marshalable. How names become arguments of instructions otherwise:
+`assemble`.
 """
 
 import sys

@@ -1,7 +1,8 @@
 """`disassemble`: a code object to `CodeParts`, losing nothing.
 
 Inline caches and EXTENDED_ARG prefixes are hidden, jumps and exception regions point at
-instructions. Specialized and instrumented instructions are never seen: `co_code` is without them.
+instructions. Specialized and instrumented instructions are never seen: `co_code` is without them. What an instruction
+does is in `meaning`.
 """
 
 import opcode

@@ -2,6 +2,7 @@
 
 An abstract interpretation of native instructions with three values per slot: NULL, an object, either. Only what is
 certainly wrong is reported: an instruction that consumes a certain NULL as an object, and a call of a certain NULL.
+Depths are in `stack_depth`; the other checks in `verify`.
 """
 
 from collections.abc import Iterator

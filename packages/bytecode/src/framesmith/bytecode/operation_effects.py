@@ -1,6 +1,7 @@
 """What an operation takes off the stack and what it gives, for falling through and for jumping.
 
 The one table of it: depths are computed from it, and whoever writes an operation as source takes its operands by it.
+Which operations an instruction is: `operation_tables`.
 """
 
 from collections.abc import Callable

@@ -2,7 +2,8 @@
 
 CPython checks neither; a code object whose `co_stacksize` is too small writes past its frame.
 The effect of one instruction comes from `opcode.stack_effect`; three rows are corrected here, where
-that function counts a compiler's convention rather than what the interpreter does.
+that function counts a compiler's convention rather than what the interpreter does. Where NULL lies on it: `nulls`.
+Depths of operations: `meaning.stack_depths`.
 """
 
 import opcode

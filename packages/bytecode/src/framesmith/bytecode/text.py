@@ -11,7 +11,7 @@
 
 Constants are named by their index in the pool (what follows `=` is for the reader). A constant that
 is no literal is `@n`: nested code objects follow as sections of their own, any other object is the n-th of
-`CodeText.objects`, to be handed to `read_text`.
+`CodeText.objects`, to be handed to `read_text`. How two texts differ: `difference`.
 """
 
 import ast

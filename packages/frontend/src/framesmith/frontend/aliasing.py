@@ -1,7 +1,8 @@
 """Guards that objects which were different in the trace are different on later calls too.
 
 Only where it matters: an object is changed, or became a key by its identity. That two sources give the same object is
-guarded when they are wrapped, and the answer of `is` where it was asked for.
+guarded when they are wrapped, and the answer of `is` where it was asked for. The claims are in
+`guards.kinds.aliasing`.
 """
 
 from itertools import combinations

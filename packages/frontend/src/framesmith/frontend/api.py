@@ -1,4 +1,7 @@
-"""`compile` and the functions around it."""
+"""`compile` and the functions around it.
+
+What belongs to one compiled function is in `cache.session`; how an entry is made, in `build_entry`.
+"""
 
 import functools
 import inspect

@@ -1,6 +1,7 @@
 """The command line: `framesmith demo`, `version`, `where` and `explain`. Each command calls the module that does it.
 
-Standard library only. What the demo needs besides (rich, transformers) comes with the extra `cli`.
+Standard library only. What the demo needs besides (rich, transformers) comes with the extra `cli`. What `where`
+answers is in `signposts`.
 """
 
 import argparse

@@ -1,4 +1,7 @@
-"""`mark_dynamic` and its kin: the marks that they leave on tensors, and the check that a trace kept what they promise."""
+"""`mark_dynamic` and its kin: the marks that they leave on tensors, and the check that a trace kept what they promise.
+
+What becomes of a mark in a trace is for `cache.specialization` to say.
+"""
 
 from collections.abc import Iterable
 from types import CodeType

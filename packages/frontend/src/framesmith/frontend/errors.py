@@ -1,4 +1,7 @@
-"""Errors that a user of `frontend` meets. Graph breaks and our own bugs are different families."""
+"""Errors that a user of `frontend` meets. Graph breaks and our own bugs are different families.
+
+The kinds of graph breaks are in `graph.break_kinds`.
+"""
 
 from collections.abc import Sequence
 

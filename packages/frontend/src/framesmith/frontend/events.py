@@ -1,4 +1,7 @@
-"""What happened: counters, logs by topic, and the record of one compiled function."""
+"""What happened: counters, logs by topic, and the record of one compiled function.
+
+The texts of these records are made in `explain` and `reports`.
+"""
 
 import logging
 import os

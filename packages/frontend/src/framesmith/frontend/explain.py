@@ -1,4 +1,7 @@
-"""`explain`: what was captured, where it broke and why, under which guards. As data, and as text."""
+"""`explain`: what was captured, where it broke and why, under which guards. As data, and as text.
+
+What it shows was recorded by `events`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

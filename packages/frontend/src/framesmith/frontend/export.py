@@ -1,4 +1,7 @@
-"""`export`: a program as one graph with the user's own inputs and outputs, or an error that says why it cannot be one."""
+"""`export`: a program as one graph with the user's own inputs and outputs, or an error that says why it cannot be one.
+
+The parts are in `exporting`: the example call, dynamic shapes, the outer graph.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Configuration: what holds for the process (`config`), and what one call of `compile` chose."""
+"""Configuration: what holds for the process (`config`), and what one call of `compile` chose.
+
+What torch's own settings say: `torch_settings`.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,8 @@
 """`torch.compiler.set_stance` and `torch.compiler.reset`: what the process says about all compiled functions at once.
 
 torch keeps the stance in a module of `torch._dynamo`, which we never import: as long as it is not loaded, none is set.
-`PROBE` answers on every call whether entries may serve, by one comparison of identities (ADR 0012).
+`PROBE` answers on every call whether entries may serve, by one comparison of identities (ADR 0012). What a stance
+means for a call that no entry serves: `cache.unit`.
 """
 
 import sys

@@ -1,6 +1,7 @@
 """What may be an argument of a graph node, and its two forms: with nodes for the graph, with examples for a run on fakes.
 
-With nodes: `(Node x, [Node y, 2])`; with examples: `(fake of x, [fake of y, 2])`.
+With nodes: `(Node x, [Node y, 2])`; with examples: `(fake of x, [fake of y, 2])`. How trackers become arguments:
+`variables.graph_nodes.arguments`.
 """
 
 import enum

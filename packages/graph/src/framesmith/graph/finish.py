@@ -1,7 +1,7 @@
 """From a recorded graph to a compiled one: clean-up, GraphModule, backend. The result is plain data.
 
 Before: nodes, some unused, and the nodes to return. After: `CompiledSubgraph`, whose `call` takes the values of
-its `inputs` in order and returns a tuple.
+its `inputs` in order and returns a tuple. What may be dropped is decided in `prune`.
 """
 
 import linecache

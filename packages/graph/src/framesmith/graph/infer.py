@@ -1,4 +1,7 @@
-"""Running one operation on fake values; its exceptions become FakeFailure (the user's mistake) or GraphBreak."""
+"""Running one operation on fake values; its exceptions become FakeFailure (the user's mistake) or GraphBreak.
+
+Where a result becomes a node: `recorder`. Kinds of breaks: `break_kinds`.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -1,4 +1,7 @@
-"""The inputs of the graph being recorded, one per source."""
+"""The inputs of the graph being recorded, one per source.
+
+Their fake tensors are made by `shape_env`.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,8 @@
 
 Before: ShapeEnv knows `s0 == 2*s1`, `s1 % 8 == 0`, `3 <= s1`, where s0 is `x.size(0)` and s1 is `y.size(1)`.
 After: `x.size(0) == 2*y.size(1)`, `y.size(1) % 8 == 0`, `3 <= y.size(1)`. Whatever satisfies all of them would
-have been traced in the same way. Plain numbers on a tensor (static sizes) are left to the guard on the tensor.
+have been traced in the same way. Plain numbers on a tensor (static sizes) are left to the guard on the tensor. The
+claim that holds such a relation is in `guards.kinds.shapes`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

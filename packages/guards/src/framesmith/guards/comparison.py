@@ -2,7 +2,8 @@
 
 To Python's `==`, `1`, `1.0` and `True` are equal, and it calls the `__eq__` that a user wrote. A guard may do
 neither: here two constants are the same when they are equal, their types are the same all the way down, and no user
-code runs to find out. What has no row in the table below is compared by identity.
+code runs to find out. What has no row in the table below is compared by identity. How a guard renders a comparison:
+`kinds.values`.
 """
 
 import math

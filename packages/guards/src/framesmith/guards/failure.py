@@ -1,4 +1,7 @@
-"""The slow check: which guard no longer holds, and why, in the user's words."""
+"""The slow check: which guard no longer holds, and why, in the user's words.
+
+The quick check is the expression of `program`.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Guards and the set of them an entry rests on. No text is generated here."""
+"""Guards and the set of them an entry rests on. The expression that checks them is generated in `program`."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator

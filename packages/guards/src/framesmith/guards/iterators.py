@@ -2,7 +2,8 @@
 
 A builtin iterator describes itself by `__reduce__`: its container and its position. From that a second iterator
 is built at the same position, inner iterators (of `zip`, `enumerate`) included. Generators, `map` and `filter` run
-user code when they advance: `clone` raises UnknownIterator for them, and for every type without a row below.
+user code when they advance: `clone` raises UnknownIterator for them, and for every type without a row below. Their
+trackers are in `variables.builtin_types.existing_iterators`.
 """
 
 from collections import OrderedDict, deque

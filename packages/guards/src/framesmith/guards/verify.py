@@ -1,4 +1,7 @@
-"""What can be wrong with a guard set or a program, as a list of problems. Tests call it after every stage."""
+"""What can be wrong with a guard set or a program, as a list of problems. Tests call it after every stage.
+
+Facts that no guard covers are found by `facts`.
+"""
 
 import ast
 import builtins

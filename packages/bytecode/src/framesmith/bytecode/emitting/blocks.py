@@ -1,7 +1,8 @@
 """Statements with a body: loops, `try`/`except`, `try`/`finally`, `with`.
 
 Each is a context manager of Python around what writes the body. Stack conventions are CPython's: inside a
-handler `[previous, exception]` lie on top, inside a loop the iterator, inside `with` the `__exit__`.
+handler `[previous, exception]` lie on top, inside a loop the iterator, inside `with` the `__exit__`. Single jumps and
+branches are in `emitting.jumps`.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,7 @@
-"""Building and taking apart tuples, lists, sets, dicts, slices and strings; imports."""
+"""Building and taking apart tuples, lists, sets, dicts, slices and strings; imports.
+
+Reading an item of one: `emitting.variables`.
+"""
 
 from typing import Final
 

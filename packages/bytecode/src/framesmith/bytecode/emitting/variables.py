@@ -1,6 +1,7 @@
 """Loads and stores of every kind: constants, locals, cells, globals, names, attributes, items.
 
-`load`, `store` and `delete` take a variable by name and find out what it is in the code being written.
+`load`, `store` and `delete` take a variable by name and find out what it is in the code being written. What makes a
+function and its cells: `emitting.calls`.
 """
 
 from typing import Final

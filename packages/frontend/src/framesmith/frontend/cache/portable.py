@@ -2,7 +2,7 @@
 
 Constants, code, and what an imported module holds under its name (classes, functions, the module itself) live anyway. An
 entry that holds anything else, such as a class or a function that was made inside of a function, belongs to the functions
-that use it and dies with the last of them.
+that use it and dies with the last of them. The entries themselves are kept in `cache.shared_entries`.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,8 @@
 """What belongs to one compiled function: its compiled units, what they share, and what was said to `compile`.
 
 Everything here belongs to the compiled function and dies with it, at once: the function owns its own unit and with it
-the session, the session owns the continuations, and nothing refers back but weakly (ADR 0014).
+the session, the session owns the continuations, and nothing refers back but weakly (ADR 0014). How a call finds its
+entry: `generated.dispatcher`; how one is made: `cache.unit`.
 """
 
 import threading

@@ -1,6 +1,7 @@
 """The specialization policy: which sizes and numbers are symbolic, and which values are unspecialized.
 
-The user asked for it, or they were seen to change.
+The user asked for it, or they were seen to change. What a failed guard reports is in `guards.failure`; the symbols,
+in `graph.shape_env`.
 """
 
 from collections import Counter

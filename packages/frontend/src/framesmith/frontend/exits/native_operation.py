@@ -1,4 +1,7 @@
-"""The operation at a break, as source lines: it runs natively, and the frames resume behind it or in a handler."""
+"""The operation at a break, as source lines: it runs natively, and the frames resume behind it or in a handler.
+
+What is handed over behind it: `exits.resumption`. How a kind of operation is written: its row in `tracing.opcodes`.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

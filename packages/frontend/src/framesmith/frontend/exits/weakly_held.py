@@ -2,7 +2,8 @@
 
 **An instance that a native operation was given may be weakly referenced afterwards**, by a registry or a cache, so it
 has to live as long as it does in CPython. The same goes for an instance that existed before the trace. Tensors are kept
-only where the trace saw a weak reference to them being made: keeping all would keep their memory.
+only where the trace saw a weak reference to them being made: keeping all would keep their memory. Values whose end
+the trace itself sees are in `tracing.value_ends`.
 """
 
 import weakref

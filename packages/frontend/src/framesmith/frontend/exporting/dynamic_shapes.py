@@ -1,6 +1,7 @@
 """`dynamic_shapes` of `export`: which sizes of the example may differ, in the forms that `torch.export` takes.
 
-{"x": {0: Dim("batch", min=2)}, "others": [None, (Dim.AUTO, 8)]}   or a tuple with one item for each argument
+{"x": {0: Dim("batch", min=2)}, "others": [None, (Dim.AUTO, 8)]}   or a tuple with one item for each argument The
+symbols themselves are made in `graph.shape_env`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

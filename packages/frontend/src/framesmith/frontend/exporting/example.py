@@ -1,6 +1,7 @@
 """The example call: its arguments flattened as a pytree, a name for each leaf, and how they are bound to the traced function.
 
-f(x, y, k={"z": z})  ->  leaves [x, y, z] with the names x, y, k_z; in_spec is the spec of (args, kwargs)
+f(x, y, k={"z": z})  ->  leaves [x, y, z] with the names x, y, k_z; in_spec is the spec of (args, kwargs) Which of the
+leaves get symbolic sizes: `exporting.dynamic_shapes`.
 """
 
 import inspect

@@ -1,6 +1,7 @@
 """The nodes of the exported graph in place of tensors: proxies on which an entry's own lines run.
 
-An entry only moves values and computes numbers from sizes. What would need the number itself (a text, a branch) is refused.
+An entry only moves values and computes numbers from sizes. What would need the number itself (a text, a branch) is
+refused. How the whole module is built: `exporting.outer_graph`.
 """
 
 from collections.abc import Callable, Mapping

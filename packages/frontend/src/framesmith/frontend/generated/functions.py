@@ -2,7 +2,8 @@
 
 What the text needs beside its parameters is in closure cells, where the garbage collector sees it (the constants
 of a code object it does not see). Functions that share an entry have one code object, a *template*: most of the cells are
-shared as well, and those whose contents each function has of its own are added when the template is bound.
+shared as well, and those whose contents each function has of its own are added when the template is bound. What the
+lines say is written by `generated.source_writer` and `generated.dispatcher`.
 """
 
 import re

@@ -1,6 +1,7 @@
 """The Python source of one entry: loads, the graph call, new objects, replayed mutations, and how it ends.
 
-The `Writer` protocol of `variables`. Each line carries the user's line that it represents.
+The `Writer` protocol of `variables`. Each line carries the user's line that it represents. What is written for a
+value is said by its tracker (`Tracker.reconstruct`, `Tracker.replay`).
 """
 
 import keyword

@@ -2,7 +2,8 @@
 
 **A generator that only slots of the frames hold is handed over decomposed**: not as an object but as its own live slots.
 The continuation puts it together again, as a symbolic frame or as a real generator. One that anything else holds (a
-list, an attribute, a cell) has to be a real generator, whose frame is not compiled.
+list, an attribute, a cell) has to be a real generator, whose frame is not compiled. Their frames are run by
+`tracing.generators`.
 """
 
 from collections.abc import Sequence

@@ -3,7 +3,7 @@
 CPython lets go of a value when it is popped, overwritten or deleted, when its frame returns, and when an exception
 unwinds the stack. The variables of a frame live on in the traceback of an exception that leaves the frame.
 A generator born in the trace is closed symbolically at that point. For an object that existed before, the graph breaks:
-the entry's frame ends, and with it the last reference.
+the entry's frame ends, and with it the last reference. Objects with weak references are in `tracing.value_ends`.
 """
 
 import gc

@@ -5,6 +5,7 @@
 
 Three sides use it. The writer of an entry's end flattens trackers into the arguments of a tail call; the continuation
 fills the frames with what arrives as its parameters, symbolically for the next trace or natively as Python frames.
+Which locals, cells and slots are live: `tracing.frame_layout`.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""The symbolic frame of a generator: run in the machine from one `yield` to the next."""
+"""The symbolic frame of a generator: run in the machine from one `yield` to the next.
+
+The tracker of a generator is in `variables.callables.generators`.
+"""
 
 import inspect
 from collections.abc import Iterator

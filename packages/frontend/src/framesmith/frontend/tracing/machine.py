@@ -1,4 +1,7 @@
-"""The symbolic machine: frames with their stack, locals, cells and jumps. It knows no single opcode."""
+"""The symbolic machine: frames with their stack, locals, cells and jumps. It knows no single opcode.
+
+Who fetches operations and decides about graph breaks: `interpreter`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,7 +3,8 @@
 CPython frees a value when the last reference to it goes. If the entry did not end there, it would free the value at its
 own end, after what comes next. The values that matter are those with `__del__`, and those that are weakly referenced in
 a chain of entries in which a weak reference was made. After each operation it is checked whether the frames still lead
-to them; as long as there are none, that costs one test of an empty table.
+to them; as long as there are none, that costs one test of an empty table. The data are in `tracing.value_end_state`;
+objects with `__del__`, in `tracing.finalizers`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Relations between objects: the same one, different ones, tensors that share memory."""
+"""Relations between objects: the same one, different ones, tensors that share memory.
+
+When they are asked for: `frontend.aliasing`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

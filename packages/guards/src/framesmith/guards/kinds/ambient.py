@@ -1,4 +1,7 @@
-"""Relations about the state of the process and thread: grad mode, autocast, modes, levels, hooks."""
+"""Relations about the state of the process and thread: grad mode, autocast, modes, levels, hooks.
+
+What a trace itself switches is in `variables.core.ambient`.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Claims about attributes: what an instance holds itself, and what lookup on its class finds."""
+"""Claims about attributes: what an instance holds itself, and what lookup on its class finds.
+
+Which special methods a class has: `kinds.classes`.
+"""
 
 from dataclasses import dataclass
 from typing import final

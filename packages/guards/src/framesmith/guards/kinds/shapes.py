@@ -1,4 +1,7 @@
-"""Relations between numbers (sizes, strides, integers) that the symbolic shapes of the graph assume."""
+"""Relations between numbers (sizes, strides, integers) that the symbolic shapes of the graph assume.
+
+Which relations there are is found out by `graph.shape_guards`.
+"""
 
 import math
 import operator

@@ -1,4 +1,7 @@
-"""The metadata of a tensor as plain data: what `TensorIs` compares."""
+"""The metadata of a tensor as plain data: what `TensorIs` compares.
+
+The claim itself is in `kinds.tensor`.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Claims about the value of constants: equality that is exact by type, truth."""
+"""Claims about the value of constants: equality that is exact by type, truth.
+
+What equality means here: `comparison`.
+"""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Steps into functions, methods and cells."""
+"""Steps into functions, methods and cells.
+
+A cell of the called function itself is an `Own` in `sources.roots`.
+"""
 
 from dataclasses import dataclass
 from types import FunctionType

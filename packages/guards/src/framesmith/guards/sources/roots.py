@@ -1,4 +1,7 @@
-"""Sources that start a path: local variables, globals, objects held as constants, and what each compiled function has its own of."""
+"""Sources that start a path: local variables, globals, objects held as constants, and what each compiled function has its own of.
+
+Steps from there are in `sources.steps` and its neighbours.
+"""
 
 from dataclasses import dataclass, field
 from typing import final

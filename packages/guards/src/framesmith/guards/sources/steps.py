@@ -1,4 +1,7 @@
-"""Steps any Python object allows: attributes, instance and class dictionaries, types, pure functions of it."""
+"""Steps any Python object allows: attributes, instance and class dictionaries, types, pure functions of it.
+
+Items of containers are in `sources.containers`.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""The slots of known immutable values: attributes and methods, iteration, subscripts, errors."""
+"""The slots of known immutable values: attributes and methods, iteration, subscripts, errors.
+
+The tracker itself is in `core.constant`.
+"""
 
 import enum
 import operator

@@ -1,4 +1,7 @@
-"""Iterators over dicts and their views: they notice that the dict changed."""
+"""Iterators over dicts and their views: they notice that the dict changed.
+
+The dict is in `builtin_types.dicts`, its views in `builtin_types.dict_views`.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence

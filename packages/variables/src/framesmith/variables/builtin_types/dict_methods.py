@@ -1,4 +1,7 @@
-"""Rows for the methods of `dict`, `OrderedDict` and `defaultdict`."""
+"""Rows for the methods of `dict`, `OrderedDict` and `defaultdict`.
+
+The tracker is in `builtin_types.dicts`.
+"""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping

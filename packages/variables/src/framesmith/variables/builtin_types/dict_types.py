@@ -1,4 +1,7 @@
-"""`dict`, `OrderedDict` and `defaultdict` as builtin types: wrapping, texts, the dict part of instances of subclasses."""
+"""`dict`, `OrderedDict` and `defaultdict` as builtin types: wrapping, texts, the dict part of instances of subclasses.
+
+The tracker is in `builtin_types.dicts`, rows of methods in `builtin_types.dict_methods`.
+"""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""`dict.keys()`, `values()`, `items()` and `MappingProxyType`: live views of a dict."""
+"""`dict.keys()`, `values()`, `items()` and `MappingProxyType`: live views of a dict.
+
+The dict itself is in `builtin_types.dicts`.
+"""
 
 import gc
 from collections import OrderedDict

@@ -1,4 +1,7 @@
-"""`zip`, `enumerate`, `map` and `filter`: iterators over other iterators, and the rows that make them."""
+"""`zip`, `enumerate`, `map` and `filter`: iterators over other iterators, and the rows that make them.
+
+Iterators over containers are in `builtin_types.iterators`.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, final

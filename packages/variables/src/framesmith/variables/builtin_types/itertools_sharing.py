@@ -1,4 +1,7 @@
-"""`itertools.groupby` and `itertools.tee`: iterators that share their input."""
+"""`itertools.groupby` and `itertools.tee`: iterators that share their input.
+
+The other iterators of `itertools` are in `itertools_types` and `itertools_combining`.
+"""
 
 import itertools
 from collections.abc import Iterator

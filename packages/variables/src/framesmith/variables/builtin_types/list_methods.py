@@ -1,4 +1,7 @@
-"""Rows for the methods of `list`."""
+"""Rows for the methods of `list`.
+
+The tracker is in `builtin_types.lists`.
+"""
 
 from typing import Final
 

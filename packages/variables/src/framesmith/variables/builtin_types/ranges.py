@@ -1,4 +1,7 @@
-"""`range` and its iterator."""
+"""`range` and its iterator.
+
+What sequences share is in `builtin_types.sequences`.
+"""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Final, final

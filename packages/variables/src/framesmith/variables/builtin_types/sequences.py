@@ -1,4 +1,7 @@
-"""What lists, tuples and deques share: comparison, search, positions, sorting, and loops in reconstruction."""
+"""What lists, tuples and deques share: comparison, search, positions, sorting, and loops in reconstruction.
+
+Each tracker is in a file of its own: `lists`, `tuples`, `deques`.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

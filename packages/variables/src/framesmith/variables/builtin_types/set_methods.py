@@ -1,4 +1,7 @@
-"""Rows for the methods of `set` and `frozenset`, and their constructors."""
+"""Rows for the methods of `set` and `frozenset`, and their constructors.
+
+The tracker is in `builtin_types.sets`.
+"""
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final

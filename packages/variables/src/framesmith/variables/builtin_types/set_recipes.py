@@ -1,7 +1,8 @@
 """How a set was made: a recipe that repeats the same operations after the graph.
 
 The order of a set depends on hashes and on history: `{8, 0}` and `{0, 8}` differ, and so does a set that once held more
-(CPython, Objects/setobject.c). So reconstruction repeats the operations of the program.
+(CPython, Objects/setobject.c). So reconstruction repeats the operations of the program. The tracker, which records
+them, is in `builtin_types.sets`.
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""`slice`: the tracker, its rows, and wrapping."""
+"""`slice`: the tracker, its rows, and wrapping.
+
+What a subscript with one does is in the tracker of the sequence.
+"""
 
 from collections.abc import Hashable, Iterator
 from typing import Final, final

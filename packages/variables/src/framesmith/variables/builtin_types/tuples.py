@@ -1,4 +1,7 @@
-"""`tuple`, `torch.Size`, named tuples and struct sequences: one immutable tracker, whose `kind` is the type."""
+"""`tuple`, `torch.Size`, named tuples and struct sequences: one immutable tracker, whose `kind` is the type.
+
+What it shares with lists is in `builtin_types.sequences`; instances of other subclasses are in `objects.instances`.
+"""
 
 from collections.abc import Hashable, Iterator, Sequence
 from types import FunctionType

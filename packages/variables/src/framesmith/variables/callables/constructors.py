@@ -1,4 +1,7 @@
-"""Rows for the constructors of builtin types: `list`, `tuple`, `bool`, `int`, `float`, `str` ..."""
+"""Rows for the constructors of builtin types: `list`, `tuple`, `bool`, `int`, `float`, `str` ...
+
+Those of containers with rows of their own (sets, dicts, deques) stand beside them.
+"""
 
 from typing import Final
 

@@ -1,5 +1,8 @@
 """Generators: a symbolic frame that is suspended between two
-values. ADR 0009 says what becomes of it at a graph break."""
+values. ADR 0009 says what becomes of it at a graph break.
+
+The frame itself is in `frontend.tracing.generators`.
+"""
 
 from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass

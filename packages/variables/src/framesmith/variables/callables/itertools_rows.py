@@ -1,4 +1,7 @@
-"""Rows for the constructors of `itertools`."""
+"""Rows for the constructors of `itertools`.
+
+The iterators are in `builtin_types`: `itertools_types` and its neighbours.
+"""
 
 import itertools
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,7 @@
-"""`operator.itemgetter`, `attrgetter` and `methodcaller`: callable objects."""
+"""`operator.itemgetter`, `attrgetter` and `methodcaller`: callable objects.
+
+The functions of `operator` are in `callables.operator_rows`.
+"""
 
 import operator
 from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""`functools.partial` objects, existing ones and those created in the trace."""
+"""`functools.partial` objects, existing ones and those created in the trace.
+
+How arguments are bound is in `callables.argument_binding`.
+"""
 
 import functools
 from collections.abc import Hashable, Iterator, Mapping, Sequence

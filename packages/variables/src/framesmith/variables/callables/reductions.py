@@ -1,4 +1,7 @@
-"""Rows for the builtins that consume an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`."""
+"""Rows for the builtins that consume an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`.
+
+`len`, `iter` and other builtins are in `callables.builtin_functions`.
+"""
 
 import functools
 import operator

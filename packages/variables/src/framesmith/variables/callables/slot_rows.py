@@ -1,7 +1,8 @@
 """Rows for the special methods of builtin types called by name: `list.__len__`, `dict.__getitem__`, `int.__add__`.
 
 Each calls the slot of the tracker, or the operator. They are reached by `super().__setitem__(...)` in a subclass
-of a builtin type, or by `operator.methodcaller("__len__")`.
+of a builtin type, or by `operator.methodcaller("__len__")`. What the slots do is in the trackers; operators are in
+`operations`.
 """
 
 from collections.abc import Callable, Iterable

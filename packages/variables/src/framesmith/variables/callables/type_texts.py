@@ -1,7 +1,8 @@
 """`repr`, `str` and `format` of trackers, for the functions of these names, f-strings and messages.
 
 Containers are written from the texts of their members, so that the `__repr__` of a member is traced. A text that
-contains an address, or is known at run time only, breaks the graph.
+contains an address, or is known at run time only, breaks the graph. Texts of numbers that are not read:
+`callables.deferred_text`.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,7 @@
-"""`BuiltinType`: the row of one builtin type, with all that modules beyond its own ask about it."""
+"""`BuiltinType`: the row of one builtin type, with all that modules beyond its own ask about it.
+
+The rows of single types stand beside their trackers.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Values that are fully known while tracing and immutable: numbers, strings, None, dtypes, enum members."""
+"""Values that are fully known while tracing and immutable: numbers, strings, None, dtypes, enum members.
+
+Their methods and operators are in `builtin_types.constants`.
+"""
 
 import enum
 from collections.abc import Hashable

@@ -1,4 +1,7 @@
-"""Folding: run a pure callable while tracing when all operands are known, and turn the result into trackers."""
+"""Folding: run a pure callable while tracing when all operands are known, and turn the result into trackers.
+
+Which callables are pure is said in `callables.pure_rows` and `core.pure`.
+"""
 
 import enum
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""`Rows`: what one module adds to the registry. A module keeps its own, beside the code that the rows point to."""
+"""`Rows`: what one module adds to the registry. A module keeps its own, beside the code that the rows point to.
+
+How rows become a registry: `core.registry`.
+"""
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator

@@ -1,6 +1,7 @@
 """From a graph node to trackers: recording one operation and wrapping its result.
 
-The trackers themselves register a rule for their kind of example value; this module knows none of them.
+The trackers themselves register a rule for their kind of example value; this module knows none of them. How trackers
+become arguments of a node: `graph_nodes.arguments`.
 """
 
 import operator

@@ -1,4 +1,7 @@
-"""Instances of classes that derive from builtin types: wrapping existing ones, `__new__` and `__init__` of the base."""
+"""Instances of classes that derive from builtin types: wrapping existing ones, `__new__` and `__init__` of the base.
+
+Instances of all other classes are in `objects.instances` and `objects.construction`.
+"""
 
 import functools
 from collections import OrderedDict, defaultdict

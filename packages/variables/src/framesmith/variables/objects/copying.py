@@ -1,4 +1,7 @@
-"""`__reduce_ex__`, which `copy` and `pickle` call. The module `copy` itself is Python code and is inlined."""
+"""`__reduce_ex__`, which `copy` and `pickle` call. The module `copy` itself is Python code and is inlined.
+
+How an instance is built after the graph: `objects.instance_writing`.
+"""
 
 import copy
 import copyreg

@@ -1,4 +1,7 @@
-"""Enumerations: calling, subscripting and iterating over an `Enum` class. Members are constants."""
+"""Enumerations: calling, subscripting and iterating over an `Enum` class. Members are constants.
+
+Enumerations that pybind11 made are in `objects.native_enums`.
+"""
 
 import enum
 from enum import EnumMeta

@@ -1,4 +1,7 @@
-"""The rows of exceptions: `__new__` and `__init__` of the builtin classes, texts, `with_traceback`, `add_note`."""
+"""The rows of exceptions: `__new__` and `__init__` of the builtin classes, texts, `with_traceback`, `add_note`.
+
+The tracker is in `objects.exceptions`, the chain of causes in `objects.exception_chains`.
+"""
 
 import builtins
 from typing import Final

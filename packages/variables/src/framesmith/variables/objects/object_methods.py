@@ -1,4 +1,7 @@
-"""The methods of `object` when called by name: `object.__setattr__(x, "a", 1)`, `super().__init__()` and so on."""
+"""The methods of `object` when called by name: `object.__setattr__(x, "a", 1)`, `super().__init__()` and so on.
+
+What attribute access does is in `objects.lookup`.
+"""
 
 from collections.abc import Hashable
 from typing import Final

@@ -1,4 +1,7 @@
-"""Modules as values: attributes are the module's globals, which its functions share."""
+"""Modules as values: attributes are the module's globals, which its functions share.
+
+The `import` statement is in `tracing.opcodes.imports`.
+"""
 
 from collections.abc import Hashable
 from types import ModuleType

@@ -1,4 +1,7 @@
-"""Objects of `typing` and generic aliases: constants that can be passed on, compared, subscripted and called."""
+"""Objects of `typing` and generic aliases: constants that can be passed on, compared, subscripted and called.
+
+Classes that the user wrote are in `objects.classes`.
+"""
 
 import types
 import typing

@@ -1,6 +1,7 @@
 """`a + b`, `a += b` and the like: the order in which CPython calls the methods of the operands.
 
-Source of the rule: Python data model, "Emulating numeric types"; CPython Objects/abstract.c.
+Source of the rule: Python data model, "Emulating numeric types"; CPython Objects/abstract.c. What a type answers is
+the slot of its tracker; methods in Python are called by `callables.operator_calls`.
 """
 
 import operator

@@ -2,7 +2,7 @@
 
 Torch's symbolic numbers do the arithmetic. Nodes are written when a number becomes an operand of a tensor operation
 or is needed after the graph, with the functions that the program used. Every decision (`if n > 2`, `range(n)`) adds a
-guard to the ShapeEnv.
+guard to the ShapeEnv. Floats that Python computes are in `symbolic_numbers.computed_numbers`.
 """
 
 import math

@@ -1,4 +1,7 @@
-"""Attributes that `torch.Tensor` defines: how each is read and set. The tracker handles those of the user."""
+"""Attributes that `torch.Tensor` defines: how each is read and set. The tracker handles those of the user.
+
+Methods are in `tensors.tensor_methods`.
+"""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""Wrapping real tensors and random generators met while tracing, with the guards they need."""
+"""Wrapping real tensors and random generators met while tracing, with the guards they need.
+
+The tracker is in `tensors.tensors`, the claim in `guards.kinds.tensor`.
+"""
 
 from collections.abc import Hashable, Iterable
 from typing import Final, final

@@ -1,4 +1,7 @@
-"""Context managers written in C, and the marks of the profiler, which do not change any value."""
+"""Context managers written in C, and the marks of the profiler, which do not change any value.
+
+Managers that switch a setting of torch are in `torch_contexts.modes`.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Final, final

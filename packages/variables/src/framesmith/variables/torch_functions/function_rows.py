@@ -1,7 +1,8 @@
 """Which callables become one node of the graph. One rule decides, by the real object; tables hold the exceptions.
 
 A builtin function belongs in the graph when torch's generated tables hold it, a Python function when its *globals*
-are those of a module listed here (`functools.wraps` cannot change those), an operator of `torch.ops` always.
+are those of a module listed here (`functools.wraps` cannot change those), an operator of `torch.ops` always. What
+such a call does is in `torch_functions.graph_calls`; functions with a row of their own, in `torch_functions.recipes`.
 """
 
 from itertools import chain

@@ -1,4 +1,7 @@
-"""Methods of tensors: those that read metadata, those that break the graph, and one node for all others."""
+"""Methods of tensors: those that read metadata, those that break the graph, and one node for all others.
+
+What such a call does is in `torch_functions.graph_calls`.
+"""
 
 from collections.abc import Callable
 from types import FunctionType, MethodDescriptorType

@@ -1,4 +1,7 @@
-"""Queries about values: whether it is a tensor or overrides torch functions, result types, `finfo` and `iinfo`."""
+"""Queries about values: whether it is a tensor or overrides torch functions, result types, `finfo` and `iinfo`.
+
+Questions about the process (grad mode, default dtype) are in `torch_functions.folded`.
+"""
 
 from collections.abc import Callable
 from typing import Final, final

@@ -1,4 +1,7 @@
-"""Building and filling containers, strings and formatted values; unpacking."""
+"""Building and filling containers, strings and formatted values; unpacking.
+
+The trackers of containers are in `variables.builtin_types`.
+"""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Calls."""
+"""Calls.
+
+What a call of a value does is for its tracker to say.
+"""
 
 import sys
 from collections.abc import Callable, Mapping

@@ -1,4 +1,7 @@
-"""Raising, handlers, `with`."""
+"""Raising, handlers, `with`.
+
+How the handler is found: `Interpreter._unwind`.
+"""
 
 from contextlib import AbstractContextManager
 from typing import Final, NoReturn, cast

@@ -1,4 +1,7 @@
-"""Making functions, returning, generators."""
+"""Making functions, returning, generators.
+
+Frames of generators are in `tracing.generators`.
+"""
 
 import inspect
 from types import CodeType

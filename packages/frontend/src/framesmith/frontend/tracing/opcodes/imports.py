@@ -1,4 +1,7 @@
-"""Imports and pattern matching."""
+"""Imports and pattern matching.
+
+Modules as values: `variables.objects.python_modules`.
+"""
 
 import importlib.util
 import sys

@@ -1,4 +1,7 @@
-"""Jumps, conditions and loops."""
+"""Jumps, conditions and loops.
+
+What iterates is the tracker's slot `iterate`.
+"""
 
 from typing import Final
 

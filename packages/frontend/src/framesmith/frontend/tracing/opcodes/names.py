@@ -1,4 +1,7 @@
-"""Locals, cells, globals and the names of class bodies."""
+"""Locals, cells, globals and the names of class bodies.
+
+Attributes are in `opcodes.attributes`.
+"""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""Binary, unary and comparison operators, subscripts and slices."""
+"""Binary, unary and comparison operators, subscripts and slices.
+
+What CPython asks of the operands, and in which order: `variables.operations`.
+"""
 
 from collections.abc import Callable
 from typing import Final
