@@ -1,13 +1,15 @@
 """One small program for each family of `tracing.opcodes`, in assembled text where all versions share the instructions."""
 
 import importlib
+import inspect
 import pkgutil
+import textwrap
 
 import pytest
-from stepping import assembled, frame_at, run_to_end, trace_of
+from stepping import assembled, frame_at, run_to_end, step, trace_of
 
 from framesmith.bytecode.meaning import Kind
-from framesmith.frontend.tracing import opcodes
+from framesmith.frontend.tracing import assertions, opcodes
 from framesmith.frontend.tracing.opcodes import (
     attributes,
     building,
@@ -112,3 +114,39 @@ def test_a_native_form_is_written_from_its_operands() -> None:
     form = write(operation, ["x"], lambda value, hint: hint)
     assert form.statements == (f"{table.RESULT} = x.real",)
     assert [outcome.pushes for outcome in form.outcomes] == [(table.RESULT,)]
+
+
+def asserting(x):
+    assert x, f"{x} is too small"
+    return x
+
+
+def choosing(x):
+    return 1 if x else 2
+
+
+def refusing(x):
+    if x:
+        raise ValueError(x)
+    raise TypeError(x)
+
+
+@pytest.mark.parametrize(("function", "expected"), [(asserting, True), (choosing, None), (refusing, None)])
+def test_a_truth_is_expected_where_the_other_side_only_raises(function, expected, monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(assertions, "assert_truth", lambda tx, value, truth: asked.append(truth) or True)
+    trace = trace_of(compile_again(function).__code__, x=1)
+    machine = trace.machine
+    while (operation := machine.frame.reading.operations[machine.frame.index]).kind != Kind.POP_JUMP_IF:
+        step(machine)
+    machine.frame.index += 1
+    unknown = machine.frame.stack[-1]
+    found = assertions.expected_truth(machine, operation, unknown)
+    assert (found, asked) == ((unknown, []) if expected is None else (expected, [expected]))
+
+
+def compile_again(function):
+    """The function without what pytest makes of `assert`."""
+    namespace = {}
+    exec(textwrap.dedent(inspect.getsource(function)), namespace)
+    return namespace[function.__name__]

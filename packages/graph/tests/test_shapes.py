@@ -6,7 +6,16 @@ import operator
 import pytest
 import torch
 
-from framesmith.graph import Dim, DynamicDims, GraphBreak, GraphOptions, Recorder, example, text
+from framesmith.graph import (
+    Dim,
+    DynamicDims,
+    GraphBreak,
+    GraphOptions,
+    NumbersNeeded,
+    Recorder,
+    example,
+    text,
+)
 from framesmith.guards import Scope
 from framesmith.guards.sources.roots import Local
 
@@ -219,3 +228,28 @@ def test_text_shows_symbols():
     with Recorder() as recorder:
         x = recorder.tensor_input(X, SIX, DynamicDims.of(0))
         assert text(recorder.graph) == f"x: float32[{example(x).shape[0]}, 4] = input"
+
+
+def test_an_operation_that_reads_a_number_out_of_a_tensor_says_so_and_leaves_nothing():
+    def body(recorder):
+        x, n = recorder.tensor_input(X, SIX, DynamicDims.none()), recorder.tensor_input(N, FIVE)
+        for target, args in ((torch.narrow, (x, 0, n, 1)), (operator.getitem, (x, n)), (torch.zeros, (n,))):
+            with pytest.raises(NumbersNeeded) as caught:
+                recorder.call("call_function", target, args)
+            assert caught.value.tensors == (example(n),) and recorder.operations == 0
+        return [recorder.call("call_method", "item", (n,))]
+
+    trace(body, capture_scalar_outputs=True)
+
+
+def test_an_operation_on_symbolic_sizes_keeps_them():
+    image = torch.zeros(1, 3, 8, 10)
+
+    def body(recorder):
+        x = recorder.tensor_input(X, image, DynamicDims.of(2, 3))
+        node = recorder.call("call_function", torch.nn.functional.interpolate, (x,), {"scale_factor": 2})
+        assert all(isinstance(size, torch.SymInt) for size in example(node).shape[2:])
+        return [node]
+
+    _, _, guards = trace(body)
+    assert accepts(guards, x=sized(1, 3, 12, 6))

@@ -191,7 +191,9 @@ class EntryBuilder:
         """Make an entry that stops before a step. None where no such entry can be made."""
         reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
         backend = Replay()
-        options = replace(self.options, fullgraph=False, backend=backend, mode=None, backend_options={})
+        own = self.options
+        options = replace(own, fullgraph=False, backend=backend, mode=None, backend_options={})
+        options = replace(options, captures_unknown=own.fullgraph or own.captures_unknown)
         builder = replace(self, options=options, on_break=ignore_break)
         stop = PlannedStop(step, None, 0, BreakBefore(reason))
         name = self.numbers.next()

@@ -162,23 +162,30 @@ class TracePolicy(DynamicPolicy, Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """What one call of `compile` chose. `shares_entries`: not for `explain`, which shows a compilation from the start."""
+    """What one call of `compile` chose.
+
+    `captures_unknown`: numbers and sizes that only the running program knows are captured, whatever the configuration
+    says; so they are with `fullgraph`, where a break would be an error.
+    `shares_entries`: not for `explain`, which shows a compilation from the start.
+    """
 
     backend: str | Backend = "inductor"
     fullgraph: bool = False
     dynamic: bool | None = None
     mode: str | None = None
     backend_options: Mapping[str, object] = field(default_factory=dict)
+    captures_unknown: bool = False
     shares_entries: bool = True
 
     def for_graph(self) -> GraphOptions:
         """The part that the graph layer takes."""
         settings = current_config()
+        captures = self.fullgraph or self.captures_unknown
         return GraphOptions(
             backend=self.backend,
             mode=self.mode,
             backend_options=self.backend_options,
-            capture_scalar_outputs=settings.capture_scalar_outputs,
-            capture_dynamic_output_shape_ops=settings.capture_dynamic_output_shape_ops,
+            capture_scalar_outputs=captures or settings.capture_scalar_outputs,
+            capture_dynamic_output_shape_ops=captures or settings.capture_dynamic_output_shape_ops,
             verify_correctness=settings.verify_correctness,
         )

@@ -15,6 +15,7 @@ with pause_collector_for_import():
         BackendFailed,
         FakeFailure,
         FloatNeeded,
+        NumbersNeeded,
         RecorderMisuse,
         UnknownBackend,
     )
@@ -36,6 +37,7 @@ __all__ = [
     "DynamicDims",
     "FakeFailure",
     "FloatNeeded",
+    "NumbersNeeded",
     "GraphBreak",
     "GraphOptions",
     "Marker",

@@ -171,4 +171,6 @@ def tensors_in(value: object) -> list[torch.Tensor]:
         return [tensor for item in value for tensor in tensors_in(item)]
     if isinstance(value, dict):
         return [tensor for item in value.values() for tensor in tensors_in(item)]
+    if isinstance(value, slice):
+        return tensors_in((value.start, value.stop, value.step))
     return []

@@ -89,7 +89,8 @@ DATA_DEPENDENT_SHAPE = _row(
     "data-dependent-shape",
     "an operation whose output size depends on the content of a tensor",
     "The size of the result is known only when the program runs.",
-    "Set frontend.config.capture_dynamic_output_shape_ops = True, or use a form with a fixed size such as torch.where.",
+    "Set frontend.config.capture_dynamic_output_shape_ops = True (fullgraph=True does), or use a form with a fixed size such "
+    "as torch.where.",
 )
 DATA_DEPENDENT_OUTPUT = _row(
     "data-dependent-output",
@@ -101,7 +102,8 @@ TENSOR_ITEM = _row(
     "tensor-item",
     "Tensor.item(), tolist(), int() or float() of a tensor",
     "The number is known only when the program runs.",
-    "Keep the value in a tensor, or set frontend.config.capture_scalar_outputs = True to go on with an unknown number.",
+    "Keep the value in a tensor, or set frontend.config.capture_scalar_outputs = True (fullgraph=True does) to go on with an "
+    "unknown number.",
 )
 UNBACKED_GUARD = _row(
     "data-dependent-guard",

@@ -1,5 +1,6 @@
 """Errors of this layer that are no graph breaks: mistakes of the user's program, failed backends, bugs of our own."""
 
+from collections.abc import Sequence
 from typing import final
 
 
@@ -22,6 +23,15 @@ class FloatNeeded(Exception):
 
     def __init__(self, operation: str) -> None:
         super().__init__(f"a float that {operation} has to know")
+
+
+@final
+class NumbersNeeded(Exception):
+    """An operation of torch read the numbers in these tensors, where a graph needs numbers. No node was recorded."""
+
+    def __init__(self, operation: str, tensors: Sequence[object]) -> None:
+        self.tensors = tuple(tensors)
+        super().__init__(f"a number that {operation} reads out of a tensor")
 
 
 @final

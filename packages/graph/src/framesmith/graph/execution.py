@@ -3,18 +3,24 @@
 What an exception of the operation means is in `infer`; this module knows what to restore.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import torch
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.break_kinds import FAKE_FAILED
 from framesmith.graph.breaks import GraphBreak
+from framesmith.graph.data_errors import runs_user_code
+from framesmith.graph.errors import FakeFailure, NumbersNeeded
 from framesmith.graph.fake_tensors import Snapshot, restore, snapshots
 from framesmith.graph.infer import CallKind, operation_name, run
-from framesmith.graph.options import is_fixed
+from framesmith.graph.options import is_fixed, is_symbolic
+from framesmith.graph.purity import is_assertion
+
+NumbersRead: TypeAlias = Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]
+"""Which of these tensors the operation that has just run read the only number of."""
 
 _GIVES_OTHER_MEMORY: tuple[object, ...] = (setattr, "set_", torch.Tensor.set_)
 
@@ -36,10 +42,13 @@ def execute(
     kwargs: Mapping[str, object],
     tensors: Sequence[torch.Tensor],
     may_mutate: bool,
+    take_numbers_read: NumbersRead | None = None,
 ) -> Execution:
     """Run the operation. `tensors` are the fakes among the arguments; `target` is any callable or a method's name, hence Any.
 
     Raises what `infer.run` raises, with the fakes restored (if `may_mutate`) and torch's switches (if `tensors` is empty).
+    `take_numbers_read`: which of the tensors a number was read from. An operation that does so where a graph needs numbers
+    raises NumbersNeeded.
     An operation that wrote although `may_mutate` is false is detected by the version counters.
     """
     undo = snapshots(tensors, target in _GIVES_OTHER_MEMORY) if may_mutate else ()
@@ -48,10 +57,14 @@ def execute(
     versions = _versions(tensors)
     try:
         result = run(op, target, args, kwargs)
-    except BaseException:
+        if take_numbers_read is not None and not _is_number(result):
+            _check_numbers(op, target, take_numbers_read(tensors))
+    except BaseException as error:
         restore(undo)
         if ambient is not None:
             ambient.restore()
+        if take_numbers_read is not None and isinstance(error, GraphBreak | FakeFailure):
+            _check_numbers(op, target, take_numbers_read(tensors))
         raise
     after = _versions(tensors)
     if may_mutate and versions != after:
@@ -61,7 +74,18 @@ def execute(
             raise GraphBreak(
                 FAKE_FAILED, f"{operation_name(op, target)}: several elements of what it writes share memory"
             )
-    return Execution(result, may_mutate or result is None or versions != after, undo)
+    gives_nothing = result is None and not is_assertion(target)
+    return Execution(result, may_mutate or gives_nothing or versions != after, undo)
+
+
+def _is_number(result: object) -> bool:
+    """Whether it is what `item` or `tolist` gives."""
+    return is_symbolic(result) or (isinstance(result, list) and any(map(_is_number, result)))
+
+
+def _check_numbers(op: CallKind, target: object, read: Sequence[torch.Tensor]) -> None:
+    if read and not runs_user_code(op, target):
+        raise NumbersNeeded(operation_name(op, target), read)
 
 
 def _overlaps_itself(tensor: torch.Tensor) -> bool:

@@ -69,6 +69,8 @@ _RANDOM_NAMES = frozenset(
     }
 )  # fmt: skip
 
+_ASSERTIONS: frozenset[object] = frozenset({torch._assert_async, torch._check})
+
 
 def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
     """Whether the call may change one of its arguments, judged by the target, the arguments and the keywords."""
@@ -187,6 +189,11 @@ def is_switch(node: fx.Node) -> bool:
         and not node.all_input_nodes
         and not (_random(node.op, node.target) or is_foreign(node.target))
     )
+
+
+def is_assertion(target: object) -> bool:
+    """Whether the operation gives nothing and changes nothing: it may run again."""
+    return target in _ASSERTIONS
 
 
 def is_pure(node: fx.Node) -> bool:

@@ -314,8 +314,9 @@ class Recorder:
         tensors: list[torch.Tensor],
         impure: bool,
     ) -> Execution:
-        with self._span.running():
-            return execute(op, target, args, kwargs, tensors, impure)
+        with self._span.running(), self._world.dispatching():
+            reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
+            return execute(op, target, args, kwargs, tensors, impure, reads)
 
     def _bind_unbacked(self, node: fx.Node, result: object) -> None:
         bindings = self._world.unbacked_bindings(result)

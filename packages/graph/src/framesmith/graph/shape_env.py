@@ -4,12 +4,13 @@ What is private in torch is touched here, in `torch_sources` and in `shape_guard
 changes in few places.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeAlias, final
 
 import torch
 import torch._guards
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     ShapeEnv,
@@ -38,6 +39,7 @@ _PLAIN: _Treatments = {
     Dim.UNBACKED: DimDynamic.UNBACKED,
 }
 _DUCK: _Treatments = {**_PLAIN, Dim.DYNAMIC: DimDynamic.DUCK}
+_NOTHING: Final = nullcontext()
 _FORGET: Final = tuple(
     forget for method in vars(ShapeEnv).values() if callable(forget := getattr(method, "cache_clear", None))
 )
@@ -210,6 +212,24 @@ class ShapeWorld:
         if not self.env.pending_fresh_unbacked_symbols:
             return None
         return compute_unbacked_bindings(self.env, result)
+
+    def take_numbers_read(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The tensors from which the operation that has just run read the only number; they forget it."""
+        pending = self.env.pending_fresh_unbacked_symbols
+        read: list[torch.Tensor] = []
+        for tensor in tensors if pending else ():
+            if not isinstance(tensor, FakeTensor):
+                continue
+            expression = getattr(getattr(tensor.item_memo, "node", None), "expr", None)
+            if expression is not None and not expression.free_symbols.isdisjoint(pending):
+                tensor.item_memo = None
+                read.append(tensor)
+        return read
+
+    def dispatching(self) -> AbstractContextManager[object]:
+        """While an operation runs on fakes: where there are symbols, torch's decompositions in Python are used, since many of
+        those in C++ take plain numbers only."""
+        return torch._C._EnablePythonDispatcher() if self.env.var_to_range else _NOTHING
 
     def decisions(self, since: int) -> list[Expression]:
         """What was decided about symbolic numbers, from the given decision on."""

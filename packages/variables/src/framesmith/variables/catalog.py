@@ -87,6 +87,7 @@ from framesmith.variables.objects import (
     weak_references,
 )
 from framesmith.variables.symbolic_numbers import (
+    math_functions,
     number_inputs,
     symbolic,
 )
@@ -100,6 +101,7 @@ from framesmith.variables.torch_contexts import (
     native_contexts,
 )
 from framesmith.variables.torch_functions import (
+    assertions,
     disabled,
     folded,
     function_modules,
@@ -107,6 +109,7 @@ from framesmith.variables.torch_functions import (
     grouped_tensors,
     method_rows,
     recipes,
+    tensor_numbers,
     type_questions,
 )
 
@@ -175,6 +178,7 @@ OBJECTS: Final[Family] = (
 )
 GRAPH_NODES: Final[Family] = (arguments.ROWS,)
 SYMBOLIC_NUMBERS: Final[Family] = (
+    math_functions.ROWS,
     number_inputs.ROWS,
     symbolic.ROWS,
 )
@@ -185,12 +189,14 @@ TENSORS: Final[Family] = (
 )
 TORCH_FUNCTIONS: Final[Family] = (
     disabled.ROWS,
+    assertions.ROWS,
     folded.ROWS,
     function_modules.ROWS,
     function_rows.ROWS,
     grouped_tensors.ROWS,
     method_rows.ROWS,
     recipes.ROWS,
+    tensor_numbers.ROWS,
     type_questions.ROWS,
 )
 TORCH_CONTEXTS: Final[Family] = (

@@ -6,6 +6,7 @@
 Units and continuations need each other: an entry of a unit goes on in continuations, each of which is a unit.
 """
 
+import functools
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -59,6 +60,13 @@ from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
 from framesmith.guards import Failure, Scope, first_failure
 from framesmith.guards.scope import Readable
+
+
+@hidden
+def _run_natively(native: Callable[[list[object]], object], *values: object) -> object:
+    """Call a native continuation, which takes a list, with the values of a compiled one."""
+    return native([*values])
+
 
 # Entries of other functions from which a miss learns: each is compared guard by guard. A bound on time, nothing else.
 _COMPARED: Final = 8
@@ -314,7 +322,8 @@ class CompiledUnit:
 
     # -- making entries ----------------------------------------------------------------------------
     def _make_entry(self, values: Sequence[object]) -> Entry:
-        """Make an entry and keep it."""
+        """Make an entry and keep it, unless it refuses to go on: it has no guards on what made its operation raise, and other
+        values need not do so."""
         if self._first is not None:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
         warn_of_ignored()
@@ -323,6 +332,8 @@ class CompiledUnit:
         built, entry = self._build_entry(values)
         seconds = time.perf_counter() - began
         record = record_entry(self._state.history, built, entry, self.names, seconds)
+        if built.refusal is not None:
+            return entry
         self.dispatcher.add(entry)
         if entry.code is not None and not built.runs_natively:
             skipped, promised = self.policy.unspecialized(), self.policy.promised
@@ -402,9 +413,24 @@ class CompiledUnit:
             if step not in prefixes:
                 built = self._make_builder(recovery.policy).build_prefix(values, step)
                 prefixes[step] = (
-                    None if built is None else Prefix(self._bind(built.text), built.step, built.replay)
+                    None if built is None else Prefix(self._bind_prefix(built.text), built.step, built.replay)
                 )
             return prefixes[step]
+
+    def _bind_prefix(self, text: EntryText[ResumeTarget]) -> Entry:
+        """The entry of a text that stops at an operation that raised. With `fullgraph` what follows runs natively: the one
+        graph did not do for this call, and a break in a handler or a message must not hide the program's own error."""
+        continuations = self._continuations()
+        if continuations is None or not self._state.options.fullgraph:
+            return self._bind(text)
+
+        def run_natively(target: ResumeTarget) -> Callable[..., object]:
+            if target.is_native:
+                return continuations.function_at(target)
+            native = continuations.function_at(replace(target, is_native=True))
+            return functools.partial(_run_natively, native)
+
+        return text.bind(run_natively, None, self.start.own)
 
     # -- entries that forward a call ---------------------------------------------------------------
     def _make_forwarding_entry(self, ending: Callable[[EntryWriter], EntryEnding]) -> Entry:

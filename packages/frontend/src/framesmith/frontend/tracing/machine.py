@@ -82,7 +82,8 @@ class Frame:
     Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
     next and `current` the one that runs. `role` says how what it gives reaches the frame around it, `entered` in which
     step of the trace it was pushed (0: it was there from the start), `closing` that the exception which leaves it is not
-    kept, so that its variables go at once. `barrier`: a run ends with this frame.
+    kept, so that its variables go at once. `barrier`: a run ends with this frame. `asserted`: how many of its branches became
+    assertions of the graph.
     """
 
     code: CodeType
@@ -102,6 +103,7 @@ class Frame:
     otherwise: Tracker | None = None
     entered: int = 0
     closing: bool = False
+    asserted: int = 0
 
     @property
     def operation(self) -> Operation:

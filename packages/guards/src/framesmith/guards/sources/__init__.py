@@ -29,7 +29,13 @@ from framesmith.guards.sources.steps import (
     InstanceItem,
     WeakReferent,
 )
-from framesmith.guards.sources.tensors import Gradient, TensorSize, TensorStorageOffset, TensorStride
+from framesmith.guards.sources.tensors import (
+    Gradient,
+    TensorItem,
+    TensorSize,
+    TensorStorageOffset,
+    TensorStride,
+)
 
 __all__ = [
     "Attribute",
@@ -57,6 +63,7 @@ __all__ = [
     "Pinned",
     "SetItemAt",
     "Source",
+    "TensorItem",
     "TensorSize",
     "TensorStorageOffset",
     "TensorStride",

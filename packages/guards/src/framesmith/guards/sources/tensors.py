@@ -1,4 +1,4 @@
-"""Steps into tensors: sizes, strides, the offset into the storage, the gradient.
+"""Steps into tensors: sizes, strides, the offset into the storage, the only element, the gradient.
 
 They ask a value for tensor methods, so their guards are checked after the tensor itself (see `program`).
 """
@@ -62,6 +62,23 @@ class TensorStorageOffset(Source):
 
     def text(self) -> str:
         return f"{self.base.text()}.storage_offset()"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorItem(Source):
+    """`tensor.item()`: the number in a tensor of one element."""
+
+    base: Source
+
+    def read(self, scope: Scope) -> object:
+        return call_tensor_method(scope.value_of(self.base), "item")
+
+    def expression(self, names: Names) -> str:
+        return f"{names.source(self.base)}.item()"
+
+    def text(self) -> str:
+        return f"{self.base.text()}.item()"
 
 
 @final

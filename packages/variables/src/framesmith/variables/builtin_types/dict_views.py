@@ -26,6 +26,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.compare import FUNCTIONS
 from framesmith.variables.operations.index import known_equal
+from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
@@ -133,7 +134,7 @@ class ViewTracker(Tracker):
         view: ViewTracker = self
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self
-        found = [item for item in unpack(tx, other) if view.contains(tx, item).truth(tx)]
+        found = [item for item in unpack(tx, other) if known_truth(tx, view.contains(tx, item))]
         return make_set_tracker(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -152,7 +153,7 @@ class ViewTracker(Tracker):
         if symbol not in ("==", "!="):
             return self.unsupported(f"comparing with {symbol}")
         mine, theirs = self.owner.size(tx), other.length(tx).as_python_constant()
-        same = mine == theirs and all(other.contains(tx, item).truth(tx) for item in self.trackers(tx))
+        same = mine == theirs and all(known_truth(tx, other.contains(tx, item)) for item in self.trackers(tx))
         return Constant(same == (symbol == "=="))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -263,7 +264,7 @@ for _name in ("get", "keys", "values", "items", "copy", "__reversed__"):
 @ROWS.call(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])
 def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> Tracker:
     """`self.isdisjoint(other)`."""
-    return Constant(not any(self.contains(tx, item).truth(tx) for item in unpack(tx, other)))
+    return Constant(not any(known_truth(tx, self.contains(tx, item)) for item in unpack(tx, other)))
 
 
 @ROWS.call(MappingProxyType)

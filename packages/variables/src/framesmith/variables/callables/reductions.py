@@ -28,6 +28,7 @@ from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare
 from framesmith.variables.operations.truth import known_truth
 from framesmith.variables.polyfills import reductions as polyfills
+from framesmith.variables.symbolic_numbers.math_functions import extreme_of
 
 ROWS: Final = Rows()
 
@@ -153,6 +154,9 @@ def _extreme(
         if default is not None:
             return default
         raise_observed(tx, ValueError, f"{name}() {EMPTY}")
+    number = extreme_of(tx, name, items) if key is None and len(items) > 1 else None
+    if number is not None:
+        return number
     best, best_key = items[0], _key_of(tx, key, items[0])
     for item in items[1:]:
         value = _key_of(tx, key, item)

@@ -5,7 +5,7 @@ become arguments of a node: `graph_nodes.arguments`.
 """
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 import torch
@@ -14,17 +14,18 @@ from torch._C._functorch import peek_interpreter_stack
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
-from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, register
+from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import CHANGING_VALUE, TENSOR_ITEM, UNSUPPORTED_VALUE
 from framesmith.graph.infer import CallKind, translate
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.registry import Table
-from framesmith.variables.graph_nodes.graph_values import graph_arguments, graph_keywords
+from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments, graph_keywords
 
 OPERATION_RAISES = register(
     BreakKind(
@@ -67,15 +68,53 @@ def record_node(
 ) -> fx.Node:
     """Record a call of a function, or of a method given by name; the node, which has its example value.
 
-    A float from which the operation computes a size, or on which it decides, is specialized.
+    A float from which the operation computes a size, or on which it decides, is specialized. Where the operation reads
+    numbers out of tensors, it gets numbers in their place: `torch.zeros(n)`, `x[:n]`.
     """
+    keywords = kwargs or {}
     try:
-        return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
+        return record_once(tx, target, args, keywords)
+    except NumbersNeeded as needed:
+        read = needed.tensors
+    numbers = {name: read_numbers(tx, value, read) for name, value in keywords.items()}
+    try:
+        return record_once(tx, target, [read_numbers(tx, value, read) for value in args], numbers)
+    except NumbersNeeded as needed:
+        raise GraphBreak(TENSOR_ITEM, str(needed)) from needed
+
+
+def read_numbers(tx: TraceContext, value: Tracker, tensors: Collection[object]) -> Tracker:
+    """An argument with numbers in place of these tensors, each of which holds one: as `tensor.item()` gives them."""
+    value = value.realize()
+    if isinstance(value, SliceTracker):
+        start, stop, step = (read_numbers(tx, part, tensors) for part in value.members())
+        return SliceTracker(start, stop, step)
+    if isinstance(value, TupleTracker):
+        return TupleTracker([read_numbers(tx, part, tensors) for part in value.items], None, value.kind)
+    if isinstance(value, ListTracker):
+        return ListTracker([read_numbers(tx, part, tensors) for part in value.items])
+    if not issubclass(value.python_type, torch.Tensor) or not isinstance(value, GraphValue):
+        return value
+    node = value.graph_node(tx)
+    if not isinstance(node, fx.Node) or not any(example(node) is tensor for tensor in tensors):
+        return value
+    return value.attribute(tx, "item").call(tx, (), {})
+
+
+def record_once(
+    tx: TraceContext,
+    target: Callable[..., object] | str,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+) -> fx.Node:
+    """As `record_node`; raises NumbersNeeded where the operation reads numbers out of tensors."""
+    try:
+        return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     except FloatNeeded:
         # the operation needs a float as a number: it is recorded again with floats specialized
         tx.graph.fixes_floats = True
         try:
-            return call_node(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs or {}))
+            return _call_fixed(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
         finally:
             tx.graph.fixes_floats = False
 
@@ -87,9 +126,18 @@ def call_node(
     kwargs: dict[str, object] | None = None,
 ) -> fx.Node:
     """As `record_node`, with arguments that are nodes and constants
-    already; breaks where a float would have to be specialized."""
+    already; breaks where a float would have to be specialized, or a number read out of a tensor."""
     try:
-        return _call(tx, target, args, kwargs or {})
+        return _call_fixed(tx, target, args, kwargs or {})
+    except NumbersNeeded as needed:
+        raise GraphBreak(TENSOR_ITEM, str(needed)) from needed
+
+
+def _call_fixed(
+    tx: TraceContext, target: Callable[..., object] | str, args: tuple[object, ...], kwargs: dict[str, object]
+) -> fx.Node:
+    try:
+        return _call(tx, target, args, kwargs)
     except FloatNeeded as needed:
         raise GraphBreak(CHANGING_VALUE, str(needed)) from needed
 
@@ -165,6 +213,6 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
 
 
 def _member(tx: TraceContext, node: fx.Node | None, key: object, value: object) -> Tracker:
-    if node is not None and isinstance(value, torch.Tensor | tuple | list | dict):
-        node = call_node(tx, operator.getitem, (node, key))
-    return wrap_value(tx, node, value)
+    holds = isinstance(value, torch.Tensor | tuple | list | dict)
+    part = call_node(tx, operator.getitem, (node, key)) if node is not None and holds else None
+    return wrap_value(tx, part, value)

@@ -3,7 +3,7 @@
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNBACKED_GUARD
 from framesmith.variables.core.base import TraceContext, Tracker
 
 
@@ -21,9 +21,8 @@ def require_known(truth: bool | Tracker) -> bool:
     """The truth if it is known; a graph break if it is the run-time value of a tensor or number."""
     if isinstance(truth, bool):
         return truth
-    kind = (
-        "a tensor" if issubclass(truth.python_type, torch.Tensor) else "a number that comes out of a tensor"
-    )
+    if not issubclass(truth.python_type, torch.Tensor):
+        raise GraphBreak(UNBACKED_GUARD, f"the condition is {truth.describe()}")
     raise GraphBreak(
-        DATA_DEPENDENT_BRANCH, f"the condition is {kind}, whose value is known only when the program runs"
+        DATA_DEPENDENT_BRANCH, "the condition is a tensor, whose value is known only when the program runs"
     )

@@ -55,8 +55,14 @@ _CONVERSIONS: Final[dict[str, Callable[..., object]]] = {
 }
 # What a graph can compute by itself from symbolic ints.
 _GRAPHED: Final[tuple[Callable[..., object], ...]] = (*FUNCTIONS.values(), operator.neg, operator.pos, abs)
+GRAPH_FUNCTIONS: Final[dict[Callable[..., object], Callable[..., object]]] = {
+    getattr(math, name): getattr(torch, f"_sym_{name}")
+    for name in ("sqrt", "cos", "cosh", "sin", "sinh", "tan", "tanh", "asin", "acos", "atan", "log2")
+    if hasattr(torch, f"_sym_{name}")
+}
+"""Functions of `math` and those of torch that do the same with symbolic numbers."""
 _IN_GRAPH: Final[dict[Callable[..., object], Callable[..., object]]] = dict(
-    [*zip(_GRAPHED, _GRAPHED, strict=True), (float, torch.sym_float)]
+    [*zip(_GRAPHED, _GRAPHED, strict=True), (float, torch.sym_float), *GRAPH_FUNCTIONS.items()]
 )
 
 
@@ -75,7 +81,7 @@ class Computable(Protocol):
         ...
 
     @property
-    def number(self) -> Number:
+    def number(self) -> Number | None:
         """The value in the traced call, if there is a formula. Reading it adds no guard."""
         ...
 

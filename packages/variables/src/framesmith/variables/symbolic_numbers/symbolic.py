@@ -14,7 +14,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import UNBACKED_GUARD, UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
@@ -60,7 +60,12 @@ class SymbolicNumber(GraphValue):
     """An int, float or bool whose value is an expression over symbols. Invariant: the expression is no constant."""
 
     def __init__(
-        self, tx: TraceContext, value: Symbolic, source: Source | None = None, recipe: Recipe | None = None
+        self,
+        tx: TraceContext,
+        value: Symbolic,
+        source: Source | None = None,
+        recipe: Recipe | None = None,
+        node: fx.Node | None = None,
     ) -> None:
         self._graph = tx.graph
         self.value = value
@@ -69,7 +74,7 @@ class SymbolicNumber(GraphValue):
         self._formula: Source | None = source
         self._is_unspecialized = self._depends_on_unspecialized(tx)
         self._size: int = 1 + sum(item._size for item in self._operands())
-        self._node: fx.Node | None = None
+        self._node = node
 
     @property
     def is_run_time_number(self) -> bool:
@@ -94,10 +99,10 @@ class SymbolicNumber(GraphValue):
         return self._size
 
     @property
-    def number(self) -> int | float | bool:
-        """The value in this call; reading it adds no guard."""
-        hint = self.value.node.hint
-        assert isinstance(hint, int | float)
+    def number(self) -> int | float | bool | None:
+        """The value in this call; None if only the running graph knows it. Reading it adds no guard."""
+        hint = self.value.node.hint if self.value.node.has_hint() else None
+        assert hint is None or isinstance(hint, int | float)
         return hint
 
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
@@ -148,9 +153,14 @@ class SymbolicNumber(GraphValue):
             break_on_changing_value(self.describe())
         return evaluate("a number that has to be known", self.python_type, self.value)
 
-    def truth(self, tx: TraceContext) -> bool:
-        """The truth of the value in this call; guarded."""
-        return bool(evaluate("the truth of a number", bool, self.value))
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """The truth of the value in this call, guarded; the number itself where only the running graph knows it."""
+        try:
+            return bool(evaluate("the truth of a number", bool, self.value))
+        except GraphBreak as reason:
+            if reason.kind is not UNBACKED_GUARD:
+                raise
+            return self
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Symbolic arithmetic; None (NotImplemented) for operands that are no real numbers."""
@@ -302,18 +312,22 @@ class Conversion(Tracker):
 
 @ROWS.entry(RESULTS, torch.SymInt, torch.SymFloat, torch.SymBool)
 def _symbolic_result(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
-    return number(tx, value)
+    return number(tx, value, node=node)
 
 
 def number(
-    tx: TraceContext, value: object, source: Source | None = None, recipe: Recipe | None = None
+    tx: TraceContext,
+    value: object,
+    source: Source | None = None,
+    recipe: Recipe | None = None,
+    node: fx.Node | None = None,
 ) -> Tracker:
-    """The tracker of a number: a `SymbolicNumber`, or a `Constant` if it is plain or fixed."""
+    """The tracker of a number: a `SymbolicNumber`, or a `Constant` if it is plain or fixed. `node` computes it."""
     if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return Constant(value)
     if is_fixed(value):
         return Constant(_PYTHON_TYPES[type(value)](value))
-    return SymbolicNumber(tx, value, source, recipe)
+    return SymbolicNumber(tx, value, source, recipe, node)
 
 
 def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:

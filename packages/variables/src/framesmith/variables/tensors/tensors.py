@@ -8,7 +8,7 @@ from typing import Final, final
 import torch
 from torch import fx
 
-from framesmith.graph import GraphBreak
+from framesmith.graph import GraphBreak, NumbersNeeded
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
@@ -33,11 +33,13 @@ from framesmith.variables.graph_nodes.results import (
     evaluate,
     record,
     record_node,
+    record_once,
     wrap_result,
     wrap_value,
 )
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.tensors.subscripts import parts_of, read_index, take_view
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 ROWS: Final = Rows()
@@ -213,15 +215,29 @@ class TensorTracker(GraphValue):
 
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """`x[key]`. A symbolic int becomes `torch.select`, since torch specializes
-        a symbolic number as a key, but not as an index of `select`."""
-        if key.is_run_time_number and key.python_type is int and self.fake.dim():
-            return record(tx, torch.select, (self, Constant(0), key))
-        return record(tx, operator.getitem, (self, key))
+        """`x[key]`; with a symbolic int in the key, or a tensor that is read as one, see `subscripts`."""
+        parts = parts_of(key, self.fake.dim())
+        if parts is not None:
+            return take_view(tx, self, parts)
+        try:
+            return wrap_result(tx, record_once(tx, operator.getitem, (self, key), {}))
+        except NumbersNeeded as needed:
+            number = read_index(tx, key, needed)
+        return self.subscript(tx, number)
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
-        """`x[key] = value`."""
-        record_node(tx, operator.setitem, (self, key, value))
+        """`x[key] = value`, as `subscript`."""
+        parts = parts_of(key, self.fake.dim())
+        if parts is not None:
+            view = take_view(tx, self, parts)
+            record_node(tx, operator.setitem, (view, Constant(...), value))
+            return
+        try:
+            record_once(tx, operator.setitem, (self, key, value), {})
+            return
+        except NumbersNeeded as needed:
+            number = read_index(tx, key, needed)
+        self.set_subscript(tx, number, value)
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(x.unbind(0))`, as in torch; TypeError for a 0-d tensor."""

@@ -1,8 +1,8 @@
-"""Operations that read a Python number from a tensor, replaced by operations with the same result that keep the
-tensor.
+"""Operations that fakes cannot run, replaced by operations with the same result.
 
 In eager `x.addcdiv_(a, b, value=t)` reads the number from `t`, which a graph cannot. Optimizers that are told that
-they are compiled pass such tensors.
+they are compiled pass such tensors. `torch._is_all_true`, with which distributions check their arguments, fails on a fake
+with symbolic sizes.
 """
 
 from collections.abc import Callable
@@ -59,6 +59,18 @@ def _make_scaled_row(target: Target, fused: Target, sign: int = 1) -> Callable[.
     return call
 
 
+def _make_truth_row(target: Target, general: Target) -> Callable[..., Tracker]:
+    """The row of `torch._is_all_true(x)` and `_is_any_true(x)`, for bools the methods `all` and `any`."""
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        tensor = args[0] if len(args) == 1 and not kwargs else None
+        if isinstance(tensor, TensorTracker) and tensor.fake.dtype is torch.bool:
+            return graph_call(tx, general, args, {})
+        return graph_call(tx, target, args, kwargs)
+
+    return call
+
+
 _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] = (
     (torch.Tensor.addcdiv, _make_fused_row("addcdiv")),
     (torch.Tensor.addcdiv_, _make_fused_row("addcdiv_")),
@@ -72,6 +84,8 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.Tensor.sub, _make_scaled_row("sub", "addcmul", -1)),
     (torch.Tensor.sub_, _make_scaled_row("sub_", "addcmul_", -1)),
     (torch.sub, _make_scaled_row(torch.sub, torch.addcmul, -1)),
+    (torch._is_all_true, _make_truth_row(torch._is_all_true, "all")),
+    (torch._is_any_true, _make_truth_row(torch._is_any_true, "any")),
 )
 for _key, _handler in _ROWS:
     ROWS.call(_key)(_handler)

@@ -9,7 +9,6 @@ from typing import Final, final
 import torch
 import torch.overrides
 from torch._C import _functorch
-from torch.fx.experimental.symbolic_shapes import expect_true
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_SUBCLASS
@@ -190,18 +189,3 @@ def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
 ROWS.wrap(torch.finfo, torch.iinfo)(_wrap_info)
 for _kind in (torch.finfo, torch.iinfo):
     _register_info(_kind)
-
-
-@ROWS.call(
-    torch._check, torch._check_value, torch._check_type, torch._check_index, torch._check_not_implemented
-)
-def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tracker:
-    """Continue if the condition holds; a symbolic one is asserted when the
-    graph runs. Breaks the graph where it fails or is no known bool."""
-    if isinstance(cond, SymbolicNumber) and evaluate("torch._check", expect_true, cond.value):
-        return Constant(None)
-    if isinstance(cond, ComputedNumber) and cond.python_type is bool and cond.truth(tx):
-        return Constant(None)
-    if isinstance(cond, Constant) and cond.value is True:
-        return Constant(None)
-    raise GraphBreak(NATIVE_CALL, "torch._check() of what does not hold")

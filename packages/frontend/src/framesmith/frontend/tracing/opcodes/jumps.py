@@ -6,13 +6,14 @@ What iterates is the tracker's slot `iterate`.
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.assertions import expected_truth
 from framesmith.frontend.tracing.finalizers import drop_references
 from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.variables.core import Constant
-from framesmith.variables.operations.truth import known_truth
+from framesmith.variables.operations.truth import known_truth, require_known, truth_of
 
 ROWS: Final = OpcodeRows()
 
@@ -26,7 +27,10 @@ def jump(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.POP_JUMP_IF)
 def pop_jump_if(machine: Machine, operation: Operation) -> None:
     """Jump when the truth of the top is the argument."""
-    if known_truth(machine.tx, machine.frame.pop()) == operation.argument:
+    truth = truth_of(machine.tx, machine.frame.pop())
+    if truth is not True and truth is not False:
+        truth = require_known(expected_truth(machine, operation, truth))
+    if truth == operation.argument:
         machine.frame.jump(operation.target)
 
 

@@ -1,0 +1,70 @@
+"""Subscripts of tensors with a number that may differ from call to call: `x[n]`, `x[:, n, 2:]`, `x[n] = v`.
+
+torch specializes on such a number as a key, but not as the index of `select`. So a key that holds one is taken apart, one
+dimension at a time; each step gives a view, as the subscript does.
+"""
+
+import operator
+from collections.abc import Sequence
+
+import torch
+
+from framesmith.graph import GraphBreak, NumbersNeeded
+from framesmith.graph.break_kinds import TENSOR_ITEM
+from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.graph_nodes.results import read_numbers, record
+
+_ALL = SliceTracker()
+
+
+def parts_of(key: Tracker, rank: int) -> list[Tracker] | None:
+    """The key for each dimension, if it holds a symbolic int and else what gives views; None for any other key."""
+    items = [item.realize() for item in key.items] if isinstance(key, TupleTracker) else [key]
+    if not any(map(_is_symbolic_int, items)) or not all(map(_gives_view, items)):
+        return None
+    ellipses = [index for index, item in enumerate(items) if _is_constant(item, ...)]
+    used = sum(not _is_constant(item, None) and not _is_constant(item, ...) for item in items)
+    if len(ellipses) > 1 or used > rank:
+        return None
+    for index in ellipses:
+        items[index : index + 1] = [_ALL] * (rank - used)
+    return items
+
+
+def take_view(tx: TraceContext, tensor: Tracker, parts: Sequence[Tracker]) -> Tracker:
+    """`tensor[parts]`, dimension by dimension."""
+    dim = 0
+    for part in parts:
+        if _is_constant(part, None):
+            tensor = record(tx, torch.unsqueeze, (tensor, Constant(dim)))
+        elif not isinstance(part, SliceTracker):
+            tensor = record(tx, torch.select, (tensor, Constant(dim), part))
+            continue
+        elif part is not _ALL:
+            tensor = record(tx, operator.getitem, (tensor, TupleTracker([*[_ALL] * dim, part])))
+        dim += 1
+    return tensor
+
+
+def read_index(tx: TraceContext, key: Tracker, needed: NumbersNeeded) -> Tracker:
+    """The key with numbers in place of the tensors that the subscript read. Breaks the graph for a truth: that is a mask."""
+    dtypes = {getattr(tensor, "dtype", None) for tensor in needed.tensors}
+    if dtypes & {torch.bool, torch.uint8}:
+        raise GraphBreak(TENSOR_ITEM, str(needed))
+    return read_numbers(tx, key, needed.tensors)
+
+
+def _is_symbolic_int(item: Tracker) -> bool:
+    return item.is_run_time_number and item.python_type is int
+
+
+def _gives_view(item: Tracker) -> bool:
+    if isinstance(item, Constant):
+        return type(item.value) is int or item.value is None or item.value is ...
+    return isinstance(item, SliceTracker) or _is_symbolic_int(item)
+
+
+def _is_constant(item: Tracker, value: object) -> bool:
+    return isinstance(item, Constant) and item.value is value

@@ -1,0 +1,102 @@
+"""The number in a tensor of one element: `x.item()`, `int(x)`, `float(x)`, `bool(x)`, `operator.index(x)`.
+
+Where numbers that only the running program knows are captured (`capture_scalar_outputs`, or `fullgraph=True`), it is a
+symbolic number. That of an input is read before the graph runs, so decisions on it become guards; that of a computed
+tensor is known in the running graph only.
+"""
+
+from typing import Final
+
+import torch
+
+from framesmith.graph.arguments import example
+from framesmith.graph.options import is_fixed
+from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import Computed, TensorItem
+from framesmith.variables.callables.constructors import call_float, call_int
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.base import run_pending
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.operations.compare import compare
+from framesmith.variables.symbolic_numbers.computed_numbers import LARGEST_SYMBOLIC, ComputedNumber
+from framesmith.variables.symbolic_numbers.symbolic import number
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.graph_calls import graph_call
+from framesmith.variables.torch_functions.method_rows import require_tensor
+
+ROWS: Final = Rows()
+
+_INTEGERS: Final = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
+
+
+@ROWS.call(torch.Tensor.item)
+def item(tx: TraceContext, self: Tracker) -> Tracker:
+    """`x.item()`."""
+    return _read(tx, self)
+
+
+def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
+    found = _read_input(tx, tensor) if isinstance(tensor, TensorTracker) and _is_captured(tx) else None
+    return graph_call(tx, "item", (tensor,), {}) if found is None else found
+
+
+def _is_captured(tx: TraceContext) -> bool:
+    return tx.graph.options.capture_scalar_outputs
+
+
+def _read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
+    """The number in an input, as the guards read it before the graph runs; None where the graph has to read it.
+
+    Only on the CPU, where reading does not wait, and only if nothing was written so far: another input may share its memory.
+    """
+    value, source = tensor.value, tensor.source
+    if value is None or source is None or tx.graph.has_changes or value.device.type != "cpu":
+        return None
+    if value.numel() != 1 or not all(map(is_fixed, tensor.fake.shape)):
+        return None
+    with tx.graph.pause():
+        content = value.item()
+    place = TensorItem(source)
+    if value.dtype in _INTEGERS and abs(content) < LARGEST_SYMBOLIC:
+        tx.guard(place, TypeIs(int))
+        return number(tx, example(tx.graph.number_input(place, content)), place)
+    if value.dtype is torch.bool:
+        asked = Computed(int, (place,), "int")
+        count = number(tx, example(tx.graph.number_input(asked, int(content))), asked)
+        return compare(tx, "!=", count, Constant(0))
+    if value.dtype is torch.float64 and tx.graph.runs_as_captured:
+        return ComputedNumber(tx, content, place)
+    return None
+
+
+@ROWS.call(torch.Tensor.__int__)
+def int_of(tx: TraceContext, self: Tracker) -> Tracker:
+    """`int(x)`."""
+    if not _is_captured(tx):
+        return graph_call(tx, "__int__", (self,), {})
+    return run_pending(tx, call_int(tx, _read(tx, self)))
+
+
+@ROWS.call(torch.Tensor.__float__)
+def float_of(tx: TraceContext, self: Tracker) -> Tracker:
+    """`float(x)`."""
+    if not _is_captured(tx):
+        return graph_call(tx, "__float__", (self,), {})
+    return run_pending(tx, call_float(tx, _read(tx, self)))
+
+
+@ROWS.call(torch.Tensor.__bool__)
+def bool_of(tx: TraceContext, self: Tracker) -> Tracker:
+    """`bool(x)`."""
+    if not _is_captured(tx):
+        return graph_call(tx, "__bool__", (self,), {})
+    found = _read(tx, self)
+    return found if found.python_type is bool else compare(tx, "!=", found, Constant(0))
+
+
+@ROWS.call(torch.Tensor.__index__)
+def index_of_tensor(tx: TraceContext, self: Tracker) -> Tracker:
+    """`operator.index(x)`; TypeError for floats."""
+    if not _is_captured(tx) or require_tensor(self, "__index__").fake.dtype not in _INTEGERS:
+        return graph_call(tx, "__index__", (self,), {})
+    return _read(tx, self)
