@@ -54,7 +54,7 @@ def _read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
         return None
     if value.numel() != 1 or not all(map(is_fixed, tensor.fake.shape)):
         return None
-    with tx.graph.pause():
+    with tx.graph.pause_recording():
         content = value.item()
     place = TensorItem(source)
     if value.dtype in _INTEGERS and abs(content) < LARGEST_SYMBOLIC:
