@@ -1,9 +1,12 @@
 """The parts of `framesmith where`: words of a question, hits by rank, and the breaks of calls."""
 
+import functools
+
 import pytest
 import torch
 
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
+from framesmith.frontend.signposts.objects import find_row
 from framesmith.frontend.signposts.questions import exact_topic, near_topic, words_of
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost
@@ -11,6 +14,7 @@ from framesmith.graph.break_kinds import (
     DATA_DEPENDENT_OUTPUT,
     DATA_DEPENDENT_SHAPE,
     PRINT_OR_LOG,
+    RANDOM_STATE,
     TENSOR_ITEM,
 )
 from framesmith.variables.callables.builtin_functions import call_print
@@ -67,6 +71,16 @@ def test_what_needs_data_breaks(name, kind) -> None:
 def test_what_needs_data_breaks_indeed() -> None:
     with torch._subclasses.FakeTensorMode() as mode, pytest.raises(Exception, match=r"aten\.nonzero"):
         torch.nonzero(mode.from_tensor(torch.ones(3)))
+
+
+def test_a_function_that_was_wrapped_keeps_its_row() -> None:
+    @functools.wraps(torch.manual_seed)
+    def wrapped(seed):
+        return torch.manual_seed(seed)
+
+    row = find_row(wrapped)
+    assert row is not None and [*kinds_in(row.function)] == [RANDOM_STATE]
+    assert find_row(3) is None
 
 
 def test_the_kinds_that_a_row_names_and_where_one_is_raised() -> None:

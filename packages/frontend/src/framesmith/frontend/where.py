@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.near_misses import nearest
-from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.breaking import (
     kind_of_call,
     kinds_in,
@@ -21,12 +20,11 @@ from framesmith.frontend.signposts.breaking import (
     posts_of_kind,
 )
 from framesmith.frontend.signposts.definitions import definitions
-from framesmith.frontend.signposts.objects import posts_of, real_object, topic_of
+from framesmith.frontend.signposts.objects import find_row, posts_of, real_object, topic_of
 from framesmith.frontend.signposts.questions import exact_topic, near_topic, posts_of_topic, topics_with
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost, signposts, signposts_of_step
 from framesmith.frontend.signposts.topics import TOPICS, Topic
-from framesmith.variables.core.table import row_of
 
 _READ_AS = re.compile(r"may be read as (\w+)")
 
@@ -87,7 +85,7 @@ def _breaks(found: Sequence[Signpost]) -> Iterator[Signpost]:
             if kind is not None:
                 yield from posts_of_call(post.name, kind)
                 continue
-            row = row_of(REGISTRY.current(), real_object(post.name))
+            row = find_row(real_object(post.name))
             if row is not None and not row.function.__qualname__.startswith("record_function."):
                 yield from (page_of(post.name, one) for one in kinds_in(row.function))
 

@@ -11,7 +11,7 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost, file_and_line, signpost_at
 from framesmith.guards.class_lookup import resolution_order
-from framesmith.variables.core.table import row_of
+from framesmith.variables.core.table import Row, row_of
 from framesmith.variables.core.wrap_rules import EXACT
 
 _FAMILIES = ((torch.nn.Module, "nn.Module"), (torch.optim.Optimizer, "optimizer step"))
@@ -47,9 +47,18 @@ def _owner_of(value: object) -> type | None:
     return owner if isinstance(owner, type) else None
 
 
+def find_row(value: object) -> Row | None:
+    """The row of a callable; of the function inside for one that torch's compiler has wrapped since it was loaded."""
+    registry = REGISTRY.current()
+    row = row_of(registry, value)
+    if row is None and isinstance(value, FunctionType):
+        row = row_of(registry, value.__dict__.get("__wrapped__"))
+    return row
+
+
 def posts_of(name: str, value: object) -> Iterator[Signpost]:
     """How a call of the object, or a value of this type, is traced."""
-    row = row_of(REGISTRY.current(), value)
+    row = find_row(value)
     if row is not None:
         yield signpost_at(name, "call", row.function)
     if isinstance(value, type):
