@@ -9,11 +9,17 @@ from typing import Final, final
 
 from framesmith.frontend import known_functions, marked_functions
 from framesmith.frontend.exits import stand_ins
-from framesmith.frontend.tracing import strict_breaks
+from framesmith.frontend.tracing import deferred_calls, strict_breaks
 from framesmith.variables import catalog
 from framesmith.variables.core import Registry, Rows
 
-OWN: Final = (known_functions.ROWS, marked_functions.ROWS, stand_ins.ROWS, strict_breaks.ROWS)
+OWN: Final = (
+    known_functions.ROWS,
+    marked_functions.ROWS,
+    stand_ins.ROWS,
+    strict_breaks.ROWS,
+    deferred_calls.ROWS,
+)
 
 
 @final

@@ -13,20 +13,20 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated.functions import Identity, generate_function
+from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.guards.names import PREFIX
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
-from framesmith.variables.core import Lazy, PendingCall, Rows, TraceContext, Tracker
+from framesmith.variables.core import Constant, Lazy, PendingCall, Rows, TraceContext, Tracker
 
 ROWS: Final = Rows()
 
+_OWN_LOGGERS: Final = (logging.Logger, logging.RootLogger)
 _NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log)
 
 
@@ -50,21 +50,13 @@ def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
 
     `frames` are given from the outermost; those of polyfills are left out, since the user did not write them.
     """
-    function: FunctionType | None = None
-    for frame in reversed([frame for frame in frames if not is_polyfill_code(frame.code)]):
-        line = location(frame).line
-        inner = f"{PREFIX}inner"
-        call = f"{PREFIX}f(*args, **kwargs)" if function is None else f"{inner}({PREFIX}f, *args, **kwargs)"
-        lines = [
-            (f"try: return {call}", line),
-            (f"except BaseException as {PREFIX}x:", line),
-            (f" {PREFIX}x.__traceback__ = {PREFIX}x.__traceback__.tb_next", line),  # the frame is named apart
-            (" raise", line),
+    function = make_stand_in(
+        [
+            FramePlace(frame.code, location(frame).line, frame.namespace.value)
+            for frame in frames
+            if not is_polyfill_code(frame.code)
         ]
-        held = {} if function is None else {inner: function}
-        function = generate_function(
-            f"{PREFIX}f, /, *args, **kwargs", lines, held, Identity.of(frame.code), frame.namespace.value
-        )
+    )
     assert function is not None
     return function
 
@@ -75,14 +67,17 @@ def _log_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracke
 
 
 @ROWS.entry(DIRECTIVES, ("logging", "Logger.isEnabledFor"))
-def _ask_natively(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker | PendingCall:
-    """`Logger.isEnabledFor`: a logger that has not cached the answer takes a lock, so the whole call runs natively.
-
-    A break inside of it would not do: frames that are resumed natively have lost those that called them.
-    """
-    if logger.source is not None:
-        known = logger.attribute(tx, "_cache").realize().contains(tx, level)
-        if known.truth(tx) is not True:
+def _ask_for_level(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker | PendingCall:
+    """`Logger.isEnabledFor`: what a logger has not cached it is asked now, since it takes a lock. The trace reads the
+    cached answer, which a change of any level clears."""
+    real, known = getattr(logger, "value", None), level.realize()
+    if logger.source is not None and not tx.changes.is_changed(logger):
+        cache = logger.attribute(tx, "_cache").realize()
+        asked = known.value if isinstance(known, Constant) else None
+        if type(real) in _OWN_LOGGERS and isinstance(asked, int) and not tx.changes.is_changed(cache):
+            assert isinstance(real, logging.Logger)
+            real.isEnabledFor(asked)
+        if cache.contains(tx, known).truth(tx) is not True:
             raise GraphBreak(NATIVE_CALL, "a logger is asked for a level for the first time")
     function = logging.Logger.isEnabledFor
     assert isinstance(function, FunctionType)

@@ -24,7 +24,7 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
 from framesmith.guards.imported import is_namespace
 from framesmith.guards.kinds import TypeIs, is_weakly_observed
-from framesmith.guards.sources import Local
+from framesmith.guards.sources import Global, Local, Pinned
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
@@ -163,9 +163,27 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
     if known is None:
         # the object is kept beside the answer, so that its id is not used for another
         known = machine.finalized[id(real)] = (real, is_finalized(real) or holds_finalized(real))
-    if known[1] or not machine.value_ends.watched or not is_owned(machine, value):
-        return known[1]
+    if known[1]:
+        return not is_kept(machine, value)
+    if not machine.value_ends.watched or not is_owned(machine, value):
+        return False
     return is_end_observable(machine, real) or leads_to_any(real, partial(is_end_observable, machine))
+
+
+def is_kept(machine: Machine, value: Tracker) -> bool:
+    """Whether an existing value is still held by what it was read from: a global, or an object that a frame still holds.
+
+    A logger leads to the streams of all handlers, which are finalized; a frame that lets go of one ends nothing.
+    """
+    source = value.source
+    if source is None or source.base is None or is_taken_out(machine, source):
+        return False
+    root = source
+    while root.base is not None:
+        root = root.base
+    if isinstance(root, Local):
+        return any(one.source == root for frame in machine.frames for one in held_by(frame))
+    return isinstance(root, Pinned | Global)
 
 
 def guard_type_if_taken_out(machine: Machine, value: Tracker) -> None:

@@ -4,10 +4,12 @@ What a call of a value does is for its tracker to say.
 """
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
+from framesmith.frontend.tracing.deferred_calls import warn
 from framesmith.frontend.tracing.finalizers import drop_references
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.building import mapping_items
@@ -56,10 +58,17 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
         ):
             frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
             return
-    result = callee.begin_call(machine.tx, args, kwargs)
+    result = warn(machine, args, kwargs) if is_warn(callee) else None
+    if result is None:
+        result = callee.begin_call(machine.tx, args, kwargs)
     machine.deliver(result)
     if isinstance(result, Tracker):
         drop_references(machine, [*args, *kwargs.values()])
+
+
+def is_warn(callee: Tracker) -> bool:
+    """Whether a callable is `warnings.warn`."""
+    return isinstance(callee, Builtin) and callee.value is warnings.warn
 
 
 def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:

@@ -1,0 +1,208 @@
+"""Calls whose only effect is seen from outside of the trace: made after the graph, in order with the other changes.
+
+    warnings.warn("old", stacklevel=2)     inlined into f, while the filters say "default"
+    ->  __fs_k1_warn("old", k2_category, 2)          called from a frame with the name, file and line of the inlined one
+
+A warning may be an exception, and is nothing at all where it is ignored: the filters decide, which the trace reads and
+guards. Where the trace itself has changed them, only a warning that is ignored or recorded is modelled.
+"""
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, final
+
+from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.user_stack import location
+from framesmith.guards.kinds import KeysAre, TypeIs
+from framesmith.guards.sources import Pinned
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
+from framesmith.variables.core import Constant, PendingCall, Rows, TraceContext, Tracker, Writer
+from framesmith.variables.objects.classes import ClassTracker
+
+ROWS: Final = Rows()
+
+_CHANGED: Final = getattr(warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", None))
+_KNOWN: Final = frozenset({"default", "always", "all", "ignore", "module", "once"})
+_READ: Final = "a warning is issued"
+# 3.14 can keep the filters in a context variable, of which the trace knows nothing.
+_PER_CONTEXT: Final = bool(getattr(sys.flags, "context_aware_warnings", False))
+
+
+@final
+class DeferredCall(Tracker):
+    """A call that is made after the graph. It counts as a change of the callable, which so gets its place in the order.
+
+    `places` are the frames around it, the outermost first, in which the entry itself runs.
+    """
+
+    def __init__(self, function: object, args: Sequence[Tracker], places: Sequence[FramePlace]) -> None:
+        self.function = function
+        self.name = str(getattr(function, "__name__", "function"))
+        self.source = Pinned(function, self.name)
+        self.args = args
+        self.places = places
+
+    @property
+    def python_type(self) -> type:
+        """The type of the callable."""
+        return type(self.function)
+
+    def children(self) -> Iterator[Tracker]:
+        """The arguments."""
+        return iter(self.args)
+
+    def replay(self, writer: Writer) -> None:
+        """Make the call, at the user's line."""
+        assert isinstance(writer, EntryWriter)
+        texts = [writer.constant(self.function, self.name), *map(writer.value, self.args)]
+        stand_in = make_stand_in(self.places[1:])
+        if stand_in is not None:
+            texts.insert(0, writer.constant(stand_in, "stands_for"))
+        before = writer.line
+        if self.places:
+            writer.line = self.places[0].line
+        writer.statement(f"{texts[0]}({', '.join(texts[1:])})")
+        writer.line = before
+
+
+@ROWS.call(_CHANGED)
+def filters_changed(tx: TraceContext) -> Tracker:
+    """`warnings._filters_mutated()`: what was shown once may be shown again."""
+    tx.changes.note(DeferredCall(_CHANGED, (), ()))
+    return Constant(None)
+
+
+def warn(
+    machine: Machine, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker | PendingCall | None:
+    """`warnings.warn(message, category=None, stacklevel=1)`; None where it has to run natively."""
+    given = dict(zip(("message", "category", "stacklevel"), args, strict=False)) | dict(kwargs)
+    if len(args) > 3 or not given.keys() <= {"message", "category", "stacklevel"} or _PER_CONTEXT:
+        return None
+    given = {name: value.realize() for name, value in given.items()}
+    message, level = given.get("message"), given.get("stacklevel", Constant(1))
+    category = _category(given.get("category"))
+    if (
+        message is None
+        or message.python_type is not str
+        or category is None
+        or not isinstance(level, Constant)
+    ):
+        return None
+    namespace = namespace_of(machine.tx, vars(warnings))
+    filters = _filters(machine.tx, namespace)
+    default = namespace.find(machine.tx, "defaultaction")
+    default = None if default is None else default.realize()
+    if filters is None or not isinstance(default, Constant):
+        return None
+    text = message.value if isinstance(message, Constant) else None
+    actions = _possible_actions(category, text, [*filters, (default.value, None, Warning, None, 0)])
+    if actions is None or not actions <= _KNOWN:
+        return None
+    if not namespace.is_restored():
+        return _note_ignored(machine, level.value) if actions == {"ignore"} else None
+    order = [message, given.get("category", Constant(None)), level]
+    machine.tx.changes.note(DeferredCall(warnings.warn, order, _places(machine)))
+    return Constant(None)
+
+
+def _note_ignored(machine: Machine, level: object) -> Tracker | None:
+    """A warning that the filters of the trace ignore leaves a registry in the globals of the frame that it names."""
+    places = _places(machine)
+    if not isinstance(level, int) or not 0 < level <= len(places):
+        return None
+    machine.tx.changes.note(DeferredCall(partial(_make_registry, places[-level].namespace), (), ()))
+    return Constant(None)
+
+
+def _make_registry(namespace: dict[str, object]) -> None:
+    namespace.setdefault("__warningregistry__", {})
+
+
+def _category(tracker: Tracker | None) -> type[Warning] | None:
+    """The class of the warning; None where it is no class of warnings with the plain metaclass."""
+    if tracker is None or (isinstance(tracker, Constant) and tracker.value is None):
+        return UserWarning
+    value = tracker.value if isinstance(tracker, ClassTracker) else None
+    return value if type(value) is type and issubclass(value, Warning) else None
+
+
+def _filters(tx: TraceContext, namespace: NamespaceTracker) -> list[object] | None:
+    """The filters in force, guarded; None where they are not known."""
+    found = namespace.find(tx, "filters")
+    found = None if found is None else found.realize()
+    if not isinstance(found, ListTracker) or found.python_type is not list:
+        return None
+    if found.value is not None and found.source is not None and not tx.changes.is_changed(found):
+        tx.guard(found, TypeIs(list), _READ)
+        tx.guard(found, KeysAre(tuple(found.value)), _READ)
+        return list(found.value)
+    items = [item.realize() for item in found.items]
+    if not all(item.is_python_constant() or _is_known(item) for item in items):
+        return None
+    return [_constant(item) for item in items]
+
+
+def _is_known(item: Tracker) -> bool:
+    return all(
+        one.is_python_constant() or isinstance(one, ClassTracker)
+        for one in (child.realize() for child in item.children())
+    )
+
+
+def _constant(item: Tracker) -> object:
+    """A filter as it is in the program."""
+    if item.is_python_constant():
+        return item.as_python_constant()
+    return tuple(
+        one.value if isinstance(one, ClassTracker) else one.as_python_constant()
+        for one in (child.realize() for child in item.children())
+    )
+
+
+def _possible_actions(category: type, text: object, filters: Sequence[object]) -> set[object] | None:
+    """What may become of the warning, as Python/_warnings.c finds it. A filter that asks for a module or
+    a line may or may not fit. None where that is not known."""
+    found: set[object] = set()
+    for one in filters:
+        if type(one) is not tuple or len(one) != 5:
+            return None
+        action, message, kind, module, line = one
+        if not isinstance(kind, type) or type(kind) is not type:
+            return None
+        if not issubclass(category, kind):
+            continue
+        fits = _fits(message, text)
+        if fits is False:
+            continue
+        found.add(action)
+        if fits and module is None and line == 0:
+            break
+    return found
+
+
+def _fits(pattern: object, text: object) -> bool | None:
+    """Whether a filter's pattern fits the message; None where that is not known."""
+    if pattern is None:
+        return True
+    if not isinstance(text, str):
+        return None
+    if isinstance(pattern, str):
+        return pattern == text
+    return pattern.match(text) is not None if isinstance(pattern, re.Pattern) else None
+
+
+def _places(machine: Machine) -> list[FramePlace]:
+    """Where the frames are, but those of polyfills, which the user did not write."""
+    return [
+        FramePlace(frame.code, location(frame).line, frame.namespace.value)
+        for frame in machine.frames
+        if not is_polyfill_code(frame.code)
+    ]
