@@ -13,6 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable
 from typing import Any
 
+import numpy
 import torch
 
 from framesmith.bytecode.opcodes import VERSION
@@ -92,6 +93,8 @@ class Comparison:
     def _contents(self, eager: Any, compiled: Any, path: str) -> None:
         if isinstance(eager, torch.Tensor):
             self._tensor(eager, compiled, path)
+        elif isinstance(eager, numpy.ndarray | numpy.generic):
+            self._array(eager, compiled, path)
         elif isinstance(eager, torch.Generator):
             self.same(eager.get_state(), compiled.get_state(), f"{path}.get_state()")
         elif isinstance(eager, dict | types.MappingProxyType):
@@ -194,6 +197,18 @@ class Comparison:
         if eager.is_leaf:
             self.same(eager.grad, compiled.grad, f"{path}.grad")
         self._attributes(eager, compiled, path)
+
+    def _array(self, eager: Any, compiled: Any, path: str) -> None:
+        for name in ("shape", "dtype", "strides") if eager.size else ("shape", "dtype"):
+            self._equal(getattr(eager, name), getattr(compiled, name), f"{path}.{name}", "value")
+        if eager.dtype.kind in "fc":  # the kernels of torch and numpy round differently
+            alike = numpy.allclose(
+                eager, compiled, rtol=max(self._rtol, 1e-6), atol=self._atol, equal_nan=True
+            )
+        else:
+            alike = bool(numpy.all(eager == compiled))
+        if not alike:
+            raise Difference(f"{path}: an array differs\neager {eager!r}\ncompiled {compiled!r}")
 
     def _storage(self, eager: torch.Tensor, compiled: torch.Tensor, path: str) -> None:
         left, right = (one.untyped_storage()._cdata for one in (eager, compiled))

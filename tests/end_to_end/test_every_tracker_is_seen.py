@@ -3,6 +3,7 @@
 import itertools
 import runpy
 import threading
+import warnings
 from pathlib import Path
 
 import numpy
@@ -114,6 +115,16 @@ def read_global(x):
     return x + COUNT
 
 
+@torch.jit.script
+def scripted(x):
+    return x + 1
+
+
+def warned(x):
+    warnings.warn("said once", stacklevel=1)
+    return x + 1
+
+
 def increase(x, *rest):
     if rest and isinstance(rest[0], list) and isinstance(rest[0][0], float):
         rest[0][0] += 1
@@ -125,6 +136,7 @@ PROGRAMS = {
     "SymbolicNumber": (lambda x: x * x.shape[0], X),
     "ComputedNumber": (lambda x, n: x * (n[0] * 2.0), X, [1.5]),
     "ArrayTracker": (lambda x, a: x + a.shape[0], X, numpy.ones(2)),
+    "ArrayMethod": (lambda x, a: x + float(a.sum().item() > 0), X, numpy.ones(2)),
     "Conversion": (lambda x: x * x.shape[0].__int__(), X),
     "ComputedConversion": (lambda x, n: x * n[0].__float__(), X, [1.5]),
     "UnknownRange": (unknown_range, X, 9),
@@ -150,6 +162,8 @@ PROGRAMS = {
     "EndOfMark": (marked_with_break, X),
     "Switch": (switched, X),
     "SwitchedOff": (switched, X),
+    "ScriptFunctionTracker": (lambda x: scripted(x) * 2, X),
+    "DeferredCall": (warned, X),
 }
 
 

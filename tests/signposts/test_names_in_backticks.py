@@ -45,7 +45,6 @@ IN_C = frozenset(
 """Functions of CPython that are written in C, where a reader of ours is to look."""
 
 ELSEWHERE = {
-    "_filters_mutated": "warnings",
     "_handle_fromlist": "importlib._bootstrap",
     "_is_internal_frame": "warnings",
     "singledispatchmethod": "functools",

@@ -19,7 +19,7 @@ _FRAMES = "exists only while frames are run"
 _GRAPH = "its value comes out of the graph"
 _CONTEXT = "entered and left by the graph"
 IN_PROGRAMS = {
-    "TensorTracker": _GRAPH, "TensorMethod": _GRAPH, "SymbolicNumber": _GRAPH, "ComputedNumber": _GRAPH, "ArrayTracker": _GRAPH,
+    "TensorTracker": _GRAPH, "TensorMethod": _GRAPH, "SymbolicNumber": _GRAPH, "ComputedNumber": _GRAPH, "ArrayTracker": _GRAPH, "ArrayMethod": _GRAPH,
     "Conversion": _GRAPH, "ComputedConversion": _GRAPH, "UnknownRange": _GRAPH, "DeferredText": _GRAPH,
     "UnspecializedValue": "made where a value changed too often",
     "TorchGeneratorTracker": "an input of the graph",
@@ -32,6 +32,6 @@ IN_PROGRAMS = {
     "SubscriptReversed": "asks `__len__` and `__getitem__` in Python",
     "InplaceMethod": "a method of `super()` that is called at once",
     "NativeContext": _CONTEXT, "NativeContextMethod": _CONTEXT, "ProfilerMark": _CONTEXT, "EndOfMark": _CONTEXT, "Switch": _CONTEXT,
-    "SwitchedOff": _CONTEXT,
+    "SwitchedOff": _CONTEXT, "ScriptFunctionTracker": "stands for code that a compiler wrote", "DeferredCall": "a call that is made after the graph",
 }  # fmt: skip
 """Classes that need frames or a graph: seen while the programs run."""

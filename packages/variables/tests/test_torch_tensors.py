@@ -9,7 +9,7 @@ import torch
 from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKWARD_CALL, DATA_DEPENDENT_SHAPE, TENSOR_INTERNALS, TENSOR_ITEM
+from framesmith.graph.break_kinds import BACKWARD_CALL, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
 from framesmith.guards.sources import Local
 from framesmith.variables.core import Constant, Lazy, ObservedException, from_python
 from framesmith.variables.operations.binary import binary, inplace
@@ -206,7 +206,6 @@ def test_the_truth_of_a_tensor_is_left_to_the_program():
         ("tolist", TENSOR_ITEM),
         ("__int__", TENSOR_ITEM),
         ("__bool__", TENSOR_ITEM),
-        ("numpy", TENSOR_INTERNALS),
         ("nonzero", DATA_DEPENDENT_SHAPE),
         ("backward", BACKWARD_CALL),
     ],

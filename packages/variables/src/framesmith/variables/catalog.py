@@ -64,6 +64,8 @@ from framesmith.variables.nn import (
     nn_modules,
 )
 from framesmith.variables.numpy_values import (
+    array_calls,
+    array_functions,
     numpy_arrays,
     numpy_scalars,
 )
@@ -107,8 +109,10 @@ from framesmith.variables.torch_functions import (
     function_modules,
     function_rows,
     grouped_tensors,
+    legacy_constructors,
     method_rows,
     recipes,
+    script_functions,
     tensor_numbers,
     type_questions,
 )
@@ -194,8 +198,10 @@ TORCH_FUNCTIONS: Final[Family] = (
     function_modules.ROWS,
     function_rows.ROWS,
     grouped_tensors.ROWS,
+    legacy_constructors.ROWS,
     method_rows.ROWS,
     recipes.ROWS,
+    script_functions.ROWS,
     tensor_numbers.ROWS,
     type_questions.ROWS,
 )
@@ -210,6 +216,8 @@ HIGHER_ORDER: Final[Family] = (
 )
 NN: Final[Family] = (nn_modules.ROWS,)
 NUMPY_VALUES: Final[Family] = (
+    array_calls.ROWS,
+    array_functions.ROWS,
     numpy_arrays.ROWS,
     numpy_scalars.ROWS,
 )

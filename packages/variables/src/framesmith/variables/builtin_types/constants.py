@@ -22,6 +22,7 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.index import index_of
 
 ROWS: Final = Rows()
@@ -122,6 +123,10 @@ class _Slots:
             return None
         with user_errors(tx):
             return Constant(value * times)
+
+    def compare(self, tx: TraceContext, symbol: str, constant: Constant, other: Tracker) -> Tracker | None:
+        """Computed at once where the other operand is known."""
+        return fold(tx, COMPARISONS[symbol], (constant, other)) if other.is_python_constant() else None
 
     def unary(self, tx: TraceContext, constant: Constant, symbol: str) -> Tracker:
         """`-`, `+`, `~` or `not` of the value, computed at once; its errors are the program's."""

@@ -87,8 +87,11 @@ class NamespaceTracker(Tracker):
 
     def is_restored(self) -> bool:
         """Whether all global variables are what they were."""
+        assert self.source is not None
         return all(
-            value is not None and name in self.value and is_same_value(value, self.value[name])
+            value is not None
+            and name in self.value
+            and is_same_value(value, self.value[name], Item(self.source, name))
             for name, value in self.pending.items()
         )
 

@@ -4,6 +4,7 @@ import bisect as c_bisect
 import collections as c_collections
 import dataclasses as py_dataclasses
 import heapq as c_heapq
+import logging as py_logging
 from collections.abc import Callable
 from typing import Final
 
@@ -13,16 +14,18 @@ from framesmith.variables.core.cpython_messages import PlainSample, find_error_t
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq
+from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq, logging
 
 ROWS: Final = Rows()
 
 
-def register_polyfill(original: Callable[..., object], function: Callable[..., object]) -> None:
+def register_polyfill(
+    original: Callable[..., object], function: Callable[..., object], rows: Rows = ROWS
+) -> None:
     """Trace `function` wherever the program calls `original`."""
     tracker = polyfill_function(function)
 
-    @ROWS.call(original)
+    @rows.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         return tracker.bind(tx, args, kwargs)
 
@@ -48,3 +51,4 @@ for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
     register_polyfill(getattr(c_bisect, _name), getattr(bisect, _name))
 register_polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed
 register_polyfill(py_dataclasses.fields, dataclasses.fields)
+register_polyfill(py_logging.getLogger, logging.get_logger)

@@ -16,9 +16,15 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
 from typing import Final
 
+from torch.torch_version import TorchVersion
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.guards import Source
+from framesmith.guards.kinds import Identical
+from framesmith.variables.core import Constant
 from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.constant import COMPARED_TYPES
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
@@ -39,6 +45,16 @@ ROWS.pure((struct.pack, struct.unpack, struct.calcsize, struct.unpack_from))
 ROWS.constant_types(re.Pattern)
 ROWS.constant_types(re.Match)
 ROWS.pure_types(re.Pattern, re.Match)
+# It compares as a version. Wrapped below, since a guard must not compare like that.
+ROWS.add(COMPARED_TYPES, TorchVersion, None)
+ROWS.constant_types(TorchVersion)
+
+
+@ROWS.wrap(TorchVersion)
+def wrap_version(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """`torch.__version__`, guarded by identity."""
+    tx.guard(source, Identical(value))
+    return Constant(value, source)
 
 
 def _register_fold(function: Callable[..., object]) -> None:

@@ -30,6 +30,8 @@ _COPIED: frozenset[type] = frozenset(
 )
 _OPAQUE_TYPES: frozenset[type] = TORCH_CONSTANT_TYPES | {CodeType}
 
+COMPARED_TYPES: Final = Table[type, None]("constants that compare in their own way")
+"""Types of constants that compare with containers and classes too: versions, dtypes of numpy."""
 CONSTANT_TYPES: Final = Table[type, None]("types of constants")
 """Values of exactly these immutable types are constants; existing ones are guarded by identity."""
 
@@ -72,6 +74,10 @@ class ConstantSlots(Protocol):
 
     def binary(self, tx: TraceContext, symbol: str, constant: "Constant", other: Tracker) -> Tracker | None:
         """`constant <symbol> other`."""
+        ...
+
+    def compare(self, tx: TraceContext, symbol: str, constant: "Constant", other: Tracker) -> Tracker | None:
+        """`constant <symbol> other` for a text of a class that compares in its own way."""
         ...
 
     def unary(self, tx: TraceContext, constant: "Constant", symbol: str) -> Tracker:
@@ -131,6 +137,12 @@ class Constant(KnownValue[object]):
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """`-self`."""
         return tx.registry.get_single(CONSTANT_SLOTS).unary(tx, self, symbol)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A comparison with what is no constant, for a type that compares in its own way; else None."""
+        if type(self.value) not in tx.registry[COMPARED_TYPES]:
+            return None
+        return tx.registry.get_single(CONSTANT_SLOTS).compare(tx, symbol, self, other)
 
     def truth(self, tx: TraceContext) -> bool:
         """The truth of the value."""

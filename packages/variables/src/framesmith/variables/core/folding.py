@@ -35,7 +35,7 @@ def from_python(tx: TraceContext, value: object) -> Tracker:
     kind = type(value)
     if is_constant_type(tx.registry, kind):
         return Constant(value)
-    builder = tx.registry[BUILDERS].get(kind)
+    builder = tx.registry[BUILDERS].get(type if isinstance(value, type) else kind)
     if builder is None:
         raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(kind)} came out of a folded call")
     return builder(tx, value)

@@ -1,77 +1,228 @@
-"""Existing numpy arrays: sizes and single numbers can be read, as from a table of constants.
+"""Arrays of numpy, and numpy's scalars that are computed in the graph: a tensor of the graph, seen as numpy shows it.
 
-Other operations on arrays break the graph.
+An existing array is read as a table of constants as long as single numbers are asked for; anything else makes its memory
+an input of the graph. What is done with arrays is in `array_calls`.
 """
 
-import sys
+import operator
+from collections.abc import Callable, Iterator
 from typing import Final, final
 
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
-from framesmith.guards.sources import Attribute, Item
+from framesmith.guards.sources import Attribute, CallResult, Item
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core import (
+    Arguments,
+    Constant,
+    Keywords,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    is_constant_type,
+    raise_observed,
+)
+from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.numpy_values.array_nodes import dtype_of, numpy, stand_in_for, tensor_over
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
 
-_numpy = sys.modules.get("numpy")  # it is there when torch has imported it
+ArrayCall = Callable[[TraceContext, str, object, Arguments, Keywords], Tracker]
+ARRAY_CALLS: Final = Table[None, ArrayCall]("calls on arrays")
+"""What calls an operator, a method or an attribute of arrays (`array_calls`)."""
+_NUMBERS: Final = ("__float__", "__int__", "__index__", "__complex__")
+_OF_TENSORS: Final = ("item", "tolist")
+_METHODS: Final = frozenset(
+    {
+        "all", "any", "argmax", "argmin", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot",
+        "fill", "flatten", "item", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape", "round", "sort",
+        "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
+    }
+)  # fmt: skip
+_COMPUTED: Final = ("T", "real", "imag", "mT")
+_FIXED: Final = ("ndim", "itemsize", "size")
 
 
 @final
 class ArrayTracker(Tracker):
-    """An existing array. Invariant: every number of it that is known is guarded."""
+    """An array, or a computed scalar (`kind`). Invariant: `like` is a stand-in with the dtype, sizes and layout of the value.
 
-    def __init__(self, value: object, source: Source) -> None:
+    `value` is the real array of an existing one. Every number of it that is known while tracing is guarded.
+    """
+
+    def __init__(
+        self,
+        kind: type,
+        tensor: TensorTracker | None,
+        like: object = None,
+        value: object = None,
+        source: Source | None = None,
+        *,
+        is_over_input: bool = False,
+    ) -> None:
+        self.is_over_input = is_over_input or value is not None  # its memory is that of an existing array
+        self.kind = kind
         self.value = value
-        self.source: Source = source
+        self.source = source
+        self._tensor = tensor
+        self._like = like
+        self._memory: torch.Tensor | None = None
 
     @property
     def python_type(self) -> type:
-        """`numpy.ndarray`."""
-        return type(self.value)
+        """`numpy.ndarray`, or the class of the scalar."""
+        return self.kind
 
+    @property
+    def _real(self) -> object:
+        """The array with the numbers that are read while tracing."""
+        return self._like if self.is_known else self.value
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a scalar of numpy, which is immutable."""
+        return numpy is None or self.kind is not numpy.ndarray
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all numbers of a new array are known: they are those of the stand-in."""
+        return self._tensor is None and self.source is None
+
+    def tensor(self, tx: TraceContext) -> TensorTracker:
+        """The tensor over the memory of the array; for an existing one an input of the graph."""
+        if self._tensor is None and self.source is None:
+            numbers = getattr(self._like, "tolist")()  # noqa: B009  # numpy has no types here
+            given: dict[str, object] = {"dtype": dtype_of(self._like)}
+            node = call_node(tx, torch.tensor, (numbers,), given)
+            if getattr(self._like, "size") == 0:  # noqa: B009
+                node = call_node(tx, torch.zeros, (getattr(self._like, "shape"),), given)  # noqa: B009
+            found = wrap_result(tx, node)
+            assert isinstance(found, TensorTracker)
+            self._tensor = found
+        if self._tensor is None:
+            assert self.source is not None
+            try:
+                with tx.graph.pause_recording():
+                    self._memory = tensor_over(self.value)
+            except (TypeError, ValueError) as error:
+                raise GraphBreak(NATIVE_CALL, f"{self.describe()}, whose memory torch cannot take") from error
+            found = tx.wrap(self._memory, CallResult(self.source, tensor_over)).realize()
+            assert isinstance(found, TensorTracker)
+            self._tensor = found
+        return self._tensor
+
+    def like(self, tx: TraceContext) -> object:
+        """The stand-in."""
+        if self._like is None:
+            self._like = stand_in_for(self.tensor(tx).fake)
+        return self._like
+
+    def _call(self, tx: TraceContext, form: str, what: object, *args: Tracker) -> Tracker:
+        return tx.registry.get_single(ARRAY_CALLS)(tx, form, what, (self, *args), {})
+
+    # -- attributes ----------------------------------------------------------------------------------
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """`shape`, `ndim` or `size`; others break the graph."""
-        if name not in ("shape", "ndim", "size"):
-            return self.unsupported(f"reading attribute {name!r}")
+        """Sizes, dtype, views and methods; others break the graph."""
+        if numpy is None or not hasattr(numpy.ndarray, name):
+            shown = "numpy.ndarray" if not self.is_scalar else f"numpy.{self.kind.__name__}"
+            return raise_observed(tx, AttributeError, f"'{shown}' object has no attribute '{name}'")
+        if name in ("shape", "size", "ndim") and self._tensor is None and not self._has_memory(tx):
+            return self._read(tx, name)
+        if name == "shape":
+            return TupleTracker(list(self._sizes(tx)), None, tuple)
+        if name == "size" and not self.is_known:
+            return self.tensor(tx).metadata(tx, "numel")
+        if name in _FIXED:
+            return Constant(getattr(self.like(tx), name))
+        if name == "dtype":
+            return Constant(getattr(self.like(tx), "dtype"))  # noqa: B009  # numpy has no types here
+        if name in _COMPUTED:
+            return self._call(tx, "attribute", name)
+        if name in _METHODS or name in _NUMBERS:
+            return ArrayMethod(self, name)
+        return self.unsupported(f"reading attribute {name!r}")
+
+    def _has_memory(self, tx: TraceContext) -> bool:
+        """Whether torch can take the memory of an existing array."""
+        try:
+            with tx.graph.pause_recording():
+                return self.source is None or tensor_over(self.value) is not None
+        except (TypeError, ValueError):
+            return False
+
+    def _read(self, tx: TraceContext, name: str) -> Tracker:
+        assert self.source is not None
         return tx.wrap(getattr(self.value, name), Attribute(self.source, name))
 
+    def _sizes(self, tx: TraceContext) -> Iterator[Tracker]:
+        if self.is_known:
+            yield from (Constant(size) for size in getattr(self._like, "shape"))  # noqa: B009
+            return
+        shape = self.tensor(tx).attribute(tx, "shape")
+        assert isinstance(shape, TupleTracker)
+        yield from shape.items
+
+    # -- items ---------------------------------------------------------------------------------------
     def length(self, tx: TraceContext) -> Tracker:
         """`len(array)`: the first size."""
-        if not self._rank():
+        if not self.tensor(tx).fake.dim():
             return self.unsupported("taking its length")
-        return self.attribute(tx, "shape").subscript(tx, Constant(0))
+        return next(self._sizes(tx))
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
-        """A single number, guarded by its value; other subscripts break the graph."""
-        index = key.realize().as_python_constant() if key.realize().is_python_constant() else None
-        found = self._number(index)
-        if found is None or not is_constant_type(tx.registry, type(found)):
-            return self.unsupported(f"a subscript by {key.realize().describe()}")
-        return tx.wrap(found, Item(self.source, index))
+        """A single number of an existing array is a constant, guarded by its value; all else is computed."""
+        key = key.realize()
+        index = key.as_python_constant() if key.is_python_constant() else None
+        found = self._number(index) if self._tensor is None else None
+        if found is not None and is_constant_type(tx.registry, type(found)):
+            return Constant(found) if self.source is None else tx.wrap(found, Item(self.source, index))
+        return self._call(tx, "operator", operator.getitem, key)
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """`array[key] = value`."""
+        self._call(tx, "operator", operator.setitem, key, value)
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """The numbers of a one-dimensional array; others break the graph."""
-        if self._rank() != 1:
+        """The items along the first dimension."""
+        if self.is_known:
+            return TupleTracker(
+                [self.subscript(tx, Constant(i)) for i in range(self._known_length())]
+            ).iterate(tx)
+        if self._tensor is None and self._rank() == 1:
+            count = self._read(tx, "shape").realize().subscript(tx, Constant(0)).realize()
+            items = count.as_python_constant() if count.is_python_constant() else None
+            if isinstance(items, int):
+                return TupleTracker([self.subscript(tx, Constant(i)) for i in range(items)]).iterate(tx)
+        if not self.tensor(tx).fake.dim():
             return self.unsupported("iterating over it")
-        count = self.length(tx).as_python_constant()
-        assert isinstance(count, int)
-        return TupleTracker([self.subscript(tx, Constant(index)) for index in range(count)]).iterate(tx)
+        rows = int(self.tensor(tx).fake.shape[0])
+        return TupleTracker([self.subscript(tx, Constant(index)) for index in range(rows)]).iterate(tx)
 
-    def truth(self, tx: TraceContext) -> bool:
-        """Break the graph: the truth of arrays is not modelled."""
-        return bool(self.unsupported("taking its truth value"))
+    def _known_length(self) -> int:
+        shape = getattr(self._like, "shape")  # noqa: B009
+        if not shape:
+            self.unsupported("iterating over it")
+        return int(shape[0])
 
     def _rank(self) -> int:
-        rank = getattr(self.value, "ndim", 0)
+        rank = getattr(self._real, "ndim", 0)
         assert isinstance(rank, int)
         return rank
 
     def _number(self, index: object) -> object:
         """The number at an index of ints, one for each dimension; None for anything else."""
         parts = index if isinstance(index, tuple) else (index,)
-        read = getattr(self.value, "__getitem__", None)
+        read = getattr(self._real, "__getitem__", None)
         if len(parts) != self._rank() or not all(type(part) is int for part in parts) or read is None:
             return None
         try:
@@ -79,16 +230,93 @@ class ArrayTracker(Tracker):
         except IndexError:
             return None
 
+    # -- operators -----------------------------------------------------------------------------------
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self <symbol> other`."""
+        return self._call(tx, "operator", FUNCTIONS[symbol], other)
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`other <symbol> self`."""
+        return tx.registry.get_single(ARRAY_CALLS)(tx, "operator", FUNCTIONS[symbol], (other, self), {})
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self <symbol>= other`; a scalar has none."""
+        return None if self.is_scalar else self._call(tx, "operator", INPLACE_FUNCTIONS[symbol], other)
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """`-self`, `~self`, `+self`."""
+        return self._call(tx, "unary", symbol)
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """`self <symbol> other`, element by element."""
+        return self._call(tx, "operator", COMPARISONS[symbol], other)
+
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """That of the tensor, where there is one element."""
+        tensor = self.tensor(tx)
+        return tensor if not tensor.fake.dim() else bool(self.unsupported("taking its truth value"))
+
+    # -- after the graph -----------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """The tensor."""
+        if self._tensor is not None and self.source is None:
+            yield self._tensor
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The tensor of the graph as an array, or as a scalar."""
+        if self._tensor is None:
+            return f"{writer.constant(self._like, 'array')}.copy()"
+        text = f"{writer.value(self._tensor)}.numpy()"
+        return f"{text}[()]" if self.is_scalar else text
+
+    def describe(self) -> str:
+        """`ndarray (a)`, for messages."""
+        return f"{self.kind.__name__} ({self.source.text()})" if self.source else self.kind.__name__
+
+
+@final
+class ArrayMethod(Tracker):
+    """`array.name`, a method in C."""
+
+    def __init__(self, array: ArrayTracker, name: str) -> None:
+        self.array = array
+        self.name = name
+
+    @property
+    def python_type(self) -> type:
+        """A builtin method."""
+        return type([].append)
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """A method of the tensor where a Python number comes out, else what numpy does."""
+        if self.name in _NUMBERS:
+            return self.array.tensor(tx).special_attribute(tx, self.name).begin_call(tx, args, kwargs)
+        if self.name in _OF_TENSORS and not args and not kwargs:
+            return self.array.tensor(tx).attribute(tx, self.name).begin_call(tx, args, kwargs)
+        return tx.registry.get_single(ARRAY_CALLS)(tx, "method", self.name, (self.array, *args), kwargs)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A method is true."""
+        return True
+
+    def children(self) -> Iterator[Tracker]:
+        """The array."""
+        yield self.array
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The bound method, read from the array."""
+        return f"{writer.value(self.array)}.{self.name}"
+
 
 def _install() -> None:
-    if _numpy is None:
+    if numpy is None:
         return
 
-    @ROWS.wrap(_numpy.ndarray)
+    @ROWS.wrap(numpy.ndarray)
     def wrap_array(tx: TraceContext, value: object, source: Source) -> Tracker:
-        """An existing array, guarded by type; numbers are guarded when they are read."""
+        """An existing array, guarded by type; its numbers are guarded when they are read, its memory when it is used."""
         tx.guard(source, TypeIs(type(value)))
-        return ArrayTracker(value, source)
+        return ArrayTracker(type(value), None, None, value, source)
 
 
 _install()

@@ -5,7 +5,7 @@ the graph. numpy is there when torch has imported it; no package of framesmith i
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import torch
@@ -15,11 +15,15 @@ from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.guards.sources import CallResult
+from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.constant import COMPARED_TYPES
 from framesmith.variables.core.folding import WARNING_TYPES, Warned, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
+from framesmith.variables.numpy_values.array_functions import tensor_from
+from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 ROWS: Final = Rows()
@@ -47,7 +51,7 @@ def _register_row(function: Callable[..., object]) -> None:
             f"{callable_name(function)}({', '.join([operand.describe() for operand in operands])})",
         )
         if not all(operand.is_python_constant() for operand in operands):
-            raise refusal
+            return _on_arrays(tx, function, args, kwargs)
         positional = [operand.as_python_constant() for operand in args]
         keywords = {name: operand.as_python_constant() for name, operand in kwargs.items()}
         try:
@@ -57,8 +61,21 @@ def _register_row(function: Callable[..., object]) -> None:
             raise refusal from error
         members = result if isinstance(result, tuple) else (result,)
         if not all(is_constant_type(tx.registry, type(member)) for member in members):
-            raise refusal
+            return _on_arrays(tx, function, args, kwargs)
         return from_python(tx, result)
+
+
+def _on_arrays(
+    tx: TraceContext,
+    function: Callable[..., object],
+    args: tuple[Tracker, ...],
+    kwargs: Mapping[str, Tracker],
+) -> Tracker:
+    """The call where arrays go in or come out; breaks the graph for a class."""
+    if isinstance(function, type):
+        shown = ", ".join([operand.describe() for operand in (*args, *kwargs.values())])
+        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)}({shown})")
+    return tx.registry.get_single(ARRAY_CALLS)(tx, "function", function.__name__, args, kwargs)
 
 
 def _register_scalar(kind: type) -> None:
@@ -84,6 +101,9 @@ def _register_constructor(function: Callable[..., object]) -> None:
 
     @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        given = args[0].realize() if len(args) == 1 else None
+        if isinstance(given, ArrayTracker):
+            return tensor_from(tx, given, dict(kwargs), copies=function is torch.tensor)
         if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
         return graph_call(tx, function, args, kwargs)
@@ -107,9 +127,31 @@ def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
     return any(_holds_scalar(tx, child) for child in tracker.children())
 
 
+def _dtypes(names: Sequence[str]) -> None:
+    """Model numpy's dtypes, and what `finfo` and `iinfo` say of them, as constants."""
+    assert _numpy is not None
+    for kind in dict.fromkeys(type(_numpy.dtype(name)) for name in names):
+        ROWS.constant_types(kind)
+        ROWS.pure_types(kind)
+        ROWS.add(COMPARED_TYPES, kind, None)
+    for function in (_numpy.dtype, _numpy.finfo, _numpy.iinfo):
+        _register_row(function)
+    for kind in (_numpy.finfo, _numpy.iinfo):
+        ROWS.constant_types(kind)
+        ROWS.add(CONSTANT_ATTRIBUTES, kind, _read_info)
+
+
+def _read_info(tx: TraceContext, constant: Constant, name: str) -> Tracker:
+    found = getattr(constant.value, name, None)
+    return (
+        from_python(tx, found) if found is not None else constant.unsupported(f"reading attribute {name!r}")
+    )
+
+
 def _install() -> None:
     if _numpy is None:
         return
+    _dtypes(_SCALARS)
     ufunc = _numpy.ufunc
     ufuncs = {id(value): value for value in vars(_numpy).values() if isinstance(value, ufunc)}
     functions = {id(function): function for function in [getattr(_numpy, name) for name in _FUNCTIONS]}

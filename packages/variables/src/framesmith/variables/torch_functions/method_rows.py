@@ -25,6 +25,7 @@ from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call, record_function
+from framesmith.variables.torch_functions.legacy_constructors import dtype_of_class
 
 ROWS: Final = Rows()
 
@@ -110,8 +111,15 @@ def type_(
     """`type()`: the name of the tensor's type; `type(dtype)`: a conversion."""
     if dtype is None and not args and not kwargs:
         return require_tensor(self, "type").metadata(tx, "type")
-    given = () if dtype is None else (dtype,)
+    given = () if dtype is None else (_dtype_on(self, dtype.realize()),)
     return graph_call(tx, "type", (self, *given, *args), kwargs)
+
+
+def _dtype_on(self: Tracker, dtype: Tracker) -> Tracker:
+    """The dtype of a class such as `torch.FloatTensor`, for a tensor that is on the CPU already."""
+    found = dtype_of_class(dtype)
+    on_cpu = isinstance(self, TensorTracker) and self.fake.device.type == "cpu"
+    return dtype if found is None or not on_cpu else Constant(found)
 
 
 @ROWS.call(torch.Tensor.new)

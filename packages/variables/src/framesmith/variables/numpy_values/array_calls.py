@@ -1,0 +1,257 @@
+"""What is done with arrays of numpy: functions, methods and operators as nodes, or at once where all numbers are known.
+
+    np.exp(a) * 2      ->  two nodes on the tensor over the memory of `a` (`array_nodes`)
+    np.arange(3) + 1   ->  an array that is known while tracing
+
+What numpy gives for stand-ins says whether the result is an array or a scalar, its dtype and sizes, and whether it shares
+memory; a node that does otherwise breaks the graph.
+"""
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import torch
+from torch import fx
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
+from framesmith.graph.execution import storage_of
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, is_constant_type
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.numpy_values import array_nodes
+from framesmith.variables.numpy_values.array_nodes import ask_numpy, hint_of, memory_root, numpy
+from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
+from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
+from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
+
+_INTEGER: Final = ("//", "%", "**", "<<", ">>")
+_UNARY: Final[dict[object, Callable[..., object]]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+}
+_WRITERS: Final = frozenset({*INPLACE_FUNCTIONS.values(), operator.setitem})
+_WRITING: Final = frozenset({"fill", "sort", "put", "partition", "copyto", "fill_diagonal", "put_along_axis"})
+_REFUSED: Final = frozenset({"searchsorted", "unique"})
+_DIVIDES: Final = frozenset(
+    {
+        "floor_divide", "mod", "remainder", "fmod", "divmod", "power", "reciprocal", "gcd", "lcm", "left_shift", "right_shift",
+        *(function for symbol, function in FUNCTIONS.items() if symbol in _INTEGER),
+        *(function for symbol, function in INPLACE_FUNCTIONS.items() if symbol in _INTEGER),
+    }
+)  # fmt: skip
+_MOST_KNOWN: Final = 1 << 12
+
+
+def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keywords) -> Tracker:
+    """An operator (a function of `operator`), a unary operator by its symbol, or a function, a method or an attribute by its name."""
+    args = [argument.realize() for argument in args]
+    kwargs = {name: value.realize() for name, value in kwargs.items()}
+    in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
+    if what in _REFUSED:  # what torch orders otherwise
+        raise GraphBreak(NATIVE_CALL, f"numpy's {what}()")
+    arrays = list(_arrays([*args, *kwargs.values()]))
+    if not writes and all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()]):
+        known = _run_known(tx, in_numpy, args, kwargs)
+        if known is not None:
+            return known
+    if writes and not tx.graph.runs_as_captured and any(array.is_over_input for array in arrays):
+        raise GraphBreak(BACKEND_LIMIT, "a write to the memory of an existing array")
+    if writes:
+        for array in arrays:
+            array.tensor(tx)  # from the numbers before the write
+    likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
+    expected = ask_numpy(in_numpy, *likes)
+    if what in _DIVIDES and str(getattr(getattr(expected, "dtype", None), "kind", "-")) in "iub":
+        raise GraphBreak(NATIVE_CALL, "a division or power of integers, which numpy may refuse or warn of")
+    same = next((array for array in arrays if array.like(tx) is expected), None)
+    if same is not None and not writes:
+        return same
+    given = {name: _argument(tx, value) for name, value in kwargs.items()}
+    node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
+    if expected is None:
+        return Constant(None)
+    return same or _result(tx, wrap_result(tx, node), expected, arrays)
+
+
+def _in_numpy(form: str, what: object) -> Callable[..., object]:
+    if form == "function":
+        return array_nodes.of_numpy(str(what))
+    if form == "method":
+        return lambda array, *args, **kwargs: getattr(array, str(what))(*args, **kwargs)
+    if form == "attribute":
+        return operator.attrgetter(str(what))
+    found = _UNARY[what] if form == "unary" else what
+    assert callable(found)
+    return found
+
+
+def _node_target(form: str, what: object) -> Callable[..., object]:
+    if form == "function":
+        return array_nodes.function_node(str(what))
+    if form == "method":
+        return array_nodes.method_node(str(what))
+    if form == "attribute":
+        return array_nodes.attribute_node(str(what))
+    return array_nodes.operator_node(_in_numpy(form, what))
+
+
+# -- arguments ---------------------------------------------------------------------------------------
+def _arrays(trackers: Arguments) -> Iterator[ArrayTracker]:
+    """The arrays among the arguments, also inside of lists and tuples."""
+    for tracker in trackers:
+        tracker = tracker.realize()
+        if isinstance(tracker, ArrayTracker):
+            yield tracker
+        elif isinstance(tracker, ListTracker | TupleTracker):
+            yield from _arrays(tracker.items)
+
+
+def _all_known(trackers: Arguments) -> bool:
+    """Whether all numbers are known while tracing."""
+    for tracker in trackers:
+        tracker = tracker.realize()
+        if isinstance(tracker, ListTracker | TupleTracker):
+            if not _all_known(tracker.items):
+                return False
+        elif not isinstance(tracker, ArrayTracker) and not tracker.is_python_constant():
+            return False
+    return True
+
+
+def _like(tx: TraceContext, tracker: Tracker) -> object:
+    """What stands in for an argument where numpy is asked."""
+    tracker = tracker.realize()
+    if isinstance(tracker, ArrayTracker):
+        return tracker.like(tx)
+    if isinstance(tracker, SymbolicNumber):
+        return tracker.number
+    if isinstance(tracker, ListTracker | TupleTracker):
+        items = [_like(tx, item) for item in tracker.items]
+        return items if isinstance(tracker, ListTracker) else tuple(items)
+    if isinstance(tracker, SliceTracker):
+        return slice(*(_like(tx, part) for part in tracker.members()))
+    if isinstance(tracker, ClassTracker) or tracker.is_python_constant():
+        return tracker.as_python_constant()
+    raise GraphBreak(NATIVE_CALL, f"numpy on a {tracker.describe()}")
+
+
+def _argument(tx: TraceContext, tracker: Tracker) -> object:
+    """The argument of a node."""
+    tracker = tracker.realize()
+    if isinstance(tracker, ArrayTracker):
+        return tracker.tensor(tx).graph_node(tx)
+    if isinstance(tracker, SymbolicNumber):
+        return tracker.graph_node(tx)
+    if isinstance(tracker, ListTracker | TupleTracker):
+        items = [_argument(tx, item) for item in tracker.items]
+        return items if isinstance(tracker, ListTracker) else tuple(items)
+    if isinstance(tracker, SliceTracker):
+        return slice(*(_argument(tx, part) for part in tracker.members()))
+    value = tracker.as_python_constant()
+    assert numpy is not None
+    if isinstance(value, numpy.dtype) or (
+        isinstance(value, type) and issubclass(value, numpy.generic | int | float | complex)
+    ):
+        return str(numpy.dtype(value).name)
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
+# -- results -----------------------------------------------------------------------------------------
+def _run_known(
+    tx: TraceContext, in_numpy: Callable[..., object], args: Arguments, kwargs: Mapping[str, Tracker]
+) -> Tracker | None:
+    """The result on known numbers, with numpy's own arithmetic; None where it shares memory, is large or no number."""
+    assert numpy is not None
+    likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
+    found = ask_numpy(in_numpy, *likes, strict=True)
+    if is_constant_type(tx.registry, type(found)):
+        return Constant(found)
+    if (
+        not isinstance(found, numpy.ndarray)
+        or type(found) is not numpy.ndarray
+        or found.size > _MOST_KNOWN
+        or found.dtype.kind not in "fiubc"
+    ):
+        return None
+    if any(memory_root(array.like(tx)) is memory_root(found) for array in _arrays([*args, *kwargs.values()])):
+        return None
+    return ArrayTracker(numpy.ndarray, None, found)
+
+
+def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[ArrayTracker]) -> Tracker:
+    """The result of a node as numpy gives it."""
+    assert numpy is not None
+    if type(expected) in (tuple, list) and isinstance(found, ListTracker | TupleTracker):
+        assert isinstance(expected, tuple | list)
+        if len(found.items) != len(expected):
+            raise GraphBreak(NATIVE_CALL, "a function of numpy that gives another number of arrays")
+        pairs = zip(found.items, expected, strict=True)
+        items = [_result(tx, one.realize(), wanted, arrays) for one, wanted in pairs]
+        return ListTracker(items) if type(expected) is list else TupleTracker(items)
+    if not isinstance(found, TensorTracker) or not isinstance(expected, numpy.ndarray | numpy.generic):
+        raise GraphBreak(NATIVE_CALL, f"a function of numpy that gives a {type(expected).__name__}")
+    kept = array_nodes.dtype_of(expected)
+    if found.fake.dtype is not kept or [hint_of(size) for size in found.fake.shape] != list(expected.shape):
+        raise GraphBreak(
+            NATIVE_CALL, "a function of numpy for which torch gives another dtype or other sizes"
+        )
+    found, is_over_input = _own_memory(tx, found, expected, arrays)
+    if isinstance(expected, numpy.generic):
+        return ArrayTracker(type(expected), found, expected)
+    if type(expected) is not numpy.ndarray:
+        raise GraphBreak(NATIVE_CALL, "a function of numpy that gives a subclass of arrays")
+    return ArrayTracker(numpy.ndarray, found, expected, is_over_input=is_over_input)
+
+
+def _own_memory(
+    tx: TraceContext, found: TensorTracker, expected: object, arrays: list[ArrayTracker]
+) -> tuple[TensorTracker, bool]:
+    """The tensor, sharing memory with an argument if and only if numpy's result does; and whether it is that of an
+    existing array."""
+    assert numpy is not None
+    root, storage = memory_root(expected), storage_of(found.fake)
+    is_view = isinstance(expected, numpy.ndarray)
+    in_numpy = [array for array in arrays if is_view and memory_root(array.like(tx)) is root]
+    in_torch = [array for array in arrays if storage_of(array.tensor(tx).fake) == storage]
+    if in_numpy and not in_torch:
+        raise GraphBreak(NATIVE_CALL, "a function of numpy that gives a view, where torch copies")
+    if in_torch and not in_numpy:
+        node = call_node(tx, torch.clone, (found.graph_node(tx),))
+    elif is_view and not _same_layout(found, expected):
+        node = _laid_out(tx, found, expected, is_new=not in_numpy)
+    else:
+        return found, any(array.is_over_input for array in in_numpy)
+    own = wrap_result(tx, node)
+    assert isinstance(own, TensorTracker)
+    return own, any(array.is_over_input for array in in_numpy)
+
+
+def _same_layout(found: TensorTracker, expected: object) -> bool:
+    """Whether a new tensor has the strides of numpy's result."""
+    assert numpy is not None and isinstance(expected, numpy.ndarray)
+    steps = [hint_of(step) * expected.itemsize for step in found.fake.stride()]
+    return steps == list(expected.strides)
+
+
+def _laid_out(tx: TraceContext, found: TensorTracker, expected: object, *, is_new: bool) -> fx.Node:
+    """The node of a tensor with numpy's strides. GraphBreak where they are no usual ones."""
+    assert numpy is not None and isinstance(expected, numpy.ndarray)
+    if is_new and expected.size > 1 and expected.flags.c_contiguous:
+        return call_node(tx, "contiguous", (found.graph_node(tx),))
+    if expected.size > 1 or not all(isinstance(size, int) for size in found.fake.shape):
+        raise GraphBreak(NATIVE_CALL, "a function of numpy that lays its result out otherwise than torch")
+    steps = [step // expected.itemsize for step in expected.strides]
+    return call_node(tx, "as_strided", (found.graph_node(tx), list(expected.shape), steps))
+
+
+ROWS.add(ARRAY_CALLS, None, run)

@@ -1,0 +1,118 @@
+"""The functions of numpy, and those of torch that take or give arrays, as rows."""
+
+from collections.abc import Callable
+from typing import Final
+
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL, TENSOR_INTERNALS
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.numpy_values.array_calls import run
+from framesmith.variables.numpy_values.array_nodes import numpy, of_numpy, stand_in_for
+from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.graph_calls import graph_call
+
+ROWS: Final = Rows()
+
+_FUNCTIONS: Final = """
+abs absolute add all amax amin angle any append arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax
+argmin argwhere around array array_equal array_split asarray ascontiguousarray atleast_1d atleast_2d atleast_3d
+average bartlett bitwise_and bitwise_not bitwise_or bitwise_xor blackman broadcast_arrays broadcast_shapes
+broadcast_to can_cast ceil clip column_stack concatenate conj conjugate copy copysign copyto corrcoef cos cosh
+count_nonzero cov cross cumprod cumsum deg2rad degrees diag diag_indices diagflat diagonal diff divide divmod dot
+dsplit dstack einsum equal exp exp2 expand_dims expm1 eye fabs fill_diagonal fix flatnonzero flip fliplr flipud
+float_power floor floor_divide fmax fmin fmod full full_like gcd geomspace gradient greater greater_equal hamming
+hanning heaviside hsplit hstack hypot identity imag indices inner invert isclose iscomplexobj isfinite isinf isnan
+isneginf isposinf isrealobj isscalar issubdtype kaiser kron lcm ldexp left_shift less less_equal linspace log log10
+log1p log2 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor logspace matmul max maximum mean
+median meshgrid min minimum mod moveaxis multiply nan_to_num ndim negative nextafter nonzero not_equal ones
+ones_like outer pad percentile positive power prod ptp put_along_axis quantile rad2deg radians ravel real reciprocal
+remainder repeat reshape result_type right_shift rint roll rollaxis rot90 round searchsorted shape sign signbit sin
+sinc sinh size sort split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh
+tensordot tile trace transpose tri tril tril_indices triu triu_indices true_divide trunc unique vander var vdot
+vsplit vstack where zeros zeros_like linalg.norm linalg.det linalg.multi_dot fft.fft fft.fft2 fft.fftfreq fft.fftn
+fft.fftshift fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.irfft fft.rfft fft.rfftfreq
+"""
+"""Functions of numpy that compute their result and do nothing else: those of a known result run while tracing."""
+_FROM_TENSOR: Final = ("asarray", "array")
+
+
+def array_of(tx: TraceContext, tensor: TensorTracker) -> ArrayTracker:
+    """`tensor.numpy()`: an array over its memory. Breaks the graph where eager raises."""
+    fake = tensor.fake
+    if fake.requires_grad or fake.is_conj() or fake.is_neg() or fake.device.type != "cpu" or numpy is None:
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.numpy() of a tensor that has to be converted first")
+    return ArrayTracker(numpy.ndarray, tensor, stand_in_for(fake))
+
+
+@ROWS.call(torch.Tensor.numpy)
+def to_numpy(tx: TraceContext, self: Tracker, *, force: Tracker | None = None) -> Tracker:
+    """`x.numpy()`."""
+    if not isinstance(self, TensorTracker) or force is not None:
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.numpy()")
+    return array_of(tx, self)
+
+
+@ROWS.call(torch.from_numpy)
+def from_numpy(tx: TraceContext, array: Tracker, /) -> Tracker:
+    """`torch.from_numpy(a)`: another tensor over the same memory."""
+    array = array.realize()
+    if not isinstance(array, ArrayTracker) or array.is_scalar:
+        raise GraphBreak(TENSOR_INTERNALS, "torch.from_numpy()")
+    return graph_call(tx, "detach", (array.tensor(tx),), {})
+
+
+def tensor_from(
+    tx: TraceContext, array: ArrayTracker, kwargs: dict[str, Tracker], *, copies: bool
+) -> Tracker:
+    """`torch.tensor(a, dtype=, device=)`, or `as_tensor`, which copies only what it has to."""
+    if not kwargs.keys() <= {"dtype", "device", "requires_grad"}:
+        raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array")
+    wanted = kwargs.pop("requires_grad", Constant(False)).realize()
+    device = kwargs.get("device", Constant(None)).realize()
+    on_cpu = isinstance(device, Constant) and (
+        device.value is None or torch.device(str(device.value)).type == "cpu"
+    )
+    if not isinstance(wanted, Constant) or wanted.value is not False or not on_cpu:
+        raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array, with a gradient or on a device")
+    tensor = graph_call(tx, "detach", (array.tensor(tx),), {})
+    dtype = kwargs.get("dtype", Constant(None)).realize()
+    if copies or array.is_scalar:
+        tensor = graph_call(tx, torch.clone, (tensor,), {"memory_format": Constant(torch.contiguous_format)})
+    return (
+        tensor
+        if isinstance(dtype, Constant) and dtype.value is None
+        else graph_call(tx, "to", (tensor, dtype), {})
+    )
+
+
+def _function_row(path: str, function: Callable[..., object]) -> None:
+    @ROWS.call(function, priority=Priority.LISTED)
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        given = args[0].realize() if len(args) == 1 and not kwargs else None
+        if isinstance(given, TensorTracker) and path in _FROM_TENSOR:
+            copied = graph_call(tx, torch.clone, (given,), {}) if path == "array" else given
+            assert isinstance(copied, TensorTracker)
+            return array_of(tx, copied)
+        return run(tx, "function", path, args, kwargs)
+
+
+def _install() -> None:
+    if numpy is None:
+        return
+    seen: set[int] = set()
+    for path in _FUNCTIONS.split():
+        try:
+            function = of_numpy(path)
+        except AttributeError:  # some versions lack some
+            continue
+        if id(function) not in seen:
+            seen.add(id(function))
+            _function_row(path, function)
+
+
+_install()

@@ -1,0 +1,177 @@
+"""Functions of numpy as nodes: run by `torch._numpy`, on tensors.
+
+    np.exp(a)   ->   numpy_exp(tensor)          where numpy_exp = torch._numpy.exp, taking and giving tensors
+
+What numpy itself would give (an array or a scalar, its dtype, sizes and memory) is asked of numpy, on stand-ins: arrays
+of the same dtype and layout with other numbers. `torch._numpy` is loaded when it is first needed.
+"""
+
+import importlib
+import operator
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from types import ModuleType
+from typing import Final
+
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL
+
+numpy: Final = sys.modules.get("numpy")  # it is there when torch has imported it
+_NAMES: Final = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128",
+)  # fmt: skip
+_KINDS: Final = {getattr(torch, name): numpy.dtype(name) for name in _NAMES} if numpy is not None else {}
+MOST_ELEMENTS: Final = 1 << 24
+"""Stand-ins are no larger than this."""
+
+
+@cache
+def torch_numpy() -> ModuleType:
+    """`torch._numpy`."""
+    return importlib.import_module("torch._numpy")
+
+
+def of_numpy(path: str) -> Callable[..., object]:
+    """A function of numpy by its path: `sum`, `linalg.norm`."""
+    found: Callable[..., object] = operator.attrgetter(path)(numpy)
+    return found
+
+
+@cache
+def function_node(path: str) -> Callable[..., object]:
+    """What a node calls for `numpy.path`. GraphBreak where `torch._numpy` has no such function."""
+    try:
+        function = operator.attrgetter(path)(torch_numpy())
+    except AttributeError as error:
+        raise GraphBreak(NATIVE_CALL, f"numpy.{path}(), which torch._numpy does not have") from error
+    return _on_tensors(function, f"numpy_{path.replace('.', '_')}")
+
+
+@cache
+def method_node(name: str) -> Callable[..., object]:
+    """What a node calls for `array.name(...)`."""
+    if not hasattr(torch_numpy().ndarray, name):
+        raise GraphBreak(NATIVE_CALL, f"ndarray.{name}(), which torch._numpy does not have")
+
+    def call(array: object, *args: object, **kwargs: object) -> object:
+        return getattr(array, name)(*args, **kwargs)
+
+    return _on_tensors(call, f"ndarray_{name}")
+
+
+@cache
+def attribute_node(name: str) -> Callable[..., object]:
+    """What a node calls for `array.name`."""
+    return _on_tensors(operator.attrgetter(name), f"ndarray_{name}")
+
+
+@cache
+def operator_node(function: Callable[..., object]) -> Callable[..., object]:
+    """What a node calls for a function of the module `operator`."""
+    return _on_tensors(function, f"ndarray_{function.__name__}")
+
+
+def _on_tensors(function: Callable[..., object], name: str) -> Callable[..., object]:
+    def call(*args: object, **kwargs: object) -> object:
+        given = {key: _to_array(value) for key, value in kwargs.items()}
+        return _to_tensor(function(*map(_to_array, args), **given))
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _to_array(value: object) -> object:
+    if isinstance(value, torch.Tensor):
+        return torch_numpy().ndarray(value)
+    if isinstance(value, tuple | list):
+        return type(value)(map(_to_array, value))
+    return value
+
+
+def _to_tensor(value: object) -> object:
+    if isinstance(value, torch_numpy().ndarray):
+        return value.tensor
+    if isinstance(value, tuple | list):
+        return type(value)(map(_to_tensor, value))
+    return value
+
+
+# -- stand-ins ---------------------------------------------------------------------------------------
+def stand_in_for(tensor: torch.Tensor) -> object:
+    """An array as `tensor.numpy()` would give it, for a fake. GraphBreak where numpy has no such array."""
+    assert numpy is not None
+    sizes, strides = [hint_of(size) for size in tensor.shape], [hint_of(step) for step in tensor.stride()]
+    count = 1 + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True) if size)
+    if count > MOST_ELEMENTS:
+        raise GraphBreak(NATIVE_CALL, "numpy on a tensor of this size")
+    kind = _KINDS.get(tensor.dtype)
+    if kind is None:
+        raise GraphBreak(NATIVE_CALL, f"numpy on a tensor of {tensor.dtype}")
+    memory = numpy.empty(count, dtype=kind)
+    _fill(memory)
+    steps = [step * kind.itemsize for step in strides]
+    return numpy.lib.stride_tricks.as_strided(memory, sizes, steps)
+
+
+def hint_of(size: int | torch.SymInt) -> int:
+    """The number that a size has in this call; GraphBreak for one that is known at run time only."""
+    hint = size.node.hint if isinstance(size, torch.SymInt) else size
+    if not isinstance(hint, int):
+        raise GraphBreak(NATIVE_CALL, "numpy on a size that is known at run time only")
+    return hint
+
+
+def _fill(made: object) -> None:
+    """Numbers that suit most functions: positive and different, or zeros where they may be indices."""
+    assert numpy is not None
+    kind, count = getattr(made, "dtype").kind, getattr(made, "size")  # noqa: B009  # numpy has no types here
+    if kind in "fc":
+        numpy.copyto(made, numpy.linspace(1, 2, count).reshape(getattr(made, "shape")) ** 3)  # noqa: B009
+    elif kind in "iub":
+        numpy.copyto(made, False)
+    else:
+        raise GraphBreak(NATIVE_CALL, f"an array of {getattr(made, 'dtype')}")  # noqa: B009
+
+
+def ask_numpy(
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    *,
+    strict: bool = False,
+) -> object:
+    """What numpy gives for stand-ins, or with `strict` for the numbers of the program. GraphBreak where it raises or warns:
+    then it does so natively."""
+    assert numpy is not None
+    try:
+        with numpy.errstate(all="raise" if strict else "ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return function(*args, **kwargs)
+    except Exception as error:
+        name = getattr(function, "__name__", "a function")
+        raise GraphBreak(NATIVE_CALL, f"numpy's {name} raises {type(error).__name__}, or may warn") from error
+
+
+def dtype_of(value: object) -> torch.dtype | None:
+    """The dtype of torch for that of an array or a scalar; None if it has none."""
+    kind = getattr(value, "dtype")  # noqa: B009  # numpy has no types here
+    return next((dtype for dtype, one in _KINDS.items() if one == kind), None)
+
+
+def memory_root(value: object) -> object:
+    """The array that owns the memory of an array."""
+    assert numpy is not None
+    while isinstance(base := getattr(value, "base", None), numpy.ndarray):
+        value = base
+    return value
+
+
+def tensor_over(array: object) -> torch.Tensor:
+    """A tensor over the memory of an array. ValueError for memory that must not be written: torch warns of it."""
+    if not getattr(array, "flags").writeable:  # noqa: B009
+        raise ValueError("the array is not writable")
+    return torch.from_numpy(array)

@@ -1,0 +1,89 @@
+"""Tensors as older programs make them: `torch.Tensor(2, 3)`, `torch.FloatTensor([1.0])`, `Variable(x)`, and the classes of
+`x.type(torch.FloatTensor)`, which stand for a dtype on the CPU.
+"""
+
+from typing import Final
+
+import torch
+from torch.autograd import Variable
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import row_of
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.graph_calls import graph_call
+
+ROWS: Final = Rows()
+
+_TENSOR_TYPES: Final = tuple(
+    kind
+    for kind in vars(torch).values()
+    if isinstance(kind, type(torch.FloatTensor)) and kind.__module__ == "torch"
+)
+"""`torch.FloatTensor` and the others of the CPU."""
+
+
+def dtype_of_class(tracker: Tracker) -> torch.dtype | None:
+    """The dtype for which a class of tensors on the CPU stands, or None."""
+    kind = getattr(tracker, "value", None)
+    found = getattr(kind, "dtype", None) if any(kind is one for one in _TENSOR_TYPES) else None
+    return found if isinstance(found, torch.dtype) else None
+
+
+def _constructor_row(kind: type, dtype: torch.dtype | None) -> None:
+    def construct(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        if kwargs:
+            raise GraphBreak(NATIVE_CALL, f"{kind.__name__}() with keywords")
+        return _construct(tx, kind, dtype or torch.get_default_dtype(), tuple(one.realize() for one in args))
+
+    ROWS.call(kind)(construct)
+
+
+def _construct(
+    tx: TraceContext, kind: type, dtype: torch.dtype, args: tuple[Tracker, ...]
+) -> Tracker | PendingCall:
+    """Sizes give memory that is not set, a sequence is copied, a tensor is shared."""
+    placed: dict[str, Tracker] = {"dtype": Constant(dtype), "device": Constant(torch.device("cpu"))}
+    given = args[0] if len(args) == 1 else None
+    if not args:
+        return graph_call(tx, torch.empty, (Constant(0),), placed)
+    if all(argument.python_type is int for argument in args) or (
+        given is not None and given.python_type is torch.Size
+    ):
+        return graph_call(tx, torch.empty, args, placed)
+    if isinstance(given, ListTracker | TupleTracker) and given.python_type in (list, tuple):
+        row = row_of(tx.registry, torch.tensor)
+        assert row is not None
+        return row.begin(tx, (given,), placed)
+    if isinstance(given, TensorTracker) and kind is torch.Tensor and given.kind is torch.Tensor:
+        return graph_call(tx, torch.ops.aten.alias.default, (given,), {})
+    raise GraphBreak(NATIVE_CALL, f"{kind.__name__}({', '.join(one.describe() for one in args)})")
+
+
+_constructor_row(torch.Tensor, None)
+for _kind in _TENSOR_TYPES:
+    _constructor_row(_kind, _kind.dtype)
+
+
+@ROWS.call(Variable)
+def make_variable(
+    tx: TraceContext, data: Tracker | None = None, requires_grad: Tracker | None = None, **kwargs: Tracker
+) -> Tracker:
+    """`Variable(x)`: the tensor without its history, as `detach()` gives it. One that requires a gradient is a new leaf,
+    which breaks the graph."""
+    data = None if data is None else data.realize()
+    if not isinstance(data, TensorTracker) or kwargs:
+        raise GraphBreak(
+            NATIVE_CALL, "torch.autograd.Variable() of what is no tensor, or with other keywords"
+        )
+    if requires_grad is not None and not _is_false(requires_grad.realize()):
+        raise GraphBreak(BACKEND_LIMIT, "torch.autograd.Variable() makes a tensor that requires a gradient")
+    return graph_call(tx, "detach", (data,), {})
+
+
+def _is_false(value: Tracker) -> bool:
+    return isinstance(value, Constant) and value.value is False

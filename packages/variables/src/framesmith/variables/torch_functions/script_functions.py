@@ -1,0 +1,114 @@
+"""Functions that `torch.jit.script` compiled: a call is traced as one of the Python function that it was made from.
+
+TorchScript and Python agree on what a function does where its arguments have the declared types and it does not ask
+whether it is scripted. Anything else runs natively, as does a function without its original (one that was loaded or
+traced). `torch.jit.isinstance` is Python code.
+"""
+
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Final, final
+
+import torch
+import torch._jit_internal
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.guards import Source
+from framesmith.guards.kinds import WeaklyIdentical
+from framesmith.guards.sources import Pinned
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.polyfill_rows import register_polyfill
+from framesmith.variables.core import Arguments, Keywords, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
+
+_ORIGINAL: Final = "_torchdynamo_inline"  # where `torch.jit.script` keeps the Python function
+_SCALARS: Final = {"IntType": int, "FloatType": float, "BoolType": bool, "StringType": str}
+_ASKS: Final = frozenset({"is_scripting", "is_tracing", "print", "fork", "wait"})
+_LARGEST_SEARCH: Final = 100
+
+register_polyfill(torch.jit.isinstance, torch._jit_internal._isinstance, ROWS)
+
+
+@final
+class ScriptFunctionTracker(Tracker):
+    """A scripted function. Invariant: guarded by identity."""
+
+    def __init__(self, value: object, source: Source) -> None:
+        self.value = value
+        self.source = source
+
+    @property
+    def python_type(self) -> type:
+        """`torch.jit.ScriptFunction`."""
+        return type(self.value)
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """A frame of the original function; a graph break where Python could do something else."""
+        original = vars(self.value).get(_ORIGINAL)
+        args = [argument.realize() for argument in args]
+        if type(original) is not FunctionType or not self._fits(args, kwargs) or not _is_plain(original):
+            raise GraphBreak(NATIVE_CALL, f"{self.describe()} runs as TorchScript")
+        return FunctionTracker(original, Pinned(original, original.__qualname__)).bind(tx, args, kwargs)
+
+    def _fits(self, args: Arguments, kwargs: Keywords) -> bool:
+        """Whether all arguments have the types that the function declares: TorchScript refuses or converts others."""
+        schema = getattr(self.value, "schema").arguments  # noqa: B009  # not in torch's stubs
+        declared = {argument.name: argument.type for argument in schema}
+        if len(args) > len(schema) or not declared.keys() >= kwargs.keys():
+            return False
+        given = [(one.type, value) for one, value in zip(schema, args, strict=False)]
+        given += [(declared[name], value.realize()) for name, value in kwargs.items()]
+        return all(_has_type(kind, value) for kind, value in given)
+
+    def truth(self, tx: TraceContext) -> bool:
+        """A function is true."""
+        return True
+
+    def describe(self) -> str:
+        """`scripted function f`."""
+        return f"scripted function {getattr(self.value, 'name', '')}"
+
+
+def _has_type(declared: object, value: Tracker) -> bool:
+    """Whether a value has a type of TorchScript; False where that is not known."""
+    kind = getattr(declared, "kind")()  # noqa: B009  # not in torch's stubs
+    if kind == "TensorType":
+        return issubclass(value.python_type, torch.Tensor)
+    if kind in _SCALARS:
+        return value.python_type is _SCALARS[kind]
+    if kind == "OptionalType":
+        inner = getattr(declared, "getElementType")()  # noqa: B009
+        return value.python_type is type(None) or _has_type(inner, value)
+    if kind == "ListType" and value.python_type is list:
+        inner = getattr(declared, "getElementType")()  # noqa: B009
+        return all(_has_type(inner, one.realize()) for one in value.children())
+    return False
+
+
+def _is_plain(function: FunctionType) -> bool:
+    """Whether neither the function nor one of those that it names asks for TorchScript, or is known to differ in it."""
+    return all(not _ASKS & set(code.co_names) for code in _codes(function))
+
+
+def _codes(function: FunctionType) -> Iterator[CodeType]:
+    """The code of a function and of the functions of its module that it names, directly or not."""
+    todo, seen = [function], {function.__code__}
+    while todo and len(seen) < _LARGEST_SEARCH:
+        one = todo.pop()
+        yield one.__code__
+        for name in one.__code__.co_names:
+            found = one.__globals__.get(name)
+            found = getattr(found, _ORIGINAL, found)
+            if type(found) is FunctionType and found.__code__ not in seen:
+                seen.add(found.__code__)
+                todo.append(found)
+
+
+@ROWS.wrap(torch.jit.ScriptFunction)
+def wrap_script_function(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing scripted function, guarded by identity."""
+    tx.guard(source, WeaklyIdentical.capture(value))
+    return ScriptFunctionTracker(value, source)
