@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks import (
+    blocks,
     breaks,
     call_overhead,
     first_calls,
@@ -28,6 +29,7 @@ FAMILIES = {
     "calls": call_overhead,
     "first-calls": first_calls,
     "instances": instances,
+    "blocks": blocks,
     "trace": trace_time,
     "breaks": breaks,
     "growth": growth,

@@ -18,9 +18,15 @@ def relocate_lines(code: CodeType, lines: Sequence[int], firstlineno: int) -> Co
 
 
 def _entries(code: CodeType, lines: Sequence[int]) -> Iterator[tuple[Position, int]]:
+    """The positions with their sizes. Neighbours at one line are one: a generated text has long lines."""
+    held, size = NOWHERE, 0
     for start, end, line in code.co_lines():
-        if line is None:
-            yield NOWHERE, (end - start) // 2
-        else:
-            mapped = lines[min(line, len(lines)) - 1]
-            yield Position(mapped, mapped), (end - start) // 2
+        mapped = None if line is None else lines[min(line, len(lines)) - 1]
+        if mapped != held.line and size:
+            yield held, size
+            size = 0
+        if mapped != held.line:
+            held = NOWHERE if mapped is None else Position(mapped, mapped)
+        size += (end - start) // 2
+    if size:
+        yield held, size

@@ -32,9 +32,9 @@ def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[
     """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
     kinds = {tracker.python_type for tracker in mutations.changed_trackers()}
     sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
-    for _, tracker in wrapper.list_wrapped_objects():
-        if tracker.source is not None and tracker.python_type in sources:
-            sources[tracker.python_type].append(tracker.source)
+    for source, kind in wrapper.objects():
+        if kind in sources:
+            sources[kind].append(source)
     return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]
 
 

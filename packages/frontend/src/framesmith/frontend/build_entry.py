@@ -18,6 +18,7 @@ from typing import Final, Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
+from framesmith.frontend.events import counters
 from framesmith.frontend.exits.emit import write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.entry import EntryText
@@ -43,6 +44,7 @@ from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
 from framesmith.guards.names import PREFIX
+from framesmith.variables.blocks.calls import BlockCalls
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -110,6 +112,7 @@ class Trace:
     recorder: Recorder
     wrapper: Wrapper
     writer: EntryWriter
+    blocks: BlockCalls | None
 
     def run(self, start: TraceStart, values: Sequence[object]) -> TraceEnd:
         """Put the frames into the machine and execute them symbolically."""
@@ -126,6 +129,8 @@ class Trace:
         self.machine.release()
         self.interpreter.release()
         self.wrapper.release()
+        if self.blocks is not None:
+            self.blocks.release()
         self.tx.guards.locate = self.tx.guards.facts = None
         self.tx.changes.release()
         self.recorder.release()
@@ -260,6 +265,8 @@ class EntryBuilder:
         if graph.failures is not None and replay is None:
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs)
         text = write_entry(self.start, writer, ending, guards, write_graph_call(writer, graph, recovery))
+        if trace.blocks is not None:
+            counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
 
@@ -282,12 +289,15 @@ def prepare_trace(
     wrapper = Wrapper(policy)
     interpreter = Interpreter(stop)
     recorder = Recorder(options.for_graph(), name)
-    tx = TraceContext(recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline)
+    blocks = BlockCalls(wrapper, interpreter.repeatable_state) if config.reuse_blocks else None
+    tx = TraceContext(
+        recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline, blocks
+    )
     tx.guards.facts = new_log(interpreter) if config.verify_code else None
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
     writer = EntryWriter(code.co_firstlineno, tx.registry)
-    return Trace(tx, machine, interpreter, recorder, wrapper, writer)
+    return Trace(tx, machine, interpreter, recorder, wrapper, writer, blocks)
 
 
 def locate_trace(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:

@@ -44,6 +44,10 @@ class Config:
     """Operations whose output size depends on data give an unknown size instead of a graph break."""
     allow_ignore_mark_dynamic: bool = False
     """A program that fixes a size marked with `mark_dynamic` is no error."""
+    reuse_blocks: bool = True
+    """A call of a module that is like an earlier one in the same trace repeats what that recorded, instead of being traced."""
+    shared_subgraphs: bool = True
+    """Inductor compiles what such calls have in common once, as one subgraph, and fuses nothing across its border."""
     suppress_errors: bool = False
     """A backend that fails is a warning, and the function runs uncompiled."""
     raise_bugs: bool = False
@@ -188,4 +192,5 @@ class CompileOptions:
             capture_scalar_outputs=captures or settings.capture_scalar_outputs,
             capture_dynamic_output_shape_ops=captures or settings.capture_dynamic_output_shape_ops,
             verify_correctness=settings.verify_correctness,
+            shared_subgraphs=settings.shared_subgraphs,
         )

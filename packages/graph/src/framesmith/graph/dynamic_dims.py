@@ -77,6 +77,10 @@ class DynamicPolicy(Protocol):
         operation that needs it runs natively (ADR 0010)."""
         ...
 
+    def is_static_below(self, source: Source) -> bool:
+        """Whether no number that is read through this source is known to differ, and nothing is unspecialized there."""
+        ...
+
 
 @final
 class StaticPolicy:
@@ -93,3 +97,7 @@ class StaticPolicy:
     def is_unspecialized(self, source: Source) -> bool:
         """All values may be read."""
         return False
+
+    def is_static_below(self, source: Source) -> bool:
+        """Nothing is symbolic."""
+        return True

@@ -19,6 +19,7 @@ class GraphOptions:
     """Choices for one recording; every field has the default of `torch.compile`.
 
     `duck_shapes`: dynamic sizes that are equal in the example share one symbol (and so one guard of equality).
+    `shared_subgraphs`: inductor gets repeated operations as calls of one subgraph (ADR 0023).
     `mode` and `backend_options` belong to the backend, as `torch.compile(mode=..., options=...)`.
     """
 
@@ -29,6 +30,12 @@ class GraphOptions:
     capture_dynamic_output_shape_ops: bool = False
     duck_shapes: bool = False
     verify_correctness: bool = False
+    shared_subgraphs: bool = False
+
+    @property
+    def shares_subgraphs(self) -> bool:
+        """Whether the backend gets repeated operations as calls of one subgraph: only inductor gains by it."""
+        return self.shared_subgraphs and self.backend == "inductor"
 
     @property
     def backend_name(self) -> str:

@@ -42,7 +42,9 @@ from framesmith.graph.inputs import (
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
+from framesmith.graph.outline import outline
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
+from framesmith.graph.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.shape_env import Place, ShapeWorld
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
 from framesmith.graph.storage_offsets import StorageOffsets
@@ -91,6 +93,7 @@ class Recorder:
         self._takes_float = self.fixes_floats = False
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
+        self._repetition = Repetition()
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
@@ -147,6 +150,25 @@ class Recorder:
     def decisions(self) -> int:
         """How many decisions on symbolic numbers were taken: the same number means that nothing was decided."""
         return len(self._world.env.guards)
+
+    @property
+    def offset_reads(self) -> int:
+        """How often the trace read storage offsets: the same number means that none was read."""
+        return self._offsets.requests
+
+    def length(self) -> int | None:
+        """How many nodes were recorded, inputs included; None while a nested graph is recorded."""
+        return len(self._body.order) if self._body is self._root else None
+
+    def stretch(self, start: int, end: int) -> tuple[fx.Node, ...] | None:
+        """The operations that were recorded between two lengths, without inputs and arithmetic of sizes; None if one is gone."""
+        nodes = self._root.order[start:end]
+        return None if any(node._erased for node in nodes) else tuple(filter(is_operation, nodes))
+
+    def input_at(self, source: Source) -> fx.Node | None:
+        """The node of the input from a source, if there is one."""
+        known = self._inputs.find(source)
+        return None if known is None else known.node
 
     def offset_is_read(self, tensor: torch.Tensor) -> None:
         """Note that the trace reads the storage offset of a fake, so that it is guarded."""
@@ -299,6 +321,34 @@ class Recorder:
             self._bind_unbacked(node, result)
         return node
 
+    def repeat(
+        self,
+        nodes: Sequence[fx.Node],
+        known: Mapping[fx.Node, fx.Node],
+        returned: Sequence[fx.Node],
+        stacks: Stacks,
+    ) -> dict[fx.Node, fx.Node]:
+        """Record operations once more on other operands (see `repetition`): the new node of each.
+
+        What an operation raises is what `call` raises; then all is as it was.
+        """
+        before = self.marker()
+        mode = None if self._takes_float else self._world.mode
+        try:
+            return self._repetition.record(self.call, mode, nodes, known, returned, stacks)
+        except BaseException:
+            self.rollback(before)
+            raise
+
+    def repeated_input(self, source: Source, value: torch.Tensor, like: Source) -> fx.Node:
+        """The node of an input tensor with static sizes, all of whose metadata is that of another input."""
+        example = self._inputs.unchanged_example(like, self._versions)
+        is_new = self._inputs.find(source) is None and self._inputs.recall(source) is None
+        fake = self._world.fake_like(source, value, example) if is_new and example is not None else None
+        if fake is None:
+            return self.tensor_input(source, value)
+        return self._add_input(source, value, fake, layout_of(fake))
+
     def _check_unfixed(self, numbers: Iterable[tuple[Source, object]]) -> None:
         """Raise GraphBreak if torch has just fixed one of these numbers, which differ in the next iteration (ADR 0010)."""
         for source, symbol in numbers:
@@ -402,7 +452,12 @@ class Recorder:
             _, context = self._world.for_backend()
             try:
                 with torch._guards.tracing(context):
-                    call = compile_with(self.options, module, [for_backend(entry) for entry in used])
+                    given = (
+                        outline(module, self._repetition.groups())
+                        if self.options.shares_subgraphs
+                        else module
+                    )
+                    call = compile_with(self.options, given, [for_backend(entry) for entry in used])
             finally:
                 after.restore()
                 let_go(used)

@@ -32,6 +32,7 @@ class StorageOffsets:
 
     def __init__(self) -> None:
         self._read: dict[Source, object] = {}
+        self.requests = 0  # how often offsets were read
 
     @staticmethod
     def are_read_by(target: object) -> bool:
@@ -40,6 +41,7 @@ class StorageOffsets:
 
     def read(self, tensors: Iterable[torch.Tensor], inputs: Iterable[Input]) -> None:
         """Note that the trace read the offsets of these fakes: the inputs that share their storages are to be guarded."""
+        self.requests += 1
         wanted = {tensor.untyped_storage()._cdata for tensor in tensors}
         for entry in inputs:
             fake = entry.example

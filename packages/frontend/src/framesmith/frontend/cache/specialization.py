@@ -110,6 +110,11 @@ class Policy:
         """Whether a value, or the content of a container, was seen to change too often to be specialized on."""
         return any(source in known.unspecialized for known in self._consulted())
 
+    def is_static_below(self, source: Source) -> bool:
+        """Whether nothing was learnt of what is read through a source."""
+        learnt = (one for known in self._consulted() for one in (*known.numbers, *known.unspecialized))
+        return not any(source == one or source in one.ancestors() for one in learnt)
+
     def _consulted(self) -> tuple[Learned, ...]:
         """What this unit goes by."""
         return (self.own,) if self.alone else (self.own, self.shared)

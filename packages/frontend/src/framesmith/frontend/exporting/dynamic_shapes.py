@@ -62,6 +62,10 @@ class ExportPolicy:
         """All values may be read."""
         return False
 
+    def is_static_below(self, source: Source) -> bool:
+        """Nothing is learnt."""
+        return True
+
 
 def read_declarations(
     dynamic_shapes: object, arguments: Mapping[str, object], whole: tuple[object, ...]

@@ -91,6 +91,10 @@ class Interpreter:
         self._machine = None
         self.last_error = self._outside = None
 
+    def repeatable_state(self) -> object:
+        """The `FramesState` protocol: see `Machine.repeatable_state`."""
+        return self.machine.repeatable_state()
+
     # -- nested runs: asked for by trackers --------------------------------------------------------
     def inline(self, pending: PendingCall) -> Tracker:
         """The `InlineCall` protocol: run the frame of a call to its end and return its result."""

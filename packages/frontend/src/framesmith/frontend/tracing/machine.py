@@ -3,7 +3,7 @@
 Who fetches operations and decides about graph breaks: `interpreter`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Protocol, final
@@ -83,7 +83,7 @@ class Frame:
     next and `current` the one that runs. `role` says how what it gives reaches the frame around it, `entered` in which
     step of the trace it was pushed (0: it was there from the start), `closing` that the exception which leaves it is not
     kept, so that its variables go at once. `barrier`: a run ends with this frame. `asserted`: how many of its branches became
-    assertions of the graph.
+    assertions of the graph. `on_return` is told what it returns.
     """
 
     code: CodeType
@@ -104,6 +104,7 @@ class Frame:
     entered: int = 0
     closing: bool = False
     asserted: int = 0
+    on_return: Callable[[Tracker], None] | None = None
 
     @property
     def operation(self) -> Operation:
@@ -174,6 +175,7 @@ def make_frame(pending: PendingFrame) -> Frame:
     assert isinstance(namespace, NamespaceTracker)
     frame = new_frame(pending.code, namespace, pending.arguments, pending.closure, pending.function)
     frame.replacement = pending.replacement
+    frame.on_return = pending.on_return
     return frame
 
 
@@ -219,6 +221,14 @@ class Machine:
             found = self._literals[id(value)] = literal(self.tx, value)
         return found
 
+    def repeatable_state(self) -> object:
+        """What a call may leave behind besides values: equal states mean nothing did. None where no call is to be repeated:
+        an exception is handled, which the call could ask for, or a value ends in sight of the program."""
+        ends = self.value_ends
+        if self.handled is not None or ends.held or ends.reason is not None:
+            return None
+        return ends.references, ends.watched
+
     def release(self) -> None:
         """Forget all frames, also those of generators (ADR 0014)."""
         for generator in self.generators:
@@ -256,6 +266,8 @@ class Machine:
             raise GraphBreak(UNSUPPORTED_VALUE, "__init__ that returns a value")  # a TypeError in the caller
         frame = self.frames.pop()
         result = value if frame.replacement is None else frame.replacement
+        if frame.on_return is not None:
+            frame.on_return(result)
         if frame.barrier:
             self.outcome = result
         else:

@@ -39,6 +39,14 @@ class AmbientState:
         """Whether the trace has changed the setting of this name."""
         return name in self._before
 
+    def before(self) -> dict[str, object]:
+        """The first values of the settings that were touched, by name."""
+        return {name: value for name, (_, value) in self._before.items()}
+
+    def values(self) -> dict[str, object]:
+        """The present values of the settings that were touched, by name."""
+        return {name: setting.get() for name, (setting, _) in self._before.items()}
+
     def changes(self) -> tuple[tuple[Setting, object], ...]:
         """Settings whose present value differs from the beginning, with the present value."""
         now = ((setting, before, setting.get()) for setting, before in self._before.values())

@@ -5,7 +5,7 @@ together. No concrete tracker lives here.
 """
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import (
     CodeType,
@@ -276,6 +276,7 @@ class PendingFrame:
 
     `replacement`, when given, is what the caller receives instead of the returned value: the new
     instance after `__init__`, None after `__setattr__`. `otherwise` is what it receives when the frame raises StopIteration.
+    `on_return` is told what the frame returns.
     """
 
     code: CodeType
@@ -285,6 +286,7 @@ class PendingFrame:
     function: Tracker
     replacement: Tracker | None = None
     otherwise: Tracker | None = None
+    on_return: Callable[[Tracker], None] | None = None
 
 
 @final
@@ -318,6 +320,21 @@ class InlineCall(Protocol):
     def __call__(self, pending: PendingCall) -> Tracker:
         """The returned value; `pending.otherwise`, if given, when a StopIteration leaves the frame. Raises
         `ObservedException` for any other user-level exception."""
+        ...
+
+
+class CallModule(Protocol):
+    """Decides how the call of a module is traced. Implemented by `variables.blocks`."""
+
+    def __call__(
+        self,
+        tx: "TraceContext",
+        module: Tracker,
+        args: Arguments,
+        kwargs: Keywords,
+        begin: "Callable[[], Tracker | PendingCall | None]",
+    ) -> "Tracker | PendingCall | None":
+        """The result, if an earlier call of an equal module could be repeated; else what `begin` gives."""
         ...
 
 
@@ -377,7 +394,7 @@ _READ: Final = Reason("the trace read it")
 @final
 @dataclass(frozen=True, slots=True)
 class TraceContext:
-    """Everything that a tracker may use while tracing."""
+    """Everything that a tracker may use while tracing. `call_module`: None where each call of a module is traced."""
 
     graph: Recorder
     guards: GuardSet
@@ -385,6 +402,7 @@ class TraceContext:
     registry: Registry
     wrap: Wrap
     inline: InlineCall
+    call_module: CallModule | None = None
 
     def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
         """Add a guard on a value; does nothing for a value created in the trace, which has no source."""

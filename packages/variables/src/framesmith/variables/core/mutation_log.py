@@ -87,6 +87,16 @@ class MutationLog(Generic[V]):
         """Leave out the changes of a tracker, which have left the object as it was."""
         self._changed.pop(id(tracker), None)
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether an existing object or a class was changed."""
+        return bool(self._changed) or bool(self.classes)
+
+    @property
+    def keys(self) -> int:
+        """How many existing objects had their identity used."""
+        return len(self._keys)
+
     def note_key(self, tracker: V) -> None:
         """Record that the trace used an existing object's identity, as
         a key or a number: it must stay distinct from the others."""

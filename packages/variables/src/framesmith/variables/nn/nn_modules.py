@@ -102,6 +102,13 @@ class ModuleShortcuts:
         place (ADR 0013) is called as its original."""
         if not _reads_plainly(module):
             return None
+        if tx.call_module is None:
+            return self._begin_traced(tx, module, args, kwargs)
+        return tx.call_module(tx, module, args, kwargs, lambda: self._begin_traced(tx, module, args, kwargs))
+
+    def _begin_traced(
+        self, tx: TraceContext, module: InstanceTracker, args: Arguments, kwargs: Keywords
+    ) -> Tracker | PendingCall | None:
         in_place = _is_compiled_in_place(tx, module)
         if _is_direct(tx, module, in_place):
             return module.attribute(tx, "forward").begin_call(tx, args, kwargs)

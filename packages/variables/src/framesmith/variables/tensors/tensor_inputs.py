@@ -22,6 +22,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.graph_nodes.results import check_modes
 from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.wrapping.wrap import Wrapper
 
 ROWS: Final = Rows()
 
@@ -60,6 +61,20 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
     tx.changes.results[id(fake)] = tracker
+    return tracker
+
+
+def repeat_tensor(
+    tx: TraceContext, wrapper: Wrapper, value: object, source: Source, like: Source
+) -> TensorTracker:
+    """A tensor as an input of the graph, of which all is true that is claimed of another input. The caller adds the guards."""
+    assert isinstance(value, torch.Tensor)
+    node = tx.graph.repeated_input(source, value, like)
+    fake = example(node)
+    assert isinstance(fake, torch.Tensor)
+    tracker = TensorTracker(node, fake, type(value), source, value)
+    tx.changes.results[id(fake)] = tracker
+    wrapper.adopt(value, source, tracker)
     return tracker
 
 

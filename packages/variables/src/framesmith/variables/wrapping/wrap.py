@@ -3,6 +3,7 @@
 The rules themselves are next to the trackers (`core.wrap_rules` declares their tables).
 """
 
+from collections.abc import Iterable, Iterator
 from typing import final
 
 from framesmith.graph import GraphBreak
@@ -32,6 +33,7 @@ class Wrapper:
 
     Invariant: an object with identity gets one tracker per trace; wrapping it again from another
     source adds a guard that both sources give the same object. `policy` says what becomes symbolic and what is not read.
+    `noted` are objects that guards speak of and that need no tracker so far: one that is wrapped gets its own source.
     """
 
     def __init__(self, policy: DynamicPolicy | None = None) -> None:
@@ -39,6 +41,9 @@ class Wrapper:
         self._context: TraceContext | None = None
         self._by_source: dict[Source, Tracker] = {}
         self._by_identity: dict[int, tuple[object, Tracker]] = {}
+        self._places: dict[int, int] = {}  # by the identity of the tracker: the object's
+        self.noted: dict[Source, object] = {}
+        self._notes: dict[int, Source] = {}
 
     def attach(self, tx: TraceContext) -> None:
         """Set the context that rules receive; the context holds this wrapper in turn."""
@@ -49,6 +54,9 @@ class Wrapper:
         self._context = None
         self._by_source.clear()
         self._by_identity.clear()
+        self._places.clear()
+        self.noted.clear()
+        self._notes.clear()
 
     def __call__(self, value: object, source: Source) -> Tracker:
         """The tracker of `value`, read from `source`; breaks the graph if no rule wraps it."""
@@ -56,7 +64,7 @@ class Wrapper:
         found = self._by_source.get(source)
         if found is not None:
             return found
-        known = self._by_identity.get(id(value))
+        known = self._by_identity.get(id(value)) or self._wrap_noted(value, source)
         if known is not None:
             tracker = known[1]
             if tracker.source is not None and tracker.source != source:
@@ -87,7 +95,55 @@ class Wrapper:
         is_value = isinstance(tracker, Constant) or tracker.is_unread or type(value) in (int, float)
         if not is_value:  # values have no identity
             self._by_identity[id(value)] = (value, tracker)
+            self._places[id(tracker)] = id(value)
         return tracker
+
+    def _wrap_noted(self, value: object, source: Source) -> tuple[object, Tracker] | None:
+        """Wrap an object that was noted at another source from there, which is its first one."""
+        first = self._notes.get(id(value)) if self._notes else None
+        if first is None or first == source:
+            return None
+        self(value, first)
+        return self._by_identity.get(id(value))
+
+    # -- what was read, for calls that are repeated (`variables.blocks`) ------------------------------
+    def adopt(self, value: object, source: Source, tracker: Tracker) -> None:
+        """Take the tracker of an object that is new to the trace, made by something else than a wrap rule."""
+        self._by_source[source] = tracker
+        self._by_identity[id(value)] = (value, tracker)
+        self._places[id(tracker)] = id(value)
+
+    def note(self, value: object, source: Source) -> None:
+        """Note an object with an identity that has no tracker yet."""
+        self.noted[source] = value
+        self._notes.setdefault(id(value), source)
+
+    def first_source(self, value: object) -> Source | None:
+        """Where an object was read first; None for one that is new to the trace."""
+        known = self._by_identity.get(id(value))
+        return self._notes.get(id(value)) if known is None else known[1].source
+
+    def sources(self) -> Iterable[Source]:
+        """Where objects and values were read."""
+        return (*self._by_source, *self.noted)
+
+    def find(self, source: Source) -> Tracker | None:
+        """The tracker of what was wrapped at a source."""
+        return self._by_source.get(source)
+
+    def object_of(self, tracker: Tracker) -> tuple[object] | None:
+        """The existing object of a tracker; None for a value without identity."""
+        place = self._places.get(id(tracker))
+        return None if place is None else (self._by_identity[place][0],)
+
+    def objects(self) -> Iterator[tuple[Source, type]]:
+        """Where objects with an identity were first read, and their types."""
+        for _, tracker in self._by_identity.values():
+            if tracker.source is not None:
+                yield tracker.source, tracker.python_type
+        for source, value in self.noted.items():
+            if id(value) not in self._by_identity:
+                yield source, type(value)
 
     def list_wrapped_objects(self) -> tuple[tuple[object, Tracker], ...]:
         """All wrapped objects with an identity, each with its tracker."""

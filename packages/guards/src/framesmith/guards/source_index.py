@@ -1,0 +1,55 @@
+"""What is known below a source: the guards of a trace by the path that they read, in order. It is brought up to date on request."""
+
+from collections.abc import Iterable, Iterator
+from typing import final
+
+from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.sources.base import Source
+
+
+@final
+class SourceIndex:
+    """The paths that guards read, as trees, and the guards of each.
+
+    Invariant: a source is known with all its bases; one that is computed from several is below each of them.
+    """
+
+    def __init__(self) -> None:
+        self._below: dict[Source, list[Source]] = {}
+        self._guards: dict[Source, list[tuple[int, Guard]]] = {}
+        self._mark = 0
+
+    def update(self, guards: GuardSet) -> None:
+        """Take in the guards that were added since the last call."""
+        for place, guard in enumerate(guards.added_since(self._mark), self._mark):
+            for source in guard.sources:
+                self.add(source)
+                self._guards.setdefault(source, []).append((place, guard))
+        self._mark = guards.mark()
+
+    def add(self, source: Source) -> None:
+        """Make a source known."""
+        if source in self._below:
+            return
+        self._below[source] = []
+        for base in _bases(source):
+            self.add(base)
+            self._below[base].append(source)
+
+    def below(self, source: Source) -> list[Source]:
+        """The source and all that are read through it, each after its base."""
+        found = [source]
+        for one in found:
+            found += self._below.get(one, ())
+        return list(dict.fromkeys(found))
+
+    def guards_on(self, sources: Iterable[Source]) -> list[Guard]:
+        """The guards that read one of these sources, in the order in which they were added."""
+        places = {place: guard for source in sources for place, guard in self._guards.get(source, ())}
+        return [places[place] for place in sorted(places)]
+
+
+def _bases(source: Source) -> Iterator[Source]:
+    if source.base is not None:
+        yield source.base
+    yield from (leaf for leaf in source.leaves() if leaf is not source)

@@ -1,0 +1,54 @@
+"""Sources with another start, and the guards below a source."""
+
+import pytest
+
+from framesmith.guards import Guard, GuardSet, Scope
+from framesmith.guards.kinds import EqualTo, SameObject, TypeIs
+from framesmith.guards.source_index import SourceIndex
+from framesmith.guards.sources import Attribute, Computed, InstanceItem, Item, Local, Pinned
+from framesmith.guards.sources.rebase import Rebase, is_movable
+
+LAYERS = Local("layers")
+FIRST, SECOND = Item(LAYERS, 0), Item(LAYERS, 1)
+PATHS = [FIRST, Item(FIRST, "a"), Attribute(FIRST, "real"), InstanceItem(Attribute(FIRST, "x"), "y")]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_moved_source_reads_in_the_same_way_from_the_other_start(path):
+    moved = Rebase(FIRST, SECOND)(path)
+    assert moved.text() == path.text().replace("layers[0]", "layers[1]")
+    assert type(moved) is type(path)
+
+
+def test_a_source_from_elsewhere_stays():
+    assert Rebase(FIRST, SECOND)(Item(SECOND, "a")) == Item(SECOND, "a")
+
+
+def test_a_moved_source_reads_the_other_value():
+    scope = Scope({"layers": [{"a": 1}, {"a": 2}]}, {})
+    assert Rebase(FIRST, SECOND)(Item(FIRST, "a")).read(scope) == 2
+
+
+def test_what_is_computed_from_several_sources_is_not_moved():
+    assert is_movable(Item(FIRST, "a"))
+    assert not is_movable(Computed(abs, (Item(FIRST, "a"),), "abs"))
+    assert not is_movable(Pinned(1))
+
+
+def test_the_index_gives_the_guards_below_a_source_in_their_order():
+    a, b = Item(FIRST, "a"), Item(SECOND, "b")
+    same = Guard.relation(SameObject(b, a))
+    guards = GuardSet([Guard(a, EqualTo(1)), Guard(b, EqualTo(2)), same])
+    index = SourceIndex()
+    index.update(guards)
+    assert index.guards_on(index.below(FIRST)) == [Guard(a, EqualTo(1)), same]
+    guards.add(Guard(FIRST, TypeIs(dict)))
+    index.update(guards)
+    assert index.guards_on(index.below(FIRST))[-1] == Guard(FIRST, TypeIs(dict))
+
+
+def test_what_is_computed_is_below_each_of_its_sources():
+    computed = Computed(abs, (Item(FIRST, "a"),), "abs")
+    index = SourceIndex()
+    index.update(GuardSet([Guard(computed, EqualTo(1))]))
+    assert computed in index.below(FIRST)

@@ -1,0 +1,156 @@
+"""Another module that is to do what a plan says: whether it may, and what the trace has to know of it afterwards."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import fx
+
+from framesmith.guards import Guard, Scope, Source
+from framesmith.guards.failure import MISSES
+from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
+from framesmith.guards.sources.rebase import Rebase
+from framesmith.variables.blocks.recordings import Part, Plan
+from framesmith.variables.core import TraceContext
+from framesmith.variables.tensors.tensor_inputs import repeat_tensor
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.wrapping.wrap import Wrapper
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """A module that fits a plan. `values`: its part for each part of the plan; `shared`: the paths of parts that are the
+    very objects of the first module, below which nothing has to be guarded again."""
+
+    plan: Plan
+    source: Source
+    values: tuple[object, ...]
+    shared: frozenset[Source]
+
+
+def find_instance(
+    tx: TraceContext, wrapper: Wrapper, plan: Plan, module: object, source: Source
+) -> Instance | None:
+    """The module at `source` as another instance of the plan; None if it is not one. No code of the user runs."""
+    policy = tx.wrap.policy
+    if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.source)):
+        return None
+    scope = Scope({}, {}, {plan.recording.source: module})
+    try:
+        for guard in plan.guards:
+            claim = guard.claim
+            if isinstance(claim, Claim):
+                assert guard.source is not None
+                if not claim.check(scope.value_of(guard.source)):
+                    return None
+        values = tuple(scope.value_of(part.source) for part in plan.parts)
+    except MISSES:
+        return None
+    rebase = Rebase(plan.recording.source, source)
+    if not are_distinct_alike(wrapper, plan.parts, values, rebase) or not _are_sizes_fixed(
+        tx, plan, rebase, values
+    ):
+        return None
+    shared = frozenset(
+        part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
+    )
+    return Instance(plan, source, values, shared)
+
+
+def are_distinct_alike(
+    wrapper: Wrapper, parts: Sequence[Part], values: Sequence[object], rebase: Rebase
+) -> bool:
+    """Whether the values are the same object where the parts of the plan are, and different where those are. A part that
+    the first module did not have for itself has to be the very same one; any other is that, or one that was not read
+    from anywhere else."""
+    images: dict[int, object] = {}
+    used: dict[int, object] = {}
+    for part, value in zip(parts, values, strict=True):
+        image = images.setdefault(id(part.value), value)
+        if image is not value or used.setdefault(id(value), part.value) is not part.value:
+            return False
+        if part.value is value:
+            continue
+        first = wrapper.first_source(value)
+        if not part.is_own or not (first is None or first == rebase(part.source)):
+            return False
+    return True
+
+
+def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Sequence[object]) -> bool:
+    """Whether the policy makes no size of a tensor among the values symbolic."""
+    return all(
+        tx.wrap.policy.dynamic_dims(rebase(part.source), value).is_static(value.dim())
+        for part, value in zip(plan.parts, values, strict=True)
+        if part.tracker is not None and part.value is not value and isinstance(value, torch.Tensor)
+    )
+
+
+def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.Node, fx.Node]:
+    """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
+    plan, rebase = instance.plan, Rebase(instance.plan.recording.source, instance.source)
+    inside = _Inside(instance.shared)
+    for guard in plan.guards:
+        moved = _moved(guard, rebase, inside)
+        if moved is not None:
+            tx.guards.add(moved)
+    _note_facts(tx, instance, rebase, inside)
+    nodes: dict[fx.Node, fx.Node] = {}
+    found = dict(zip((part.source for part in plan.parts), instance.values, strict=True))
+    for node, first in plan.inputs.items():
+        if not inside(first):
+            value, source = found[first], rebase(first)
+            known = wrapper.find(source)
+            tracker = (
+                known
+                if isinstance(known, TensorTracker)
+                else repeat_tensor(tx, wrapper, value, source, first)
+            )
+            nodes[node] = tracker.graph_node(tx)
+    for first, value in found.items():
+        source = rebase(first)
+        if first in instance.shared and not (first.base is not None and inside(first.base)):
+            tx.wrap(value, source)  # for the guard that both modules have it
+        elif not inside(first) and wrapper.find(source) is None:
+            wrapper.note(value, source)
+    return nodes
+
+
+@final
+class _Inside:
+    """Whether a source is that of a shared part, or is read through one."""
+
+    def __init__(self, shared: frozenset[Source]) -> None:
+        self._found: dict[Source, bool] = dict.fromkeys(shared, True)
+
+    def __call__(self, source: Source) -> bool:
+        found = self._found.get(source)
+        if found is None:
+            base = source.base
+            found = self._found[source] = base is not None and self(base)
+        return found
+
+
+def _moved(guard: Guard, rebase: Rebase, inside: _Inside) -> Guard | None:
+    """The guard for the other module; None for what is said of a part that both share."""
+    claim = guard.claim
+    if isinstance(claim, Claim):
+        assert guard.source is not None
+        return None if inside(guard.source) else Guard(rebase(guard.source), claim, guard.reason)
+    if isinstance(claim, SameObject):
+        return Guard.relation(SameObject(rebase(claim.left), rebase(claim.right)), guard.reason)
+    assert isinstance(claim, DistinctObjects)
+    return Guard.relation(DistinctObjects(tuple(map(rebase, claim.sources))), guard.reason)
+
+
+def _note_facts(tx: TraceContext, instance: Instance, rebase: Rebase, inside: _Inside) -> None:
+    """Note for the other module what was read of the first, for the check that guards cover it."""
+    facts = tx.guards.facts
+    if facts is None:
+        return
+    first = instance.plan.recording.source
+    for fact in list(facts.facts.values()):
+        if (fact.source == first or first in fact.source.ancestors()) and not inside(fact.source):
+            facts.note(fact.what, rebase(fact.source), fact.name)

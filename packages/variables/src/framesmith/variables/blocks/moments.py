@@ -1,0 +1,72 @@
+"""The state of a trace beside its values, at one moment: a call is repeated only where it is as it was.
+
+Not here: the values that the call reads of its module (`recordings`) and its arguments (`operands`).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import torch
+from torch._C import _get_function_stack_at, _len_torch_function_stack
+
+from framesmith.variables.core import TraceContext
+
+
+class FramesState(Protocol):
+    """What the frames of a trace know besides the values in them. The symbolic interpreter implements it."""
+
+    def __call__(self) -> object:
+        """A value that is equal where nothing of it changed; None where a call must not be repeated."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned."""
+
+    length: int
+    frames: object
+    settings: dict[str, object]
+    grad: bool
+    modes: tuple[object, ...]
+    keys: int
+    offsets: int
+
+    def continues(self, tx: TraceContext, now: "Moment") -> bool:
+        """Whether what came between left nothing behind but nodes of the graph."""
+        return self.keys == now.keys and self.offsets == now.offsets and self.allows_repeat(tx, now)
+
+    def allows_repeat(self, tx: TraceContext, now: "Moment") -> bool:
+        """Whether a call that began in this moment would do the same now."""
+        before = tx.changes.ambient.before()
+        turned = {name: self.settings.get(name, before[name]) for name in now.settings}
+        return turned == now.settings and self._is_like(now)
+
+    def _is_like(self, other: "Moment") -> bool:
+        return (
+            self.frames == other.frames
+            and self.grad == other.grad
+            and len(self.modes) == len(other.modes)
+            and all(map(lambda one, two: one is two, self.modes, other.modes))
+        )
+
+
+def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
+    """The present moment; None where calls are neither noted nor repeated: existing objects or classes were changed, so
+    that what guards say of them is no longer true; a graph of its own is recorded; the frames refuse."""
+    changes, length = tx.changes, tx.graph.length()
+    if length is None or changes.has_changes:
+        return None
+    state = frames()
+    if state is None:
+        return None
+    return Moment(
+        length,
+        state,
+        changes.ambient.values(),
+        torch.is_grad_enabled(),
+        tuple(_get_function_stack_at(index) for index in range(_len_torch_function_stack())),
+        changes.keys,
+        tx.graph.offset_reads,
+    )

@@ -1,0 +1,150 @@
+"""A call of a module as the trace saw it, and the plan by which it is repeated for another module.
+
+A plan is made when a second call asks for it. It holds all that guards say below the module of the first call. As the guards
+of an entry are complete, another module of which they say the truth does what the first did, as long as its parts are as
+distinct from each other and from all else as those of the first (`instances` checks both).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from torch import fx
+
+from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
+from framesmith.guards import Guard, Source
+from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
+from framesmith.guards.source_index import SourceIndex
+from framesmith.guards.sources.rebase import is_movable
+from framesmith.variables.blocks.moments import Moment
+from framesmith.variables.blocks.operands import known, tensors_in
+from framesmith.variables.blocks.results import can_fill
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.wrapping.wrap import Wrapper
+
+
+@final
+@dataclass(slots=True, eq=False)
+class Recording:
+    """A call of a module: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
+    `stack`: the user's frames that called it."""
+
+    source: Source
+    arguments: tuple[Tracker, ...]
+    names: tuple[str, ...]
+    begin: Moment
+    stack: str
+    end: Moment | None = None
+    result: Tracker | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """An object with an identity that was read through the module. `tracker`: of a tensor that is an input of the graph."""
+
+    source: Source
+    value: object
+    is_own: bool
+    tracker: TensorTracker | None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """How to repeat a call. `guards` are those below its module, `parts` the objects there, in the order of their paths;
+    `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
+    graph below the module that uses; `others` the remaining values from outside that it uses."""
+
+    recording: Recording
+    guards: tuple[Guard, ...]
+    parts: tuple[Part, ...]
+    fixed: frozenset[int]
+    nodes: tuple[fx.Node, ...]
+    inputs: Mapping[fx.Node, Source]
+    others: frozenset[fx.Node]
+
+
+def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
+    """The plan of a call that has ended; None if it cannot be repeated."""
+    begin, end, result = recording.begin, recording.end, recording.result
+    if end is None or result is None or not begin.continues(tx, end):
+        return None
+    nodes = tx.graph.stretch(begin.length, end.length)
+    if nodes is None or not can_repeat(nodes):
+        return None
+    arguments = tuple(map(known, recording.arguments))
+    if not can_fill(result, arguments, set(nodes)):
+        return None
+    index.update(tx.guards)
+    for source in wrapper.sources():
+        index.add(source)
+    below = index.below(recording.source)
+    guards = index.guards_on(below)
+    if not all(map(is_movable, below[1:])) or not all(map(_is_movable, guards)):
+        return None
+    parts = _parts(wrapper, below, arguments)
+    if parts is None:
+        return None
+    given = {tensor.node for tensor in tensors_in(arguments)}
+    used = {one for node in nodes for one in node.all_input_nodes} - set(nodes) - given
+    own = {
+        part.tracker.node: part.source
+        for part in parts
+        if part.tracker is not None and part.tracker.node in used
+    }
+    inputs = {node: own[node] for node in tx.graph.graph.find_nodes(op="placeholder") if node in own}
+    others = frozenset(used - set(inputs))
+    if not all(_is_from_outside(node) for node in others):
+        return None
+    fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
+    return Plan(recording, tuple(guards), tuple(parts), fixed, nodes, inputs, others)
+
+
+def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
+    """Whether the operations may be recorded in the present state of the graph."""
+    return not may_fail_midway(plan.nodes, tx.graph.has_changes)
+
+
+def _is_movable(guard: Guard) -> bool:
+    return isinstance(guard.claim, Claim | SameObject | DistinctObjects)
+
+
+def _is_from_outside(node: fx.Node) -> bool:
+    """Whether a value that a call used, and was not given, is an input of the graph or a size."""
+    return node.op == "placeholder" or not is_operation(node)
+
+
+def _parts(wrapper: Wrapper, below: Sequence[Source], arguments: Sequence[Tracker]) -> list[Part] | None:
+    """The objects that were read at these paths; None if one of them is an argument, a number that may change, or unread."""
+    parts: list[Part] = []
+    inside = set(below)
+    for source in below:
+        tracker = wrapper.find(source)
+        if tracker is None:
+            value = wrapper.noted.get(source)
+            if value is not None:
+                parts.append(Part(source, value, wrapper.first_source(value) in inside, None))
+            continue
+        if tracker.is_unread or tracker.is_run_time_number or any(tracker is one for one in arguments):
+            return None
+        held = wrapper.object_of(tracker)
+        if held is None:
+            continue
+        if isinstance(tracker, TensorTracker) and not tracker.dims.is_static(tracker.fake.dim()):
+            return None
+        is_own = tracker.source in inside
+        tensor = tracker if isinstance(tracker, TensorTracker) and is_own else None
+        parts.append(Part(source, held[0], is_own, tensor))
+    return parts
+
+
+def _shows_more(index: SourceIndex, argument: Tracker) -> bool:
+    """Whether something else than the metadata of a tensor was read of an argument."""
+    if not isinstance(argument, TensorTracker) or argument.source is None:
+        return False
+    below = index.below(argument.source)
+    return any(
+        guard.source is None or not isinstance(guard.claim, TensorIs) for guard in index.guards_on(below)
+    )

@@ -1,0 +1,98 @@
+"""Equal layers that do more than compute: what is repeated, and what is traced again, does what eager does."""
+
+import pytest
+import torch
+from tests.end_to_end.repeated_effects import KINDS, Effects
+from tests.end_to_end.repeated_programs import Stack, run
+from tests.end_to_end.support import check
+
+from framesmith import frontend
+
+X = torch.randn(5, 6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_layers_do_what_they_do_eagerly(kind, backend):
+    check(run, Effects(kind), X.clone(), backend=backend)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_layers_with_a_gradient_of_their_input(kind):
+    check(run, Effects(kind), X.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("kind", ["decides_on_a_size", "returns_a_tuple", "splits", "batch_norm"])
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_other_sizes_of_the_batch(kind, dynamic):
+    model = Effects(kind).eval()
+    compiled = frontend.compile(model.forward, backend="eager", dynamic=dynamic)
+    for size in (5, 4, 3, 1, 2, 7):
+        x = torch.randn(size, 6)
+        for one, other in zip(compiled(x), model.forward(x), strict=True):
+            assert str(one) == str(other)
+
+
+def test_no_grad_around_some_layers():
+    def mixed(model, x):
+        with torch.no_grad():
+            for layer in model.layers[:3]:
+                x = layer(x)
+        for layer in model.layers[3:]:
+            x = layer(x)
+        return x
+
+    check(mixed, Stack(6), X.clone())
+
+
+def test_layers_called_twice_and_in_another_order():
+    def twice(model, x):
+        for layer in (*model.layers, *reversed(model.layers)):
+            x = layer(x)
+        return x
+
+    check(twice, Stack(3), X.clone())
+
+
+def test_a_layer_that_is_changed_midway():
+    def changing(model, x):
+        x = model.layers[0](model.layers[1](x))
+        model.layers[1].scale = 3.0
+        model.layers[2].flag = True
+        for layer in model.layers:
+            x = layer(x)
+        return x
+
+    check(changing, Stack(4), X.clone())
+
+
+def test_a_weight_of_another_layer_as_an_argument():
+    def crossing(model, x):
+        for layer in model.layers:
+            x = layer(x)
+        return x + model.layers[1].norm(model.layers[2].norm.weight)
+
+    check(crossing, Stack(4), X.clone())
+
+
+def test_an_error_inside_a_repeated_layer_is_that_of_eager():
+    check(run, Effects("raises"), torch.randn(2, 5, 6))
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_data_that_one_layer_refuses_raises_what_eager_raises(place):
+    seen = []
+
+    def spoil(model, x):
+        seen.append(1)
+        model.layers[place].rows[0] = 99 if len(seen) > 2 else 1
+
+    def noted(model, x):
+        model.notes.append("begins")
+        y = model(x)
+        model.notes.append("ends")
+        return y
+
+    model = Effects("looks_up")
+    model.notes = []
+    check(noted, model, X.clone(), change=spoil, calls=4)
