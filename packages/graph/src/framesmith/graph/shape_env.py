@@ -15,13 +15,16 @@ from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
     ShapeEnv,
     StatefulSymbolicContext,
+    StrictMinMaxConstraint,
     SubclassSymbolicContext,
     SymbolicContext,
     compute_unbacked_bindings,
     free_unbacked_symbols,
 )
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.symbol import SymT, symbol_is_type
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
@@ -79,6 +82,17 @@ class LocatedContext(torch._guards.TracingContext):
             if tail.endswith(rest) and file.endswith(tail.removesuffix(rest)):
                 return f"{file}{rest}"
         return tail
+
+
+def _constraint(dynamic: DynamicDims, dim: int) -> StrictMinMaxConstraint | None:
+    """The range that the user promised for a symbolic size; torch takes that of an unbacked one by another way."""
+    if dim not in dynamic.bounds or dynamic.treatment(dim) is not Dim.DYNAMIC:
+        return None
+    low, high = dynamic.bounds[dim]
+    return StrictMinMaxConstraint(
+        vr=ValueRanges(low or 0, int_oo if high is None else high),
+        warn_only=False,
+    )
 
 
 def _nowhere() -> None:
@@ -166,6 +180,7 @@ class ShapeWorld:
             dynamic_sizes=sizes,
             tensor_source=self.names.wrap(source),
             view_base_context=base_context,
+            constraint_sizes=[_constraint(dynamic, dim) for dim in range(value.dim())],
             unbacked_bounds=dict(dynamic.bounds) or None,
         )
 
