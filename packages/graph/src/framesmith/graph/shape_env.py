@@ -13,6 +13,7 @@ import torch._guards
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
+    PendingUnbackedSymbolNotFound,
     ShapeEnv,
     StatefulSymbolicContext,
     StrictMinMaxConstraint,
@@ -223,10 +224,15 @@ class ShapeWorld:
         return self.env.create_symintnode(symbol, hint=None if hint is None else int(hint))
 
     def unbacked_bindings(self, result: object) -> Mapping[Symbol, tuple[object, ...]] | None:
-        """For each symbol that an operation invented the path to it in the operation's result; None if it invented none."""
+        """For each symbol that an operation invented the path to it in the operation's result; None if it invented none, or
+        one that the result does not show, as the size of the view in `x[:n] = 1`: nothing can ask for that."""
         if not self.env.pending_fresh_unbacked_symbols:
             return None
-        return compute_unbacked_bindings(self.env, result)
+        try:
+            return compute_unbacked_bindings(self.env, result)
+        except PendingUnbackedSymbolNotFound:
+            self.drop_pending()
+            return None
 
     def take_numbers_read(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors from which the operation that has just run read the only number; they forget it."""
