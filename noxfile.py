@@ -274,6 +274,13 @@ def operators(session: nox.Session) -> None:
 
 
 @nox.session(python=FIRST, reuse_venv=True)
+def opinfo(session: nox.Session) -> None:
+    """Every operator of torch's test database in one graph, beside torch.compile: `-- --slice 1/8 --only NAME --samples 2`."""
+    install(session, "frontend", *group("sweep"), torch_for(PLAN.first))
+    session.run("python", "-m", "tests.sweeps.opinfo", *session.posargs, env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
 def failing_operators(session: nox.Session) -> None:
     """Which operators raise on bad data, compared with the table in `graph.data_errors`: `-- --slice 1/4`."""
     install(session, "frontend", *group("sweep"), torch_for(PLAN.first))

@@ -42,6 +42,8 @@ SIZES = {
     "tensor as a start": lambda x: torch.narrow(x, 0, (x > 0).long().argmax(), 1),
     "factor": lambda x: torch.add(x, x, alpha=x.sum().item()),
     "tolist": lambda x: torch.split(x, [*(x > 0).sum().view(1).tolist(), int((x <= 0).sum())]),
+    "rounded": lambda x: round(x.sum().item() / 3, 2),
+    "truth of a number": lambda x: bool((x > 0).sum().item()),
     "truth as a value": lambda x: (x > 0).any().item(),
     "an index and a slice": lambda x: x.view(2, 3)[(x > 0).sum() // 4, 1:],
 }
@@ -59,8 +61,22 @@ def store_at(x):
     return y
 
 
-def test_a_store_at_an_index_out_of_a_tensor() -> None:
-    assert check(store_at, X, change=negate, options=STRICT).graphs == 1
+def store_up_to(x):
+    y = x.clone()
+    y[: (x > 0).sum()] = 9.0
+    return y
+
+
+@pytest.mark.parametrize("function", [store_at, store_up_to])
+def test_a_store_at_a_number_out_of_a_tensor(function) -> None:
+    assert check(function, X, change=negate, options=STRICT).graphs == 1
+
+
+def test_a_number_that_is_no_size_raises_what_eager_raises() -> None:
+    compiled = frontend.compile(lambda n: torch.zeros(n + 1), backend="eager", fullgraph=True)
+    compiled(torch.tensor(2))
+    with pytest.raises(RuntimeError, match="Dimension size must be non-negative"):
+        compiled(torch.tensor(-5))
 
 
 INPUTS = {

@@ -111,3 +111,52 @@ def test_a_guard_on_a_size_names_the_line(tmp_path) -> None:
     entry = frontend.api.session_of(compiled)._root().dispatcher.entries[0]
     frames = [guard.reason.user_frame for guard in entry.guards if "%" in guard.text()]
     assert frames and "program.py:9" in frames[0]
+
+
+def sized(mark, rows, **promise):
+    tensor = torch.ones(rows, 2)
+    mark(tensor, 0, **promise)
+    return tensor
+
+
+@pytest.mark.parametrize("mark", [frontend.mark_dynamic, torch._dynamo.mark_dynamic])
+def test_a_range_is_promised(mark) -> None:
+    graphs = []
+
+    def branch(x):
+        return x + 1 if 2 <= x.shape[0] <= 6 else x - 1
+
+    def backend(module, examples):
+        graphs.append(module)
+        return module
+
+    compiled = frontend.compile(branch, backend=backend, fullgraph=True)
+    for rows in (3, 2, 6):
+        assert torch.equal(compiled(sized(mark, rows, min=2, max=6)), torch.full((rows, 2), 2.0))
+    assert len(graphs) == 1
+    with pytest.raises(frontend.SizeOutOfRange, match="dimension 0 of x has the size 9, .* min=2 and max=6"):
+        compiled(sized(mark, 9, min=2, max=6))
+    assert torch.equal(compiled(torch.ones(9, 2)), torch.zeros(9, 2))
+
+
+def test_an_open_range() -> None:
+    compiled = frontend.compile(lambda x: x * 2, backend="eager")
+    compiled(sized(frontend.mark_dynamic, 4, min=3))
+    with pytest.raises(frontend.SizeOutOfRange, match="says min=3;"):
+        compiled(sized(frontend.mark_dynamic, 2, min=3))
+
+
+def test_one_graph_serves_all_sizes_that_nothing_is_decided_about() -> None:
+    graphs = []
+
+    def backend(module, examples):
+        graphs.append(module)
+        return module
+
+    compiled = frontend.compile(lambda x: x * 2 + x.sum(0), backend=backend, fullgraph=True)
+    for rows in (3, 1, 0, 5):
+        assert torch.equal(compiled(sized(frontend.mark_unbacked, rows)), torch.full((rows, 2), rows + 2.0))
+    assert len(graphs) == 1
+    strict = frontend.compile(lambda x: x if x.shape[0] > 2 else -x, backend="eager", fullgraph=True)
+    with pytest.raises(frontend.FullGraphError, match="data-dependent-guard"):
+        strict(sized(frontend.mark_unbacked, 3))

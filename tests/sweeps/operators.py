@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_flatten
 
 from framesmith import frontend
 
-_NO_CONTENT = frozenset(
+NO_CONTENT = frozenset(
     {
         "empty",
         "empty_like",
@@ -134,7 +134,7 @@ def _unlike(left: object, right: object, contents: bool, lapack: bool) -> str | 
 
 def sweep_one(name: str, case: Case, count: int) -> Iterator[dict[str, object]]:
     """The results of one operator."""
-    contents, lapack = case[0] not in _NO_CONTENT, name.startswith("linalg.")
+    contents, lapack = case[0] not in NO_CONTENT, name.startswith("linalg.")
     for dynamic in (False, True):
         compiled: dict[Run, Any] = {}
         for number, (run, args, kwargs) in enumerate(islice(case[1](), count)):

@@ -1,10 +1,12 @@
 """Backends: the ones that are always there, registered ones, and what goes wrong."""
 
 import operator
+import pathlib
 from importlib.metadata import EntryPoint
 
 import pytest
 import torch
+from torch import fx
 
 from framesmith.graph import (
     BackendFailed,
@@ -19,6 +21,7 @@ from framesmith.graph import (
     list_backends,
     register_backend,
 )
+from framesmith.graph.failed_graphs import describe_graph
 from framesmith.guards.sources.roots import Local
 
 X, P, N = Local("x"), Local("p"), Local("n")
@@ -226,6 +229,22 @@ def test_a_backend_that_raises_is_named():
         compiled_by(broken, layer)
     assert isinstance(caught.value.original, KeyError)
     assert torch.is_grad_enabled()
+
+
+def test_a_failure_names_the_users_lines_and_saves_the_graph():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    sine = graph.call_method("sin", (x,))
+    graph.output((graph.call_method("cos", (sine,)),))
+    for node, line in zip(list(graph.nodes)[1:3], (3, 7), strict=True):
+        node.meta["stack_trace"] = (
+            f'  File "a.py", line 1, in main\n    f(x)\n  File "b.py", line {line}, in f\n    y = {node.name}\n'
+        )
+    text = describe_graph(fx.GraphModule(torch.nn.Module(), graph))
+    assert "begins at b.py:3 in f: y = sin\n" in text and "ends at b.py:7 in f: y = cos\n" in text
+    saved = pathlib.Path(text.rpartition(" ")[2])
+    assert "x.sin()" in saved.read_text()
+    saved.unlink()
 
 
 def test_a_backend_that_returns_nothing_is_named():

@@ -10,7 +10,12 @@ with pause_collector_for_import():
         disable,
         substitute_in_graph,
     )
-    from framesmith.frontend.dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
+    from framesmith.frontend.dynamic_marks import (
+        mark_dynamic,
+        mark_static,
+        mark_unbacked,
+        maybe_mark_dynamic,
+    )
     from framesmith.frontend.errors import (
         BackendFailed,
         DynamicSizeFixed,
@@ -22,6 +27,7 @@ with pause_collector_for_import():
         InvalidArgument,
         RecompileError,
         RecompileLimitWarning,
+        SizeOutOfRange,
         UnknownBackend,
         UnsoundCode,
         UnsupportedInterpreter,
@@ -47,6 +53,7 @@ __all__ = [
     "InvalidArgument",
     "RecompileError",
     "RecompileLimitWarning",
+    "SizeOutOfRange",
     "UnknownBackend",
     "UnsoundCode",
     "UnsupportedInterpreter",
@@ -64,6 +71,7 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "mark_unbacked",
     "maybe_mark_dynamic",
     "register_backend",
     "reset",

@@ -3,14 +3,15 @@
 What becomes of a mark in a trace is for `cache.specialization` to say.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from types import CodeType
-from typing import Final
+from typing import Final, final
 
 import torch
 
 from framesmith.frontend.argument_checks import make_argument_error, require_dimensions
-from framesmith.frontend.errors import DynamicSizeFixed
+from framesmith.frontend.errors import DynamicSizeFixed, SizeOutOfRange
 from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.frontend.user_lines import function_text, with_source
@@ -23,15 +24,43 @@ DYNAMIC_MARK: Final = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK: Final = "_dynamo_weak_dynamic_indices"
 STATIC_MARK: Final = "_dynamo_static_indices"
 UNBACKED_MARK: Final = "_dynamo_unbacked_indices"
+_RANGE_MARK: Final = "_dynamo_dynamic_range"
 _MARKS: Final = frozenset({DYNAMIC_MARK, WEAK_DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK})
 
 
-def mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
-    """The size of these dimensions may differ from call to call: make them symbolic at once.
+@final
+@dataclass(frozen=True, slots=True)
+class SizeRange:
+    """The inclusive range that `mark_dynamic` promises for a dimension; None for open. torch's own marks look the same."""
 
-    A program that fixes such a size is an error, `DynamicSizeFixed`.
+    dim: int
+    min: int | None
+    max: int | None
+
+
+def mark_dynamic(
+    tensor: torch.Tensor, index: int | Iterable[int], *, min: int | None = None, max: int | None = None
+) -> None:
+    """The size of these dimensions may differ from call to call, from `min` to `max`: make them symbolic at once.
+
+    A program that fixes such a size is an error, `DynamicSizeFixed`, and so is a size out of the range, `SizeOutOfRange`.
     """
-    _mark("mark_dynamic()", tensor, DYNAMIC_MARK, index)
+    call = "mark_dynamic()"
+    for name, bound in (("min", min), ("max", max)):
+        if bound is not None and type(bound) is not int:
+            raise make_argument_error(call, bound, f"an int or None as {name}")
+    _mark(call, tensor, DYNAMIC_MARK, index)
+    if min is not None or max is not None:
+        ranges: set[SizeRange] = tensor.__dict__.setdefault(_RANGE_MARK, set())
+        ranges.update(SizeRange(dim, min, max) for dim in require_dimensions(call, index, tensor.dim()))
+
+
+def mark_unbacked(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
+    """Nothing is decided about the size of these dimensions, not even whether it is 0 or 1: one graph serves all sizes.
+
+    A branch on such a size breaks the graph.
+    """
+    _mark("mark_unbacked()", tensor, UNBACKED_MARK, index)
 
 
 def maybe_mark_dynamic(tensor: torch.Tensor, index: int | Iterable[int]) -> None:
@@ -58,6 +87,20 @@ def _mark(call: str, tensor: object, name: str, index: object) -> None:
         )
     known: set[int] = tensor.__dict__.setdefault(name, set())
     known.update(dims)
+
+
+def promised_ranges(
+    source: Source, tensor: torch.Tensor, dims: Collection[int]
+) -> dict[int, tuple[int | None, int | None]]:
+    """The ranges that marks promise for these dimensions. Raises SizeOutOfRange where the tensor has another size."""
+    found: dict[int, tuple[int | None, int | None]] = {}
+    for promise in getattr(tensor, "__dict__", {}).get(_RANGE_MARK, ()):
+        if promise.dim not in dims or (promise.min is None and promise.max is None):
+            continue
+        size, found[promise.dim] = tensor.shape[promise.dim], (promise.min, promise.max)
+        if size < (promise.min or 0) or (promise.max is not None and size > promise.max):
+            raise SizeOutOfRange(source.text(), promise.dim, size, found[promise.dim])
+    return found
 
 
 def check_promises(found: Iterable[Specialized], code: CodeType) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "InvalidArgument",
     "RecompileError",
     "RecompileLimitWarning",
+    "SizeOutOfRange",
     "TracingBugWarning",
     "UnknownBackend",
     "UnsoundCode",
@@ -72,6 +73,23 @@ class DynamicSizeFixed(FramesmithError, RuntimeError):
             f"{function} breaks what mark_dynamic or dynamic_shapes says:\n{listed}\n"
             "Change that line so that it holds for all sizes, mark the dimension with maybe_mark_dynamic or not at all, "
             "or set config.allow_ignore_mark_dynamic."
+        )
+
+
+class SizeOutOfRange(FramesmithError, ValueError):
+    """The size of a dimension is not in the range that `mark_dynamic(min=, max=)` promised for it.
+
+    Cure: mark the tensor with a range that holds its size.
+    """
+
+    def __init__(self, name: str, dim: int, size: int, bounds: tuple[int | None, int | None]) -> None:
+        low, high = bounds
+        said = " and ".join(
+            text for bound, text in ((low, f"min={low}"), (high, f"max={high}")) if bound is not None
+        )
+        super().__init__(
+            f"dimension {dim} of {name} has the size {size}, and mark_dynamic says {said}; mark it with a range that holds "
+            "all sizes, or without one"
         )
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
+from framesmith.graph.failed_graphs import describe_graph
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, write_count
@@ -98,7 +99,8 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     try:
         compiled = backend(module, list(examples), **settings)
     except Exception as error:
-        raise BackendFailed(options.backend_name, f"raised {type(error).__name__}: {error}", error) from error
+        problem = f"raised {type(error).__name__}: {error}\n{describe_graph(module)}"
+        raise BackendFailed(options.backend_name, problem, error) from error
     if not callable(compiled):
         raise BackendFailed(
             options.backend_name,

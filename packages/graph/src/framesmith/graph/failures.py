@@ -112,13 +112,15 @@ class Failures:
         """The first operation without a value (`done` are the names of those that have one); None if all have one.
 
         Assertions about numbers that only the running graph knows have no step: the program goes on after the operation
-        before them.
+        before them, or in front of that if its step recorded more: `torch.zeros(n)` reads the number and uses it.
         """
         last = (0, -1)
-        for node in self._nodes():
+        nodes = self._nodes()
+        for index, node in enumerate(nodes):
             place = node.meta.get(STEP)
             if node.name not in done:
-                step, number = (last[0] + 1, last[1] + 1) if place is None else place
+                goes_on = any(other.meta.get(STEP, (-1, 0))[0] == last[0] for other in nodes[index:])
+                step, number = (last[0] + (not goes_on), last[1] + 1) if place is None else place
                 return FailedOperation(
                     step, number, known, known is not None and place is not None and _may_have_written(node)
                 )

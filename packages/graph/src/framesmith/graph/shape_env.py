@@ -13,15 +13,19 @@ import torch._guards
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import (
     DimDynamic,
+    PendingUnbackedSymbolNotFound,
     ShapeEnv,
     StatefulSymbolicContext,
+    StrictMinMaxConstraint,
     SubclassSymbolicContext,
     SymbolicContext,
     compute_unbacked_bindings,
     free_unbacked_symbols,
 )
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.symbol import SymT, symbol_is_type
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
@@ -80,6 +84,17 @@ class LocatedContext(torch._guards.TracingContext):
             if tail.endswith(rest) and file.endswith(tail.removesuffix(rest)):
                 return f"{file}{rest}"
         return tail
+
+
+def _constraint(dynamic: DynamicDims, dim: int) -> StrictMinMaxConstraint | None:
+    """The range that the user promised for a symbolic size; torch takes that of an unbacked one by another way."""
+    if dim not in dynamic.bounds or dynamic.treatment(dim) is not Dim.DYNAMIC:
+        return None
+    low, high = dynamic.bounds[dim]
+    return StrictMinMaxConstraint(
+        vr=ValueRanges(low or 0, int_oo if high is None else high),
+        warn_only=False,
+    )
 
 
 def _nowhere() -> None:
@@ -200,6 +215,7 @@ class ShapeWorld:
             dynamic_sizes=sizes,
             tensor_source=self.names.wrap(source),
             view_base_context=base_context,
+            constraint_sizes=[_constraint(dynamic, dim) for dim in range(value.dim())],
             unbacked_bounds=dict(dynamic.bounds) or None,
         )
 
@@ -242,10 +258,15 @@ class ShapeWorld:
         return self.env.create_symintnode(symbol, hint=None if hint is None else int(hint))
 
     def unbacked_bindings(self, result: object) -> Mapping[Symbol, tuple[object, ...]] | None:
-        """For each symbol that an operation invented the path to it in the operation's result; None if it invented none."""
+        """For each symbol that an operation invented the path to it in the operation's result; None if it invented none, or
+        one that the result does not show, as the size of the view in `x[:n] = 1`: nothing can ask for that."""
         if not self.env.pending_fresh_unbacked_symbols:
             return None
-        return compute_unbacked_bindings(self.env, result)
+        try:
+            return compute_unbacked_bindings(self.env, result)
+        except PendingUnbackedSymbolNotFound:
+            self.drop_pending()
+            return None
 
     def take_numbers_read(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors from which the operation that has just run read the only number; they forget it."""

@@ -11,7 +11,13 @@ from typing import Literal, TypeAlias, cast, final
 
 import torch
 
-from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, UNBACKED_MARK, WEAK_DYNAMIC_MARK
+from framesmith.frontend.dynamic_marks import (
+    DYNAMIC_MARK,
+    STATIC_MARK,
+    UNBACKED_MARK,
+    WEAK_DYNAMIC_MARK,
+    promised_ranges,
+)
 from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
@@ -87,7 +93,8 @@ class Policy:
         elif self.dynamic is None:
             marked |= self.sizes.get(source, set())
         unknown = dict.fromkeys(map(int, attributes.get(UNBACKED_MARK, ())), Dim.UNBACKED)
-        return DynamicDims(dims=dict.fromkeys(sorted(marked - static), Dim.DYNAMIC) | unknown)
+        dims = dict.fromkeys(sorted(marked - static), Dim.DYNAMIC) | unknown
+        return DynamicDims(dims=dims, bounds=promised_ranges(source, tensor, dims))
 
     def is_dynamic_number(self, source: Source) -> bool:
         """Whether a number was seen to change."""

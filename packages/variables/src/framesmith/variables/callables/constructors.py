@@ -17,6 +17,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.declining import is_modelled
 from framesmith.variables.operations.truth import truth_of
 
@@ -61,6 +62,8 @@ def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
         return Constant(answer)
     if answer.python_type is bool:
         return answer
+    if answer.is_run_time_number:
+        return compare(tx, "!=", answer, Constant(0))
     return value.attribute(tx, "__bool__").call(tx, [], {})
 
 

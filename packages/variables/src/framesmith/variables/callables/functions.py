@@ -67,7 +67,7 @@ NATIVE_MODULES = (
     "torch.fx",
     "torch.jit",
     "torch.onnx",
-    "torch.testing",
+    "torch.testing._comparison",
     "torch.utils.checkpoint",
     "torch.utils.data",
 )

@@ -8,13 +8,15 @@ import logging as py_logging
 from collections.abc import Callable
 from typing import Final
 
+import torch.masked
+
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq, logging
+from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq, logging, masked
 
 ROWS: Final = Rows()
 
@@ -52,3 +54,4 @@ for _name in ("bisect_left", "bisect_right", "insort_left", "insort_right"):
 register_polyfill(getattr(c_collections, "_count_elements"), collections.count_elements)  # noqa: B009  # private in typeshed
 register_polyfill(py_dataclasses.fields, dataclasses.fields)
 register_polyfill(py_logging.getLogger, logging.get_logger)
+register_polyfill(torch.masked._ops._combine_input_and_mask, masked.combine_input_and_mask)

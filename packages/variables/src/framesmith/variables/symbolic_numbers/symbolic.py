@@ -283,6 +283,7 @@ _CONVERSIONS: Final[dict[tuple[type, str], Callable[..., object]]] = {
     (float, "__trunc__"): torch.sym_int,
     (float, "__floor__"): math.floor,
     (float, "__ceil__"): math.ceil,
+    (float, "__round__"): round,
 }
 
 
@@ -301,8 +302,11 @@ class Conversion(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """The converted number; symbolic."""
-        if args or kwargs:
+        if kwargs or (args and self.function is not round):
             return self.unsupported("a call with arguments")
+        if self.function is round:
+            operands = (self.number, *(argument.realize() for argument in args))
+            return compute_by_formula(tx, round, *operands) or compute(tx, round, *operands)
         if self.function is _identity:
             return self.number
         if self.function is torch.sym_float:

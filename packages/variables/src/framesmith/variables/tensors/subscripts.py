@@ -19,10 +19,14 @@ from framesmith.variables.graph_nodes.results import read_numbers, record
 _ALL = SliceTracker()
 
 
-def parts_of(key: Tracker, rank: int) -> list[Tracker] | None:
-    """The key for each dimension, if it holds a symbolic int and else what gives views; None for any other key."""
+def parts_of(key: Tracker, rank: int, *, is_store: bool = False) -> list[Tracker] | None:
+    """The key for each dimension, if it holds a symbolic int and else what gives views; None for any other key.
+
+    `is_store`: a slice with a symbolic int counts as well, since the size of what is written to may be known to nobody.
+    """
     items = [item.realize() for item in key.items] if isinstance(key, TupleTracker) else [key]
-    if not any(map(_is_symbolic_int, items)) or not all(map(_gives_view, items)):
+    opens = any(map(_is_symbolic_int, items)) or (is_store and any(map(_is_open_slice, items)))
+    if not opens or not all(map(_gives_view, items)):
         return None
     ellipses = [index for index, item in enumerate(items) if _is_constant(item, ...)]
     used = sum(not _is_constant(item, None) and not _is_constant(item, ...) for item in items)
@@ -58,6 +62,10 @@ def read_index(tx: TraceContext, key: Tracker, needed: NumbersNeeded) -> Tracker
 
 def _is_symbolic_int(item: Tracker) -> bool:
     return item.is_run_time_number and item.python_type is int
+
+
+def _is_open_slice(item: Tracker) -> bool:
+    return isinstance(item, SliceTracker) and any(_is_symbolic_int(part.realize()) for part in item.members())
 
 
 def _gives_view(item: Tracker) -> bool:

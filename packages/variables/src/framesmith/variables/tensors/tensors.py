@@ -227,7 +227,7 @@ class TensorTracker(GraphValue):
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`x[key] = value`, as `subscript`."""
-        parts = parts_of(key, self.fake.dim())
+        parts = parts_of(key, self.fake.dim(), is_store=True)
         if parts is not None:
             view = take_view(tx, self, parts)
             record_node(tx, operator.setitem, (view, Constant(...), value))
