@@ -119,7 +119,7 @@ def test_the_filter_is_kept_once_and_can_be_sent_to_another_process() -> None:
             warnings.simplefilter(action)  # type: ignore[arg-type]
             with SILENCE:
                 warnings.warn("inside", stacklevel=1)
-        ours = [row for row in warnings.filters if type(row[3]).__name__ == "_Inferring"]
+        ours = [row for row in warnings.filters if type(row[3]).__name__ == "_InferencePattern"]
         assert len(ours) == 1
         assert pickle.loads(pickle.dumps(ours)) == ours
 

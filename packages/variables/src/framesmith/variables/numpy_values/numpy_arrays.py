@@ -174,7 +174,9 @@ class ArrayTracker(Tracker):
 
     # -- items ---------------------------------------------------------------------------------------
     def length(self, tx: TraceContext) -> Tracker:
-        """`len(array)`: the first size."""
+        """`len(array)`: the first size. It makes no input of an array that may be a table of constants."""
+        if self._tensor is None and self.source is not None and self._rank():
+            return self._read(tx, "shape").realize().subscript(tx, Constant(0))
         if not self.tensor(tx).fake.dim():
             return self.unsupported("taking its length")
         return next(self._sizes(tx))
