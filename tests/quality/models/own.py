@@ -148,7 +148,9 @@ class PPO(nn.Module):
     def forward(
         self, x: torch.Tensor, actions: torch.Tensor, old: torch.Tensor, returns: torch.Tensor
     ) -> torch.Tensor:
-        policy = torch.distributions.Normal(self.actor(x), self.log_std.exp().expand(x.shape[0], 2))
+        policy = torch.distributions.Normal(
+            self.actor(x), self.log_std.exp().expand(x.shape[0], 2), validate_args=True
+        )
         log_probability = policy.log_prob(actions).sum(-1)
         value = self.critic(x).squeeze(-1)
         advantage = returns - value.detach()
@@ -168,7 +170,7 @@ class Categorical(nn.Module):
         self.policy = nn.Linear(8, 4)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        chosen = torch.distributions.Categorical(logits=self.policy(x))
+        chosen = torch.distributions.Categorical(logits=self.policy(x), validate_args=True)
         action = chosen.sample()
         return action, chosen.log_prob(action)
 

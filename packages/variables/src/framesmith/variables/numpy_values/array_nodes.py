@@ -101,7 +101,7 @@ def _to_tensor(value: object) -> object:
 
 
 # -- stand-ins ---------------------------------------------------------------------------------------
-def stand_in_for(tensor: torch.Tensor) -> object:
+def make_stand_in_array(tensor: torch.Tensor) -> object:
     """An array as `tensor.numpy()` would give it, for a fake. GraphBreak where numpy has no such array."""
     assert numpy is not None
     sizes, strides = [hint_of(size) for size in tensor.shape], [hint_of(step) for step in tensor.stride()]

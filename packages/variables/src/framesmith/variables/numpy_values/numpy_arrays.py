@@ -30,7 +30,7 @@ from framesmith.variables.core import (
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
-from framesmith.variables.numpy_values.array_nodes import dtype_of, numpy, stand_in_for, tensor_over
+from framesmith.variables.numpy_values.array_nodes import dtype_of, make_stand_in_array, numpy, tensor_over
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -124,7 +124,7 @@ class ArrayTracker(Tracker):
     def like(self, tx: TraceContext) -> object:
         """The stand-in."""
         if self._like is None:
-            self._like = stand_in_for(self.tensor(tx).fake)
+            self._like = make_stand_in_array(self.tensor(tx).fake)
         return self._like
 
     def _call(self, tx: TraceContext, form: str, what: object, *args: Tracker) -> Tracker:
