@@ -7,6 +7,7 @@ A warning may be an exception, and is nothing at all where it is ignored: the fi
 guards. Where the trace itself has changed them, only a warning that is ignored or recorded is modelled.
 """
 
+import _warnings
 import re
 import sys
 import warnings
@@ -28,7 +29,14 @@ from framesmith.variables.objects.classes import ClassTracker
 
 ROWS: Final = Rows()
 
-_CHANGED: Final = getattr(warnings, "_filters_mutated", getattr(warnings, "_filters_mutated_lock_held", None))
+_LOCKED_CHANGE: Final = getattr(warnings, "_filters_mutated_lock_held", None)  # from Python 3.14 on
+_CHANGED: Final = _LOCKED_CHANGE or getattr(warnings, "_filters_mutated", None)
+_LOCK: Final = getattr(warnings, "_lock", None)
+_LOCK_CALLS: Final = tuple(
+    found
+    for name in ("_acquire_lock", "_release_lock")
+    if (found := getattr(_warnings, name, None)) is not None
+)
 _KNOWN: Final = frozenset({"default", "always", "all", "ignore", "module", "once"})
 _READ: Final = "a warning is issued"
 # 3.14 can keep the filters in a context variable, of which the trace knows nothing.
@@ -75,8 +83,22 @@ class DeferredCall(Tracker):
 @ROWS.call(_CHANGED)
 def filters_changed(tx: TraceContext) -> Tracker:
     """`warnings._filters_mutated()`: what was shown once may be shown again."""
-    tx.changes.note(DeferredCall(_CHANGED, (), ()))
+    tx.changes.note(DeferredCall(_CHANGED if _LOCKED_CHANGE is None else _change_with_lock, (), ()))
     return Constant(None)
+
+
+def _change_with_lock() -> None:
+    assert _LOCKED_CHANGE is not None and _LOCK is not None
+    with _LOCK:
+        _LOCKED_CHANGE()
+
+
+if _LOCK_CALLS:
+
+    @ROWS.call(*_LOCK_CALLS)
+    def use_lock(tx: TraceContext) -> Tracker:
+        """The lock around a change of the filters: the change is made after the graph, which takes it itself."""
+        return Constant(None)
 
 
 def warn(
