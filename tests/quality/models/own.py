@@ -149,7 +149,7 @@ class PPO(nn.Module):
         self, x: torch.Tensor, actions: torch.Tensor, old: torch.Tensor, returns: torch.Tensor
     ) -> torch.Tensor:
         policy = torch.distributions.Normal(
-            self.actor(x), self.log_std.exp().expand(x.shape[0], 2), validate_args=True
+            self.actor(x), self.log_std.exp().expand(x.shape[0], 2), validate_args=False
         )
         log_probability = policy.log_prob(actions).sum(-1)
         value = self.critic(x).squeeze(-1)
@@ -170,7 +170,7 @@ class Categorical(nn.Module):
         self.policy = nn.Linear(8, 4)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        chosen = torch.distributions.Categorical(logits=self.policy(x), validate_args=True)
+        chosen = torch.distributions.Categorical(logits=self.policy(x), validate_args=False)
         action = chosen.sample()
         return action, chosen.log_prob(action)
 
