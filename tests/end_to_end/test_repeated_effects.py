@@ -5,6 +5,7 @@ import torch
 from tests.end_to_end.repeated_effects import KINDS, Effects
 from tests.end_to_end.repeated_programs import Stack, run
 from tests.end_to_end.support import check
+from torch import nn
 
 from framesmith import frontend
 
@@ -96,3 +97,41 @@ def test_data_that_one_layer_refuses_raises_what_eager_raises(place):
     model = Effects("looks_up")
     model.notes = []
     check(noted, model, X.clone(), change=spoil, calls=4)
+
+
+class ReadsANumber(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.tensor(0))
+
+    def forward(self, x):
+        return x * 2 if self.count.item() > 0 else x + 1
+
+
+class WritesIt(ReadsANumber):
+    def forward(self, x):
+        y = super().forward(x)
+        self.count.add_(1)
+        return y
+
+
+class Thrice(nn.Module):
+    def __init__(self, kind) -> None:
+        super().__init__()
+        self.part, self.other = kind(), kind()
+
+    def forward(self, x):
+        return self.part(self.other(self.part(x)))
+
+
+@pytest.mark.parametrize("kind", [ReadsANumber, WritesIt])
+@pytest.mark.parametrize("capture", [False, True])
+def test_a_number_that_a_layer_reads_out_of_a_tensor_is_read_by_each_call(kind, capture) -> None:
+    eager, net = Thrice(kind), Thrice(kind)
+    compiled = frontend.compile(lambda x: net(x), backend="eager")
+    with frontend.config.patch(capture_scalar_outputs=capture):
+        for call in range(4):
+            for model in (eager, net):
+                model.part.count.fill_(call % 2)
+            assert torch.equal(compiled(torch.ones(2)), eager(torch.ones(2)))
+            assert torch.equal(net.part.count, eager.part.count)

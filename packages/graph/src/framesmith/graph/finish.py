@@ -6,19 +6,23 @@ its `inputs` in order and returns a tuple. What may be dropped is decided in `pr
 
 import linecache
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast, final
 
 import torch
+import torch._guards
 from torch import fx
 from torch.fx.graph_module import _loader
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
-from framesmith.graph.backend import require_values
+from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.failures import Failures
+from framesmith.graph.inputs import Input, for_backend, let_go
+from framesmith.graph.options import BackendCall, GraphOptions
+from framesmith.graph.outline import Group, outline
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.shape_env import ShapeWorld
@@ -85,6 +89,26 @@ def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> f
     # fx's own `__call__` prints an error and removes its traceback, in which `failures` finds the operation (ADR 0015)
     setattr(type(module), _CALL, staticmethod(module_call))
     return module
+
+
+def compile_module(
+    options: GraphOptions,
+    module: fx.GraphModule,
+    repeated: Iterable[Group],
+    used: Sequence[Input],
+    ambient: Ambient,
+    context: torch._guards.TracingContext,
+) -> BackendCall:
+    """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`."""
+    after = Ambient.now()
+    ambient.restore()
+    try:
+        with torch._guards.tracing(context):
+            given = outline(module, repeated) if options.shares_subgraphs else module
+            return compile_with(options, given, [for_backend(entry) for entry in used])
+    finally:
+        after.restore()
+        let_go(used)
 
 
 def source_name(module: fx.GraphModule) -> str:

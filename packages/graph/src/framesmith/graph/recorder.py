@@ -17,7 +17,6 @@ from framesmith.graph import finish as finishing
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, Argument, prepare
 from framesmith.graph.attributes import Attributes
-from framesmith.graph.backend import compile_with
 from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.data_errors import FallibleWatch, fails_on_data
@@ -34,15 +33,12 @@ from framesmith.graph.inputs import (
     Input,
     Inputs,
     find_written_inputs,
-    for_backend,
     layout_of,
-    let_go,
     placeholder_name,
 )
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
-from framesmith.graph.outline import outline
 from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.shape_env import Place, ShapeWorld
@@ -98,6 +94,7 @@ class Recorder:
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
         self.step = 0
+        self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
         self.fallible: FallibleWatch | None = None
         self.has_changes = False
         self._count = 0
@@ -152,9 +149,9 @@ class Recorder:
         return len(self._world.env.guards)
 
     @property
-    def offset_reads(self) -> int:
-        """How often the trace read storage offsets: the same number means that none was read."""
-        return self._offsets.requests
+    def content_reads(self) -> int:
+        """How often the trace read storage offsets, or the number in an input: the same number means that none was read."""
+        return self._offsets.requests + self.number_reads
 
     def length(self) -> int | None:
         """How many nodes were recorded, inputs included; None while a nested graph is recorded."""
@@ -447,20 +444,9 @@ class Recorder:
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
-            after = Ambient.now()
-            self._start.restore()
             _, context = self._world.for_backend()
-            try:
-                with torch._guards.tracing(context):
-                    given = (
-                        outline(module, self._repetition.groups())
-                        if self.options.shares_subgraphs
-                        else module
-                    )
-                    call = compile_with(self.options, given, [for_backend(entry) for entry in used])
-            finally:
-                after.restore()
-                let_go(used)
+            groups = self._repetition.groups()
+            call = finishing.compile_module(self.options, module, groups, used, self._start, context)
         return CompiledSubgraph(
             call=finishing.returns_tuple(call, module, self.options.backend_name),
             inputs=tuple(entry.source for entry in used),

@@ -23,7 +23,8 @@ class FramesState(Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned."""
+    """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `reads`: of
+    contents of tensors, which the graph may have changed by the time of another call."""
 
     length: int
     frames: object
@@ -31,11 +32,11 @@ class Moment:
     grad: bool
     modes: tuple[object, ...]
     keys: int
-    offsets: int
+    reads: int
 
     def continues(self, tx: TraceContext, now: "Moment") -> bool:
         """Whether what came between left nothing behind but nodes of the graph."""
-        return self.keys == now.keys and self.offsets == now.offsets and self.allows_repeat(tx, now)
+        return self.keys == now.keys and self.reads == now.reads and self.allows_repeat(tx, now)
 
     def allows_repeat(self, tx: TraceContext, now: "Moment") -> bool:
         """Whether a call that began in this moment would do the same now."""
@@ -68,5 +69,5 @@ def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
         torch.is_grad_enabled(),
         tuple(_get_function_stack_at(index) for index in range(_len_torch_function_stack())),
         changes.keys,
-        tx.graph.offset_reads,
+        tx.graph.content_reads,
     )

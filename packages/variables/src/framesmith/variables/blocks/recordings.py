@@ -15,6 +15,7 @@ from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midwa
 from framesmith.guards import Guard, Source
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
 from framesmith.guards.source_index import SourceIndex
+from framesmith.guards.sources import TensorItem
 from framesmith.guards.sources.rebase import is_movable
 from framesmith.variables.blocks.moments import Moment
 from framesmith.variables.blocks.operands import known, tensors_in
@@ -82,7 +83,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         index.add(source)
     below = index.below(recording.source)
     guards = index.guards_on(below)
-    if not all(map(is_movable, below[1:])) or not all(map(_is_movable, guards)):
+    if not all(map(_is_readable, below[1:])) or not all(map(_is_movable, guards)):
         return None
     parts = _parts(wrapper, below, arguments)
     if parts is None:
@@ -109,6 +110,11 @@ def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
 
 def _is_movable(guard: Guard) -> bool:
     return isinstance(guard.claim, Claim | SameObject | DistinctObjects)
+
+
+def _is_readable(source: Source) -> bool:
+    """Whether the same path can be read from another module while the trace goes on; contents of tensors cannot."""
+    return is_movable(source) and not isinstance(source, TensorItem)
 
 
 def _is_from_outside(node: fx.Node) -> bool:

@@ -54,6 +54,7 @@ def _read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
         return None
     if value.numel() != 1 or not all(map(is_fixed, tensor.fake.shape)):
         return None
+    tx.graph.number_reads += 1
     with tx.graph.pause_recording():
         content = value.item()
     place = TensorItem(source)
