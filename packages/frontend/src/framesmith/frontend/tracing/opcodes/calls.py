@@ -5,8 +5,8 @@ What a call of a value does is for its tracker to say.
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
-from typing import Final, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.deferred_calls import warn
@@ -20,7 +20,7 @@ from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import NULL, Constant, Null, TraceContext, Tracker
+from framesmith.variables.core import NULL, Constant, Null, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.objects.classes import ClassTracker
 
@@ -58,17 +58,13 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
         ):
             frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
             return
-    result = warn(machine, args, kwargs) if is_warn(callee) else None
+    begin = FRAME_CALLS.get(callee.value) if isinstance(callee, Builtin) else None
+    result = None if begin is None else begin(machine, args, kwargs)
     if result is None:
         result = callee.begin_call(machine.tx, args, kwargs)
     machine.deliver(result)
     if isinstance(result, Tracker):
         drop_references(machine, [*args, *kwargs.values()])
-
-
-def is_warn(callee: Tracker) -> bool:
-    """Whether a callable is `warnings.warn`."""
-    return isinstance(callee, Builtin) and callee.value is warnings.warn
 
 
 def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:
@@ -86,6 +82,13 @@ HANDLED_QUESTIONS: Mapping[object, Callable[[TraceContext, Tracker], Tracker]] =
     sys.exc_info: exc_info,
     sys.exception: current_exception,
 }
+
+
+BeginFrameCall: TypeAlias = Callable[
+    [Machine, Sequence[Tracker], Mapping[str, Tracker]], Tracker | PendingCall | None
+]
+FRAME_CALLS: Final[Mapping[object, BeginFrameCall]] = {warnings.warn: warn}
+"""C functions whose call depends on the frames around it. None: it is called as any other."""
 
 
 def super_arguments(machine: Machine) -> tuple[Tracker, ...]:
