@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from framesmith.guards import Guard, Reason, Scope
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources import Local
 from framesmith.guards.sources.tensors import TensorSize
+from framesmith.variables.core import MutationLog, Tracker
 
 
 def program(a, *rest, k=1, **more):
@@ -105,8 +107,25 @@ def test_only_saved_buffers_stay_in_the_state_dict() -> None:
     assert "running_mean" in module.state_dict() and "running_var" not in module.state_dict()
 
 
-def test_a_watch_serves_several_traces() -> None:
-    assert EffectsWatch("f")._places == {}
+class Changed(Tracker):
+    """An existing object that the trace has changed."""
+
+    python_type = list
+
+    def __init__(self, source) -> None:
+        self.source = source
+
+
+def test_a_watch_refuses_what_was_changed_and_begins_anew_with_each_trace() -> None:
+    watch, log = EffectsWatch("f"), MutationLog()
+    trace = SimpleNamespace(tx=SimpleNamespace(changes=log), machine=SimpleNamespace(frames=[]))
+    watch.begin(trace)
+    log.note(Changed(Local("x")))
+    with pytest.raises(ExportError, match=r"f has side effects.*\n  x \(list \(x\)\) is changed"):
+        watch.finish(trace)
+    trace.tx.changes = MutationLog()
+    watch.begin(trace)
+    watch.finish(trace)
 
 
 def test_export_returns_what_asks_for_arguments() -> None:

@@ -12,19 +12,19 @@ from torch import fx
 from framesmith.frontend.argument_checks import check_callable
 from framesmith.frontend.build_entry import BuiltEntry, EntryBuilder
 from framesmith.frontend.cache.session_state import SessionState
-from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart
+from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart, make_scope
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.compile_arguments import check_interpreter
 from framesmith.frontend.errors import DynamicSizeFixed, ExportError
 from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tensors, read_declarations
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import ExampleCall, bind_call, flatten_call
+from framesmith.frontend.exporting.input_check import make_input_error
 from framesmith.frontend.exporting.outer_graph import OuterGraph
 from framesmith.frontend.exporting.target import find_target
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
-from framesmith.guards import Scope, first_failure
-from framesmith.guards.scope import Readable
+from framesmith.guards import first_failure
 
 
 @final
@@ -53,15 +53,11 @@ class Exported:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """The program's result for these arguments. Raises ExportError where the exported graph does not hold for them."""
         values = bind_call(self._example.target, args, kwargs)
-        own: dict[Readable, object] = {source: cell.cell_contents for source, cell in self._start.own.items()}
         parameters = Signature.of_function(self._start.code).names
-        scope = Scope(dict(zip(parameters, values, strict=True)), self._start.namespace, own=own)
+        scope = make_scope(self._start, parameters, values)
         failure = first_failure(self._built.text.guards, scope)
         if failure is not None:
-            raise ExportError(
-                f"{self._names.function} was exported for other arguments: {self._names.text(failure.text)}; "
-                "export it for these, or declare what differs in dynamic_shapes"
-            )
+            raise make_input_error(self._names.function, self._names.text(failure.text))
         return self.graph_module(*args, **kwargs)
 
 

@@ -14,9 +14,10 @@ from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.machine import Machine, new_frame
-from framesmith.guards import Guard, Reason
+from framesmith.guards import Guard, Reason, Scope
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, SameObject, TypeIs
+from framesmith.guards.scope import Readable
 from framesmith.guards.sources import Attribute, Local, Own, Pinned
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
@@ -68,6 +69,14 @@ def _own_objects(function: FunctionType) -> dict[Own, object]:
     own.update((Own(name), getattr(function, name)) for name in COPIED_ATTRIBUTES)
     own.update((Own(CELL, index), cell) for index, cell in enumerate(function.__closure__ or ()))
     return own
+
+
+def make_scope(
+    start: "FunctionStart | ContinuationStart", names: Sequence[str], values: Sequence[object]
+) -> Scope:
+    """Where the guards of a start read: the values of a call by parameter, and what the function has of its own."""
+    own: dict[Readable, object] = {source: cell.cell_contents for source, cell in start.own.items()}
+    return Scope(dict(zip(names, values, strict=True)), start.namespace, own=own)
 
 
 @final

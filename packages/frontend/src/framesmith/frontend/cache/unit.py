@@ -28,7 +28,7 @@ from framesmith.frontend.cache.records import log_unshared, record_entry, record
 from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
 from framesmith.frontend.cache.specialization import Sizes, sizes_of
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, make_scope
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import (
     BackendFailed,
@@ -59,7 +59,6 @@ from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
 from framesmith.guards import Failure, Scope, first_failure
-from framesmith.guards.scope import Readable
 
 
 @hidden
@@ -215,9 +214,7 @@ class CompiledUnit:
         return result if self._session is None else run_tail_calls(result)
 
     def _scope_of(self, values: Sequence[object]) -> Scope:
-        own: dict[Readable, object] = {source: cell.cell_contents for source, cell in self.start.own.items()}
-        names = self.dispatcher.signature.names
-        return Scope(dict(zip(names, values, strict=True)), self.start.namespace, own=own)
+        return make_scope(self.start, self.dispatcher.signature.names, values)
 
     # -- which entry serves a call -----------------------------------------------------------------
     def _find_or_make_entry(self, values: Sequence[object], scope: Scope) -> Entry:

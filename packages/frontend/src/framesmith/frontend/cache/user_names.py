@@ -3,7 +3,9 @@
 local_1_hidden, cell_0_scale        the variables `hidden` and `scale`
 stack_0_1                           the expression that computed it: `random.random()`
 args[0] of Module._call_impl        the parameter `x` of `Net.forward`
-program.helper, in program.py       the global `helper` The texts of sources themselves are in `guards.sources`.
+program.helper, in program.py       the global `helper`
+
+The texts of sources themselves are in `guards.sources`.
 """
 
 import inspect

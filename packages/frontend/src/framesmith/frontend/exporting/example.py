@@ -32,11 +32,9 @@ class ExampleCall:
     def given(self) -> frozenset[str]:
         """The parameters of the traced function that the user's arguments are bound to, not those with a default."""
         args, kwargs = pytree.tree_unflatten(list(self.leaves), self.spec)
-        signature = inspect.signature(self.target.function, follow_wrapped=False)
-        fixed = self.target.fixed
-        bound = signature.bind(*fixed, *args, **{**self.target.fixed_keywords, **kwargs}).arguments
-        own = {*list(signature.parameters)[: len(fixed)], *self.target.fixed_keywords}
-        return frozenset(name for name in bound if name not in own)
+        bound = _bind(self.target, args, kwargs)
+        own = {*list(bound.signature.parameters)[: len(self.target.fixed)], *self.target.fixed_keywords}
+        return frozenset(name for name in bound.arguments if name not in own)
 
     def bind(self, leaves: Sequence[object]) -> list[object]:
         """The values of the traced function's parameters, in their order, with these leaves in place of the example's.
@@ -49,15 +47,21 @@ class ExampleCall:
 
 def bind_call(target: ExportTarget, args: Sequence[object], kwargs: Mapping[str, object]) -> list[object]:
     """The values of the traced function's parameters for these arguments; raises TypeError as the call would."""
-    signature = inspect.signature(target.function, follow_wrapped=False)
-    bound = signature.bind(*target.fixed, *args, **{**target.fixed_keywords, **kwargs})
+    bound = _bind(target, args, kwargs)
     bound.apply_defaults()
-    kinds = {name: parameter.kind for name, parameter in signature.parameters.items()}
+    kinds = {name: parameter.kind for name, parameter in bound.signature.parameters.items()}
     last = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     plain = [name for name in kinds if kinds[name] not in last]
     # as in a code object: what takes the rest comes after all others
     rest = [name for kind in last for name in kinds if kinds[name] is kind]
     return [bound.arguments[name] for name in (*plain, *rest)]
+
+
+def _bind(
+    target: ExportTarget, args: Sequence[object], kwargs: Mapping[str, object]
+) -> inspect.BoundArguments:
+    signature = inspect.signature(target.function, follow_wrapped=False)
+    return signature.bind(*target.fixed, *args, **{**target.fixed_keywords, **kwargs})
 
 
 def flatten_call(target: ExportTarget, args: tuple[object, ...], kwargs: dict[str, object]) -> ExampleCall:

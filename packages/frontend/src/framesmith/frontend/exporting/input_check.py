@@ -44,11 +44,11 @@ class InputCheck:
             for index, expected in self._specs.items():
                 problem = _problem(expected, leaves[index])
                 if problem is not None:
-                    raise _refusal(self._example.names[index], problem)
+                    raise make_input_error("the program", f"{self._example.names[index]}: {problem}")
             values = bind_call(self._example.target, args, kwargs)
             failure = first_failure(self._guards, Scope(dict(zip(self._parameters, values, strict=True)), {}))
             if failure is not None:
-                raise _refusal("an argument", failure.text)
+                raise make_input_error("the program", f"an argument: {failure.text}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (NoCheck, ())
@@ -80,8 +80,8 @@ def _problem(expected: TensorSpec, value: object) -> str | None:
     return None
 
 
-def _refusal(name: str, problem: str) -> ExportError:
+def make_input_error(program: str, problem: str) -> ExportError:
+    """The error for arguments that the exported graph does not serve."""
     return ExportError(
-        f"the program was exported for other arguments: {name}: {problem}; export it for these, or declare what differs "
-        "in dynamic_shapes"
+        f"{program} was exported for other arguments: {problem}; export it for these, or declare what differs in dynamic_shapes"
     )

@@ -18,7 +18,7 @@ from torch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
 from torch.utils import _pytree as pytree
 
 from framesmith.frontend.build_entry import BuiltEntry
-from framesmith.frontend.cache.trace_start import FunctionStart
+from framesmith.frontend.cache.trace_start import FunctionStart, make_scope
 from framesmith.frontend.errors import ExportError
 from framesmith.frontend.exporting.conditions import add_checks
 from framesmith.frontend.exporting.example import ExampleCall
@@ -26,11 +26,10 @@ from framesmith.frontend.exporting.input_check import InputCheck
 from framesmith.frontend.exporting.nodes import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.graph.failures import GraphFailed
-from framesmith.guards import Guard, Scope, Source
+from framesmith.guards import Guard, Source
 from framesmith.guards.kinds.base import describe_value
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.kinds.tensor_spec import TensorSpec
-from framesmith.guards.scope import Readable
 from framesmith.guards.sources import Local
 
 _UNFIT: Final = re.compile(r"[^\w.]|\.(?=\.|$)", re.ASCII)
@@ -50,8 +49,7 @@ class OuterGraph:
         inputs = [self._input(name, leaf) for name, leaf in zip(example.names, example.leaves, strict=True)]
         parameters = Signature.of_function(start.code).names
         values = example.bind([leaf if proxy is None else proxy for leaf, proxy in inputs])
-        own: dict[Readable, object] = {source: cell.cell_contents for source, cell in start.own.items()}
-        given = Scope(dict(zip(parameters, values, strict=True)), start.namespace, own=own)
+        given = make_scope(start, parameters, values)
         self._given = example.given()
         self._scope = NodeScope(self._tracer, given, self._attribute)
 
