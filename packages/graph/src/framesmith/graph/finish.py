@@ -91,7 +91,7 @@ def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> f
     return module
 
 
-def compile_module(
+def call_backend(
     options: GraphOptions,
     module: fx.GraphModule,
     repeated: Iterable[Group],

@@ -446,7 +446,7 @@ class Recorder:
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
             _, context = self._world.for_backend()
             groups = self._repetition.groups()
-            call = finishing.compile_module(self.options, module, groups, used, self._start, context)
+            call = finishing.call_backend(self.options, module, groups, used, self._start, context)
         return CompiledSubgraph(
             call=finishing.returns_tuple(call, module, self.options.backend_name),
             inputs=tuple(entry.source for entry in used),
