@@ -88,6 +88,13 @@ from framesmith.variables.objects import (
     typing_objects,
     weak_references,
 )
+from framesmith.variables.subclasses import (
+    default_override,
+    dispatch,
+    getters,
+    questions,
+    subclass_tensors,
+)
 from framesmith.variables.symbolic_numbers import (
     math_functions,
     number_inputs,
@@ -221,6 +228,13 @@ NUMPY_VALUES: Final[Family] = (
     numpy_arrays.ROWS,
     numpy_scalars.ROWS,
 )
+SUBCLASSES: Final[Family] = (
+    default_override.ROWS,
+    dispatch.ROWS,
+    getters.ROWS,
+    questions.ROWS,
+    subclass_tensors.ROWS,
+)
 FAMILIES: Final[tuple[Family, ...]] = (
     BUILTIN_TYPES,
     CALLABLES,
@@ -233,6 +247,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     HIGHER_ORDER,
     NN,
     NUMPY_VALUES,
+    SUBCLASSES,
 )
 
 

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from framesmith.guards import Source
 from framesmith.variables.core.ambient import AmbientState
+from framesmith.variables.core.override_state import OverrideState
 
 
 class Sourced(Protocol):
@@ -32,7 +33,8 @@ class ChangedClass(Protocol[V]):
 
 @final
 class MutationLog(Generic[V]):
-    """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`).
+    """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`);
+    `overrides` says whether torch asks subclasses at the present point.
 
     `results` are the trackers of fake tensors by the `id` of the fake, one each, as long as it is referenced: a tracker
     holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
@@ -45,6 +47,7 @@ class MutationLog(Generic[V]):
     def __init__(self) -> None:
         self.version = 0
         self.ambient = AmbientState()
+        self.overrides = OverrideState()
         self.classes: dict[type, ChangedClass[V]] = {}
         self.asked_classes: set[tuple[type, type]] = set()
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()

@@ -36,11 +36,22 @@ class Row:
             self.signature.bind(*positional, **keywords)
         except TypeError as error:
             raise GraphBreak(CALL_SIGNATURE, f"{callable_name(self.key)}: {error}") from None
+        if tx.changes.overrides.is_watched:
+            begun = tx.registry.get_single(ON_SUBCLASSES)(tx, self, positional, keywords)
+            if begun is not None:
+                return begun
         return self.function(tx, *positional, **keywords)
 
 
 CALLS: Final = Table[Hashable, Row]("calls")
 """What is called, by the real callable."""
+
+
+CallOnSubclasses = Callable[
+    [TraceContext, Row, "list[Tracker]", "dict[str, Tracker]"], "Tracker | PendingCall | None"
+]
+ON_SUBCLASSES: Final = Table[None, CallOnSubclasses]("calls with tensors of subclasses")
+"""What becomes of a call once the trace has seen a tensor of a subclass; None: it concerns none."""
 
 
 def row_of(registry: Registry, key: object) -> Row | None:

@@ -8,15 +8,13 @@ from typing import Final, final
 
 import torch
 from torch import fx
-from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE, UNSUPPORTED_SUBCLASS
+from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE
 from framesmith.graph.options import is_fixed
 from framesmith.guards import Source
 from framesmith.guards.kinds import TensorIs, WeaklyIdentical
-from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
@@ -76,14 +74,6 @@ def repeat_tensor(
     tx.changes.results[id(fake)] = tracker
     wrapper.adopt(value, source, tracker)
     return tracker
-
-
-@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
-def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """Break the graph: a subclass may override any operation."""
-    lazy = issubclass(type(value), UninitializedParameter | UninitializedBuffer)
-    what = "a parameter without data" if lazy else a_type(type(value))
-    raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {what}")
 
 
 @final

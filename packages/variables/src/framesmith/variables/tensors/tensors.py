@@ -23,7 +23,9 @@ from framesmith.variables.core import (
     is_constant_type,
     raise_observed,
 )
+from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.core.overrides import BEGIN_OVERRIDE, is_overridden
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
@@ -170,11 +172,24 @@ class TensorTracker(GraphValue):
         return present
 
     # -- operators ---------------------------------------------------------------------------------
+    def _asked(self, tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
+        """The result of `__torch_function__` of the other operand, which is no tensor; None where it is not asked."""
+        if isinstance(operands[0], GraphValue | Constant) and isinstance(operands[1], GraphValue | Constant):
+            return None
+        if not is_overridden(tx, operands, {}) or any(issubclass(o.python_type, torch.Tensor) and o.builtin_part for o in operands):
+            return None
+        return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
+
     def _defers(self, tx: TraceContext, other: Tracker) -> bool:
-        """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain."""
+        """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain.
+
+        A tensor of a subclass answers as the right operand.
+        """
         if isinstance(other, TensorTracker | GraphValue):
             return False
         kind = other.python_type
+        if other.builtin_part is not None and issubclass(kind, torch.Tensor):
+            return True
         if isinstance(other, Constant) and (
             issubclass(kind, int | float | complex) or kind in tx.registry[CONVERSIONS]
         ):
@@ -185,11 +200,17 @@ class TensorTracker(GraphValue):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
-        return None if self._defers(tx, other) else record(tx, FUNCTIONS[symbol], (self, other))
+        asked = self._asked(tx, FUNCTIONS[symbol], self, other)
+        if asked is not None or self._defers(tx, other):
+            return asked
+        return record(tx, FUNCTIONS[symbol], (self, other))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands in the order of the program."""
-        return None if self._defers(tx, other) else record(tx, FUNCTIONS[symbol], (other, self))
+        asked = self._asked(tx, FUNCTIONS[symbol], other, self)
+        if asked is not None or self._defers(tx, other):
+            return asked
+        return record(tx, FUNCTIONS[symbol], (other, self))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that changes the tensor, and returns it; None for `@`, which has no in-place form."""

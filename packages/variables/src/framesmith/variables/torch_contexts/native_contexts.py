@@ -23,7 +23,7 @@ _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.Dis
 
 @final
 class SwitchedOff(Tracker):
-    """`torch._C.DisableTorchFunctionSubclass()`: has no effect on plain tensors, and subclasses have no tracker."""
+    """`torch._C.DisableTorchFunctionSubclass()`: within it no subclass is asked, which `OverrideState` counts."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
@@ -68,6 +68,7 @@ class Switch(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Record whether the block is entered; `__enter__` returns the context manager."""
         tx.changes.note(self.owner)
+        tx.changes.overrides.turn(self.entering)
         self.owner.entered = self.entering
         return self.owner if self.entering else Constant(None)
 

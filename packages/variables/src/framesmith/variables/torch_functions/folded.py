@@ -46,7 +46,6 @@ _SETTLED: Final[tuple[Question, ...]] = (
     torch._C._is_any_autocast_enabled,
     torch._C._get_deterministic_algorithms,
     torch._C._get_deterministic_algorithms_warn_only,
-    torch._C._is_torch_function_enabled,
     torch._C._len_torch_function_stack,
     torch._C._len_torch_dispatch_stack,
     torch._C._is_torch_function_all_disabled,

@@ -11,18 +11,16 @@ import torch.overrides
 from torch._C import _functorch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_SUBCLASS
+from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import Identical
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, fold
 from framesmith.variables.core.known_value import KnownValue
+from framesmith.variables.core.overrides import NAME
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import evaluate
-from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
-from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
+from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -68,43 +66,19 @@ def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Trac
     assert isinstance(kind, type)
     if issubclass(instance.python_type, kind):
         return Constant(True)
+    mark = "_is_param" if issubclass(kind, torch.nn.Parameter) else "_is_buffer"
+    if isinstance(instance, InstanceTracker) and issubclass(instance.python_type, torch.Tensor):
+        return Constant(instance.own.load(tx, instance, mark) is not None)
     if not isinstance(instance, TensorTracker):
         return Constant(False)
-    mark = "_is_param" if issubclass(kind, torch.nn.Parameter) else "_is_buffer"
     return Constant(instance.has_own(tx, mark))
 
 
 @ROWS.call(torch.overrides.is_tensor_like)
 def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
-    """Whether it is a tensor, or its type has `__torch_function__`, which breaks the graph."""
-    if isinstance(inp, TensorTracker):
-        return Constant(True)
-    return Constant(bool(_has_torch_function(inp)))
-
-
-def _has_torch_function(operand: Tracker) -> bool:
-    """Whether torch would call `__torch_function__` of the operand: False, or a graph break for a type that has it."""
-    if isinstance(
-        operand, TensorTracker | Constant | SymbolicNumber | ComputedNumber | TupleTracker | ListTracker
-    ):
-        return False
-    if defines(operand.python_type, "__torch_function__"):
-        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{operand.describe()} has __torch_function__")
-    return False
-
-
-@ROWS.call(torch._C._has_torch_function)
-def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
-    """`_has_torch_function(operands)` of a tuple or list."""
-    if not isinstance(relevant, TupleTracker | ListTracker):
-        raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
-    return Constant(any(_has_torch_function(item.realize()) for item in relevant.items))
-
-
-@ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
-def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
-    """`_has_torch_function` of operands that are passed one by one."""
-    return Constant(any(_has_torch_function(operand) for operand in operands))
+    """Whether it is a tensor, or its type has `__torch_function__`."""
+    is_tensor = issubclass(inp.python_type, torch.Tensor)
+    return Constant(is_tensor or defines(inp.python_type, NAME))
 
 
 @ROWS.call(

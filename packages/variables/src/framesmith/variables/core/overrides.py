@@ -1,0 +1,49 @@
+"""Which operands override torch functions by `__torch_function__`, and whether torch would ask them now.
+
+Here: the state of a trace and the question. How the method of an operand is called is in `subclasses.dispatch`, which rows
+reach through the tables below, since it knows more trackers than they do.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+import torch
+
+from framesmith.guards.class_lookup import MISSING, static_lookup
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.registry import Table
+
+NAME: Final = "__torch_function__"
+_DISABLED: Final[object] = torch._C._disabled_torch_function_impl
+
+BeginOverride = Callable[
+    [TraceContext, Callable[..., object], Sequence[Tracker], Mapping[str, Tracker]], "Tracker | PendingCall"
+]
+BEGIN_OVERRIDE: Final = Table[None, BeginOverride]("calls of __torch_function__")
+"""Calls `__torch_function__` of the operands of a function written in C, of which at least one overrides it."""
+
+
+def defines_override(kind: type) -> bool:
+    """Whether torch would ask instances of the class: it has a `__torch_function__` that is not the disabled one."""
+    if kind is torch.Tensor:
+        return False
+    stored = static_lookup(kind, NAME)
+    return stored is not MISSING and stored is not _DISABLED
+
+
+def overriding_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) -> Iterator[Tracker]:
+    """The operands that define an override, also those in lists and tuples, in the order in which they are passed."""
+    for argument in (*args, *kwargs.values()):
+        operand = argument.realize()
+        if issubclass(operand.python_type, list | tuple):
+            members = [member.realize() for member in operand.known_children()]
+        else:
+            members = [operand]
+        yield from (member for member in members if defines_override(member.python_type))
+
+
+def is_overridden(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) -> bool:
+    """Whether torch would call `__torch_function__` of an operand of this call now."""
+    if not tx.changes.overrides.asks_subclasses():
+        return False
+    return next(overriding_operands(args, kwargs), None) is not None

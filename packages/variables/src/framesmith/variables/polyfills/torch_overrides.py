@@ -1,0 +1,38 @@
+"""Polyfills of what C code of torch does with the operands that have `__torch_function__`."""
+
+from collections.abc import Callable, Sequence
+
+
+def ask_in_turn(
+    methods: Sequence[Callable[..., object]],
+    function: object,
+    types: tuple[type, ...],
+    args: tuple[object, ...],
+    rest: tuple[object, ...],
+    otherwise: str,
+) -> object:
+    """The first result that is not NotImplemented; TypeError with the text `otherwise` if all decline.
+
+    `rest` holds the keywords, and nothing where the call has none.
+    """
+    for method in methods:
+        result = method(function, types, args, *rest)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(otherwise)
+
+
+def ask_for_operator(
+    methods: Sequence[Callable[..., object]],
+    function: object,
+    types: tuple[type, ...],
+    args: tuple[object, ...],
+    rest: tuple[object, ...],
+    otherwise: str,
+) -> object:
+    """As `ask_in_turn`, for an operator: a TypeError of a method counts as NotImplemented."""
+    try:
+        return ask_in_turn(methods, function, types, args, rest, otherwise)
+    except TypeError:
+        pass
+    raise TypeError(otherwise)

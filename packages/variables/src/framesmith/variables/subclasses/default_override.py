@@ -1,0 +1,90 @@
+"""`torch.Tensor.__torch_function__`, the default that a subclass inherits or calls through `super()`.
+
+It makes the call with no subclass asked, and gives tensors of the class in place of plain ones. It is Python code that could be
+inlined; a row saves some fifty operations for each call that a program makes on a tensor of a subclass.
+"""
+
+from types import MethodWrapperType
+from typing import Final
+
+import torch
+from torch.overrides import get_default_nowrap_functions
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.base import run_pending
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, convert_tensor, refuses
+from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
+
+_NOTHING: Final = TupleTracker([])
+
+
+@ROWS.call(torch.Tensor.__torch_function__.__func__)  # type: ignore[attr-defined]  # the function of a class method
+def default_override(
+    tx: TraceContext,
+    cls: Tracker,
+    func: Tracker,
+    types: Tracker,
+    args: Tracker = _NOTHING,
+    kwargs: Tracker | None = None,
+) -> Tracker:
+    """`Tensor.__torch_function__(func, types, args, kwargs)`."""
+    keywords = kwargs if isinstance(kwargs, DictTracker) else None
+    if (
+        not isinstance(cls, ClassTracker)
+        or not isinstance(types, TupleTracker | ListTracker)
+        or not isinstance(args, TupleTracker | ListTracker)
+        or (keywords is None and kwargs is not None and not _is_none(kwargs))
+    ):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, "Tensor.__torch_function__ with arguments of other types")
+    for kind in types.items:
+        asked = kind.realize()
+        if not isinstance(asked, ClassTracker):
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"Tensor.__torch_function__ with {asked.describe()} as a type")
+        if not issubclass(cls.value, asked.value):
+            return Constant(NotImplemented)
+    named = {} if keywords is None else {str(_text(key)): value for key, value in keywords.items(tx)}
+    tx.changes.overrides.turn(True)
+    try:
+        result = run_pending(tx, func.realize().begin_call(tx, list(args.items), named)).realize()
+    finally:
+        tx.changes.overrides.turn(False)
+    return result if _keeps_plain(func) else _convert(tx, result, cls.value)
+
+
+def _is_none(tracker: Tracker) -> bool:
+    return isinstance(tracker, Constant) and tracker.value is None
+
+
+def _text(tracker: Tracker) -> object:
+    return tracker.as_python_constant()
+
+
+def _keeps_plain(func: Tracker) -> bool:
+    """Whether the results of this function are not converted: getters of `grad` and `_base`."""
+    value = getattr(func.realize(), "value", None)
+    return isinstance(value, MethodWrapperType) and value in get_default_nowrap_functions()
+
+
+def _convert(tx: TraceContext, result: Tracker, kind: type) -> Tracker:
+    """As `torch._tensor._convert`."""
+    if kind is torch.Tensor:
+        return result
+    if isinstance(result, TensorTracker | SubclassTensor) and not issubclass(result.python_type, kind):
+        if refuses(kind) is not None or issubclass(kind, torch.nn.Parameter):
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"a result of the class {kind.__name__}")
+        inner = result.inner if isinstance(result, SubclassTensor) else result
+        return convert_tensor(tx, inner, kind)
+    if isinstance(result, TupleTracker):
+        return TupleTracker([_convert(tx, item.realize(), kind) for item in result.items], None, result.kind)
+    if isinstance(result, ListTracker):
+        return ListTracker([_convert(tx, item.realize(), kind) for item in result.items])
+    return result

@@ -1,0 +1,177 @@
+"""A call with operands that have `__torch_function__`: which of them are called, with what, and the calls that ask none.
+
+Source of the rules: torch's notes on extending ("Extending torch Python API"), and `torch.overrides.handle_torch_function`.
+What torch passes is in `subclasses.probing`.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
+from typing import Final
+
+import torch
+import torch.functional
+import torch.nn.functional
+from torch._tensor import Tensor
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.guards.sources import Pinned
+from framesmith.variables.builtin_types.dicts import make_dict_tracker
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.polyfill_functions import polyfill_function
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.overrides import (
+    BEGIN_OVERRIDE,
+    NAME,
+    is_overridden,
+    overriding_operands,
+)
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import ON_SUBCLASSES, Row
+from framesmith.variables.objects.lookup import class_source
+from framesmith.variables.polyfills import torch_overrides
+from framesmith.variables.subclasses.probing import Question, ask_torch
+from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
+
+ROWS: Final = Rows()
+
+_ASK: Final = polyfill_function(torch_overrides.ask_in_turn)
+_ASK_FOR_OPERATOR: Final = polyfill_function(torch_overrides.ask_for_operator)
+_PYTHON_MODULES: Final = tuple(
+    vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
+)
+_UNASKED: Final = (torch.Tensor.as_subclass, torch.Tensor._make_subclass)
+"""Methods in C that ask no subclass, with rows that know them."""
+
+
+@functools.cache
+def _is_native(key: object) -> bool:
+    """Whether this is C code of torch that takes tensors, so that it asks the subclasses of its operands."""
+    if any(key is one for one in _UNASKED):
+        return False
+    if isinstance(key, MethodDescriptorType | WrapperDescriptorType):
+        return key.__objclass__ is torch._C.TensorBase
+    if not isinstance(key, BuiltinFunctionType):
+        return False
+    owner = key.__self__
+    return owner is torch._C._VariableFunctionsClass or getattr(owner, "__name__", "").startswith("torch._C._")
+
+
+def _is_python(key: object) -> bool:
+    """Whether this is Python code of torch that looks for overrides itself."""
+    return isinstance(key, FunctionType) and (
+        any(key.__globals__ is namespace for namespace in _PYTHON_MODULES)
+        or str(key.__module__) == torch.nn.functional.__name__
+    )
+
+
+def _holds_subclass(operand: Tracker) -> bool:
+    if isinstance(operand, SubclassTensor):
+        return True
+    is_list = isinstance(operand, TupleTracker | ListTracker)
+    return is_list and any(isinstance(item.realize(), SubclassTensor) for item in operand.known_children())
+
+
+@ROWS.entry(ON_SUBCLASSES, None)
+def call_row(
+    tx: TraceContext, row: Row, args: list[Tracker], kwargs: dict[str, Tracker]
+) -> Tracker | PendingCall | None:
+    """The call of a row where an operand is a tensor of a subclass; None where none is, or the row is not of torch."""
+    key = row.key
+    python = _is_python(key)
+    if not python and not _is_native(key):
+        return None
+    if is_overridden(tx, args, kwargs):
+        assert callable(key)
+        if python:
+            assert isinstance(key, FunctionType)
+            return FunctionTracker(key, Pinned(key, key.__qualname__)).bind(tx, args, kwargs)
+        return begin_override(tx, key, args, kwargs)
+    if not any(map(_holds_subclass, (*args, *kwargs.values()))):
+        return None
+    return call_unasked(tx, row, args, kwargs)
+
+
+def call_unasked(
+    tx: TraceContext, row: Row, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker | PendingCall:
+    """The call as C code makes it once no subclass is asked: on the tensors. What is one of the operands stays that."""
+    owners = {id(one.inner): one for one in (*args, *kwargs.values()) if isinstance(one, SubclassTensor)}
+    plain = [one.inner if isinstance(one, SubclassTensor) else one for one in args]
+    keywords = {name: one.inner if isinstance(one, SubclassTensor) else one for name, one in kwargs.items()}
+    begun = row.function(tx, *plain, **keywords)
+    if not isinstance(begun, Tracker):
+        if isinstance(row.key, FunctionType):
+            return FunctionTracker(row.key, Pinned(row.key, row.key.__qualname__)).bind(tx, args, kwargs)
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} with a tensor of a subclass")
+    return _with_owners(begun, owners)
+
+
+def _with_owners(result: Tracker, owners: Mapping[int, Tracker]) -> Tracker:
+    if id(result) in owners:
+        return owners[id(result)]
+    if isinstance(result, TupleTracker) and any(id(item) in owners for item in result.items):
+        return TupleTracker([_with_owners(item, owners) for item in result.items], None, result.kind)
+    return result
+
+
+@ROWS.entry(BEGIN_OVERRIDE, None)
+def begin_override(
+    tx: TraceContext,
+    function: Callable[..., object],
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+    otherwise: str | None = None,
+) -> Tracker | PendingCall:
+    """Call `__torch_function__` of the operands as C code of torch does. `otherwise`: the TypeError of an operator."""
+    question = ask_torch(tx, function, args, kwargs)
+    return ask_operands(tx, question, args, kwargs, otherwise)
+
+
+def ask_operands(
+    tx: TraceContext,
+    question: Question,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+    otherwise: str | None,
+) -> Tracker | PendingCall:
+    """Put a question of torch to the operands, in a frame of its own."""
+    methods = [_method_of(tx, kind, args, kwargs) for kind in question.types if kind is not Tensor]
+    types = TupleTracker([tx.wrap(kind, class_source(kind)) for kind in question.types])
+    keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
+    asked = (
+        TupleTracker(methods),
+        _function_tracker(tx, question.function),
+        types,
+        TupleTracker(list(args)),
+        TupleTracker(keywords if question.has_keywords else []),
+        Constant(otherwise or _declined(question)),
+    )
+    return (_ASK if otherwise is None else _ASK_FOR_OPERATOR).bind(tx, asked, {})
+
+
+def _method_of(
+    tx: TraceContext, kind: type, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker:
+    """The bound method of the first operand of this class."""
+    operand = next(one for one in overriding_operands(args, kwargs) if one.python_type is kind)
+    return operand.attribute(tx, NAME)
+
+
+def _function_tracker(tx: TraceContext, function: object) -> Tracker:
+    name = getattr(function, "__name__", "function")
+    return tx.wrap(function, Pinned(function, name))
+
+
+def _declined(question: Question) -> str:
+    """The text of torch's error where every operand returns NotImplemented."""
+    function = question.function
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None)
+    if isinstance(function, MethodDescriptorType | WrapperDescriptorType | MethodWrapperType):
+        module = "torch.Tensor"
+    listed = ", ".join(repr(kind) for kind in question.types)
+    return f"no implementation found for '{module or 'torch'}.{name}' on types that implement __torch_function__: [{listed}]"

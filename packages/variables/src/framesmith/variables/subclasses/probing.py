@@ -1,0 +1,140 @@
+"""What torch passes to `__torch_function__` for a call, found by asking torch: the call is made with stand-ins that take it.
+
+C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `Tensor.add`, `x // y`
+`Tensor.__floordiv__`). A stand-in has the dimension and dtype of its tensor and no data; one of a class that overrides notes
+what it is given and leaves by an exception, so that nothing is computed.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn, final
+
+import torch
+from torch import fx
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.slices import SliceTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.overrides import defines_override
+from framesmith.variables.graph_nodes.graph_values import GraphValue
+from framesmith.variables.tensors.tensors import TensorTracker
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What torch asks: `owner.__torch_function__(function, types, args, kwargs)`, for each class in `types` in turn.
+
+    `has_keywords`: whether it passes a dict; C code leaves it out where a call has none.
+    """
+
+    function: object
+    types: tuple[type, ...]
+    has_keywords: bool
+
+
+@final
+class _Asked(BaseException):
+    """Carries what a stand-in was asked; no `except` clause of torch's Python code catches it."""
+
+    def __init__(self, function: object, types: tuple[type, ...], has_keywords: bool) -> None:
+        super().__init__()
+        self.function = function
+        self.types = types
+        self.has_keywords = has_keywords
+
+
+def _ask(
+    cls: type, function: object, types: Sequence[type], args: object = (), kwargs: object = None
+) -> NoReturn:
+    raise _Asked(function, tuple(types), kwargs is not None)
+
+
+def _stand_in_class(kind: type, known: dict[type, type]) -> type:
+    """A class for the stand-ins of a class; it derives from those of its bases that are among the operands too."""
+    if kind not in known:
+        bases = tuple(_stand_in_class(base, known) for base in known if base is not kind and issubclass(kind, base))
+        root: type = torch.Tensor if issubclass(kind, torch.Tensor) else object
+        members = {"__torch_function__": classmethod(_ask), "of": kind}
+        known[kind] = type("StandIn", (*bases, root) if root not in bases else bases, members)
+    return known[kind]
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(rank: int, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty((1,) * rank, dtype=dtype, device="meta")
+
+
+@final
+class _StandIns:
+    """The stand-ins of one call. Invariant: one class for each class of an overriding operand."""
+
+    def __init__(self) -> None:
+        self._classes: dict[type, type] = {}
+
+    def make(self, tracker: Tracker) -> object:
+        tracker = tracker.realize()
+        kind = tracker.python_type
+        part = tracker.builtin_part if isinstance(tracker.builtin_part, TensorTracker) else tracker
+        if defines_override(kind):
+            cls = _stand_in_class(kind, self._classes)
+            if isinstance(part, TensorTracker):
+                return _plain(part.fake.dim(), part.fake.dtype).as_subclass(cls)
+            return cls()
+        if isinstance(part, TensorTracker):
+            return _plain(part.fake.dim(), part.fake.dtype)
+        if isinstance(tracker, Constant):
+            return tracker.value
+        if isinstance(tracker, GraphValue):
+            return _number(tracker)
+        return self._container(tracker)
+
+    def _container(self, tracker: Tracker) -> object:
+        if isinstance(tracker, TupleTracker):
+            items = [self.make(item) for item in tracker.items]
+            return tuple(items)
+        if isinstance(tracker, ListTracker):
+            return [self.make(item) for item in tracker.items]
+        if isinstance(tracker, SliceTracker):
+            return slice(*[self.make(part) for part in tracker.members()])
+        if isinstance(tracker, DictTracker) or not tracker.is_python_constant():
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{tracker.describe()} beside a tensor of a subclass")
+        return tracker.as_python_constant()
+
+
+def _number(tracker: GraphValue) -> object:
+    """A number of the kind of a symbolic one."""
+    node = tracker.output_node()
+    value = example(node) if isinstance(node, fx.Node) else node
+    kinds: Final = ((torch.SymBool, True), (torch.SymFloat, 2.0), (torch.SymInt, 2))
+    return next((number for kind, number in kinds if isinstance(value, kind)), value)
+
+
+def ask_torch(
+    tx: TraceContext,
+    function: Callable[..., object],
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+) -> Question:
+    """What torch passes to the overriding operands of this call. Breaks the graph where it asks none of them."""
+    makers = _StandIns()
+    with tx.graph.pause_recording():
+        try:
+            places = [makers.make(argument) for argument in args]
+            function(*places, **{name: makers.make(value) for name, value in kwargs.items()})
+        except _Asked as asked:
+            types = tuple(getattr(kind, "of", kind) for kind in asked.types)
+            return Question(asked.function, types, asked.has_keywords)
+        except GraphBreak:
+            raise
+        except Exception as error:
+            name = getattr(function, "__name__", function)
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name}() with a tensor of a subclass: {error}") from error
+    name = getattr(function, "__name__", function)
+    raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name}() does not ask a tensor of a subclass")

@@ -1,0 +1,35 @@
+"""Questions of Python code of torch about overrides: `has_torch_function`, and the switch that turns them off."""
+
+from typing import Final
+
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.overrides import is_overridden
+from framesmith.variables.core.rows import Rows
+
+ROWS: Final = Rows()
+
+
+@ROWS.call(torch._C._has_torch_function)
+def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
+    """`_has_torch_function(operands)` of a tuple or list."""
+    if not isinstance(relevant, TupleTracker | ListTracker):
+        raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
+    return Constant(any(is_overridden(tx, (item,), {}) for item in relevant.items))
+
+
+@ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
+def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
+    """`_has_torch_function` of operands that are passed one by one."""
+    return Constant(any(is_overridden(tx, (operand,), {}) for operand in operands))
+
+
+@ROWS.call(torch._C._is_torch_function_enabled)
+def is_torch_function_enabled(tx: TraceContext) -> Tracker:
+    """Whether subclasses are asked at this point."""
+    return Constant(tx.changes.overrides.asks_subclasses())

@@ -1,0 +1,264 @@
+"""The tracker of a tensor whose class derives from `torch.Tensor` in Python, and has no `__torch_dispatch__`.
+
+It is an instance of its class, with attributes and methods as any other one, around a tensor of the graph. Operators and
+fields of C code ask its `__torch_function__`, where torch would; how, is in `subclasses.dispatch`.
+"""
+
+import operator
+from collections.abc import Callable, Hashable, Iterator
+from typing import Final, final
+
+import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.guards import Source
+from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.guards.words import a_type
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import FieldDescriptor, NativeMethod, run_pending
+from framesmith.variables.core.overrides import BEGIN_OVERRIDE, NAME, is_overridden
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
+from framesmith.variables.objects.instance_writing import write_attributes
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.objects.lookup import find
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS, UNARY_METHODS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
+from framesmith.variables.tensors.tensor_inputs import wrap_tensor
+from framesmith.variables.tensors.tensors import READERS, WRITERS, TensorTracker
+from framesmith.variables.torch_functions.graph_calls import graph_call
+
+ROWS: Final = Rows()
+
+_UNARY: Final[dict[str, Callable[..., object]]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_CLASSES: Final = (torch._C.TensorBase, torch.Tensor)
+
+
+def refuses(kind: type) -> str | None:
+    """Why tensors of a class have no tracker of this kind, or None."""
+    if issubclass(kind, UninitializedParameter | UninitializedBuffer):
+        return "a parameter without data"
+    if static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl:
+        return a_type(kind)
+    return None
+
+
+def is_torch_entry(kind: type, name: str) -> bool:
+    """Whether a class inherits this entry from torch."""
+    return any(name in vars(owner) and static_lookup(kind, name) is vars(owner)[name] for owner in _CLASSES)
+
+
+def inner_of(tracker: Tracker) -> Tracker:
+    """The plain tensor in a tensor of a subclass; any other value itself."""
+    return tracker.inner if isinstance(tracker, SubclassTensor) else tracker
+
+
+@final
+class SubclassTensor(InstanceTracker):
+    """A tensor of a subclass. Invariant: `inner` is the tensor of the graph; the program never sees it by itself."""
+
+    def __init__(
+        self, kind: type, inner: TensorTracker, value: object | None = None, source: Source | None = None
+    ) -> None:
+        super().__init__(kind, value, source, builtin_part=inner)
+        self.inner = inner
+
+    def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
+        """The tensor itself: C code asks its class."""
+        return self
+
+    def _operate(
+        self, tx: TraceContext, function: Callable[..., object], *operands: Tracker
+    ) -> Tracker | None:
+        """The result of asking the operands; None where no one is asked."""
+        operands = tuple(operand.realize() for operand in operands)
+        if not is_overridden(tx, operands, {}):
+            return None
+        return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
+
+    def _own(self, result: Tracker | None) -> Tracker | None:
+        return self if result is self.inner else result
+
+    def _has_method(self, name: str) -> bool:
+        return not is_torch_entry(self.kind, name)
+
+    # -- operators ---------------------------------------------------------------------------------
+    def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """A method of the class, else torch's operator."""
+        if self._has_method(f"__{METHODS[symbol]}__"):
+            return super().binary(tx, symbol, other)
+        asked = self._operate(tx, FUNCTIONS[symbol], self, other)
+        return self.inner.binary(tx, symbol, inner_of(other)) if asked is None else asked
+
+    def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """As `binary`. Also where the left operand is a tensor: C code asks the subclass of either operand."""
+        if self._has_method(f"__r{METHODS[symbol]}__"):
+            return super().reflected(tx, symbol, other)
+        asked = self._operate(tx, FUNCTIONS[symbol], other, self)
+        if asked is not None:
+            return asked
+        if isinstance(other, TensorTracker):
+            return other.binary(tx, symbol, self.inner)
+        return self.inner.reflected(tx, symbol, inner_of(other))
+
+    def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """As `binary`; `@` has no in-place form."""
+        if self._has_method(f"__i{METHODS[symbol]}__"):
+            return super().inplace(tx, symbol, other)
+        if symbol == "@":
+            return None
+        asked = self._operate(tx, INPLACE_FUNCTIONS[symbol], self, other)
+        return self._own(self.inner.inplace(tx, symbol, inner_of(other))) if asked is None else asked
+
+    def unary(self, tx: TraceContext, symbol: str) -> Tracker:
+        """As `binary`."""
+        if self._has_method(UNARY_METHODS[symbol]):
+            return super().unary(tx, symbol)
+        asked = self._operate(tx, _UNARY[symbol], self)
+        return self.inner.unary(tx, symbol) if asked is None else asked
+
+    def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
+        """As `binary`."""
+        if self._has_method(COMPARE_METHODS[symbol]):
+            return super().compare(tx, symbol, other)
+        asked = self._operate(tx, COMPARISONS[symbol], self, other)
+        return self.inner.compare(tx, symbol, inner_of(other)) if asked is None else asked
+
+    def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
+        """As `binary`."""
+        if self._has_method("__getitem__"):
+            return super().subscript(tx, key)
+        asked = self._operate(tx, torch.Tensor.__getitem__, self, key)
+        return self.inner.subscript(tx, inner_of(key)) if asked is None else asked
+
+    def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
+        """As `binary`."""
+        if self._has_method("__setitem__"):
+            super().set_subscript(tx, key, value)
+        elif self._operate(tx, torch.Tensor.__setitem__, self, key, value) is None:
+            self.inner.set_subscript(tx, inner_of(key), inner_of(value))
+
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """The truth of the tensor, unless the class is asked, which breaks the graph."""
+        if self._has_method("__bool__") or is_overridden(tx, (self,), {}):
+            return self.unsupported("taking its truth value")
+        return self.inner.truth(tx)
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """It hashes by identity, unless its class defines it."""
+        if self._has_method("__hash__") or self._has_method("__eq__"):
+            return self.unsupported("hashing it with a __hash__ or __eq__ of its own")
+        return ("object", self)
+
+    # -- fields ------------------------------------------------------------------------------------
+    def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
+        """A field of `torch.Tensor`: the class is asked, or the tensor has it. Others are those of the instance."""
+        if descriptor.__objclass__ not in _CLASSES:
+            return super().read_field(tx, descriptor)
+        name = descriptor.__name__
+        asked = self._operate(tx, getattr(torch.Tensor, name).__get__, self)
+        return self.read_unasked(tx, name) if asked is None else asked
+
+    def read_unasked(self, tx: TraceContext, name: str) -> Tracker:
+        """A field of `torch.Tensor` as C code reads it where no class is asked."""
+        read = tx.registry[READERS].get(name)
+        if read is None:
+            return self.unsupported(f"reading attribute {name!r}")
+        result = read(tx, self.inner)
+        return self if result is self.inner else result
+
+    def store_field(self, tx: TraceContext, descriptor: FieldDescriptor, value: Tracker | None) -> None:
+        """A field of `torch.Tensor`, by its row where no class is asked."""
+        if descriptor.__objclass__ not in _CLASSES:
+            super().store_field(tx, descriptor, value)
+            return
+        write = tx.registry[WRITERS].get(descriptor.__name__)
+        if write is None or value is None or is_overridden(tx, (self, value), {}) or self.source is None:
+            self.unsupported(f"storing attribute {descriptor.__name__!r}")
+        else:
+            write(tx, self.inner, inner_of(value.realize()))
+
+    def bind_native(self, tx: TraceContext, descriptor: NativeMethod) -> Tracker | None:
+        """No method differs from the usual."""
+        return None
+
+    # -- afterwards --------------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """The attributes that the trace stored, and the tensor."""
+        yield from self.own.children()
+        yield self.inner
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The output of the graph as a tensor of the class, with the attributes that the trace stored."""
+        shown = class_name(self.kind)
+        make = f"{writer.constant(as_class, 'as_class')}({writer.value(self.inner)}, {writer.constant(self.kind, shown)})"
+        name = writer.define(self, make, "tensor")
+        write_attributes(self.own, name, writer)
+        return name
+
+    def is_restored(self) -> bool:
+        """Whether the attributes are what they were; the graph writes to the tensor."""
+        return self.own.is_restored()
+
+
+def as_class(tensor: torch.Tensor, kind: type[torch.Tensor]) -> torch.Tensor:
+    """`tensor.as_subclass(kind)` with the tensor's history, whatever the grad mode is now; no mode sees it."""
+    with torch._C.DisableTorchFunction(), torch.set_grad_enabled(tensor.requires_grad):
+        return tensor.as_subclass(kind)
+
+
+@ROWS.entry(ARGUMENTS, SubclassTensor)
+def node_argument(tx: TraceContext, tracker: Tracker) -> object:
+    """The tensor in it, where no class is asked; a call that would ask one must not become a node."""
+    assert isinstance(tracker, SubclassTensor)
+    if is_overridden(tx, (tracker,), {}):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{tracker.describe()} as an argument of a graph node")
+    return tracker.inner.graph_node(tx)
+
+
+@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
+def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing tensor of a subclass: an input of the graph, and an instance of its class."""
+    kind = type(value)
+    reason = refuses(kind)
+    if reason is not None:
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {reason}")
+    with torch._C.DisableTorchFunctionSubclass():
+        inner = wrap_tensor(tx, value, source)
+    assert isinstance(inner, TensorTracker)
+    return make_subclass_tensor(tx, kind, inner, value, source)
+
+
+def make_subclass_tensor(
+    tx: TraceContext,
+    kind: type,
+    inner: TensorTracker,
+    value: object | None = None,
+    source: Source | None = None,
+) -> SubclassTensor:
+    """The tracker of a tensor of a subclass. From now on calls are looked at; the class's override is guarded."""
+    tx.changes.overrides.is_watched = True
+    find(tx, kind, NAME)
+    return SubclassTensor(kind, inner, value, source)
+
+
+@ROWS.call(torch.Tensor.as_subclass)
+def as_subclass(tx: TraceContext, self: Tracker, cls: Tracker) -> Tracker:
+    """`x.as_subclass(cls)`: another tensor over the same memory."""
+    kind = getattr(cls, "value", None)
+    inner = inner_of(self)
+    if not isinstance(inner, TensorTracker) or not isinstance(kind, type) or not issubclass(kind, torch.Tensor):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"as_subclass({cls.describe()})")
+    if refuses(kind) is not None or issubclass(kind, torch.nn.Parameter):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"as_subclass({cls.describe()})")
+    return convert_tensor(tx, inner, kind)
+
+
+def convert_tensor(tx: TraceContext, inner: TensorTracker, kind: type) -> Tracker:
+    """A tensor of the class, or a plain one, over the memory of a tensor."""
+    alias = graph_call(tx, torch.ops.aten.alias.default, (inner,), {})
+    assert isinstance(alias, TensorTracker)
+    return alias if kind is torch.Tensor else make_subclass_tensor(tx, kind, alias)
