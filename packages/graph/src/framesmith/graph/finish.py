@@ -20,7 +20,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.failures import Failures
-from framesmith.graph.inputs import Input, for_backend, let_go
+from framesmith.graph.inputs import Input, for_backend, let_go, needs_plain_form
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
@@ -105,7 +105,7 @@ def call_backend(
     try:
         with torch._guards.tracing(context):
             given = outline(module, repeated) if options.shares_subgraphs else module
-            return compile_with(options, given, [for_backend(entry) for entry in used])
+            return compile_with(options, given, [for_backend(entry, context.tensor_to_context) for entry in used])
     finally:
         after.restore()
         let_go(used)
@@ -144,6 +144,33 @@ def returns_tuple(
         if type(result) is tuple and len(result) == count:
             return result
         return require_values(backend, result, count)
+
+    return run
+
+
+def on_plain_tensors(
+    call: Callable[..., tuple[object, ...]], module: fx.GraphModule, used: Sequence[Input]
+) -> Callable[..., tuple[object, ...]]:
+    """The call for graphs with inputs of subclasses, whose `__torch_function__` the trace has asked; else the call itself.
+
+    The module's own forward takes them as they are. A backend's callable gets plain tensors over the same memory: torch's
+    runtimes refuse operands of other classes.
+    """
+    places = [place for place, entry in enumerate(used) if needs_plain_form(type(entry.value))]
+    if not places:
+        return call
+    takes_all = getattr(call, "__self__", None) is module
+
+    def run(*values: object) -> tuple[object, ...]:
+        with torch._C.DisableTorchFunctionSubclass():
+            if takes_all:
+                return call(*values)
+            given = list(values)
+            for place in places:
+                value = given[place]
+                assert isinstance(value, torch.Tensor)
+                given[place] = value.as_subclass(torch.Tensor)
+            return call(*given)
 
     return run
 

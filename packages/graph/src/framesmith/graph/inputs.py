@@ -4,7 +4,7 @@ Their fake tensors are made by `shape_env`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -109,9 +109,29 @@ def find_written_inputs(used: Sequence[Input], versions: Mapping[Source, int]) -
     )
 
 
-def for_backend(entry: Input) -> object:
-    """The example input that a backend gets: a real tensor, a symbolic number."""
-    return entry.value if isinstance(entry.value, torch.Tensor) else entry.example
+def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) -> object:
+    """The example input that a backend gets: a real tensor, a symbolic number.
+
+    One of a subclass without `__torch_dispatch__` is given as a plain tensor over the same memory, since the trace has asked
+    the subclass. It gets the place of the first one in `contexts`, which say what its sizes are.
+    """
+    value = entry.value
+    if not isinstance(value, torch.Tensor):
+        return entry.example
+    if not needs_plain_form(type(value)):
+        return value
+    with torch._C.DisableTorchFunction():
+        plain = value.data.requires_grad_(value.requires_grad)
+    if value in contexts:
+        contexts[plain] = contexts[value]
+    return plain
+
+
+def needs_plain_form(kind: type) -> bool:
+    """Whether this is a class of tensors in Python that overrides no operation of the dispatcher."""
+    if kind in (torch.Tensor, torch.nn.Parameter) or not issubclass(kind, torch.Tensor):
+        return False
+    return getattr(kind, "__torch_dispatch__", None) is torch._C._disabled_torch_dispatch_impl
 
 
 def let_go(used: Sequence[Input]) -> None:

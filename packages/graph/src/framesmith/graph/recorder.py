@@ -448,7 +448,9 @@ class Recorder:
             groups = self._repetition.groups()
             call = finishing.call_backend(self.options, module, groups, used, self._start, context)
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call, module, self.options.backend_name),
+            call=finishing.on_plain_tensors(
+                finishing.returns_tuple(call, module, self.options.backend_name), module, used
+            ),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

@@ -22,6 +22,7 @@ from framesmith.variables.core.base import (
     run_pending,
 )
 from framesmith.variables.core.cpython_messages import PlainSample, find_error, find_error_text
+from framesmith.variables.core.overrides import defines_override
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
@@ -51,6 +52,8 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
             return makers[base](tx, kind)
     if not can_build(tx.registry, kind) or not (is_heap_type(kind) or kind is object):
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
+    if defines_override(kind):
+        tx.changes.overrides.is_watched = True
     base, _ = native_new(kind)
     part = find_builtin_part(tx.registry, base)
     return InstanceTracker(kind, builtin_part=None if part is None or part.empty is None else part.empty())

@@ -32,6 +32,7 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.builtin_type import builtin_type, is_generic_access
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException, is_observed_instance
+from framesmith.variables.core.overrides import defines_override
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
@@ -302,8 +303,11 @@ class InstanceTracker(Tracker):
 @ROWS.wrap_when(90, lambda _, value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
-    tx.guard(source, TypeIs(type(value)))
-    return InstanceTracker(type(value), value, source)
+    kind = type(value)
+    tx.guard(source, TypeIs(kind))
+    if defines_override(kind):
+        tx.changes.overrides.is_watched = True
+    return InstanceTracker(kind, value, source)
 
 
 @ROWS.entry(REMAINS, InstanceTracker)

@@ -16,6 +16,7 @@ from torch._tensor import Tensor
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.inputs import layout_of
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -23,6 +24,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.overrides import (
     BEGIN_OVERRIDE,
     NAME,
@@ -35,6 +37,8 @@ from framesmith.variables.objects.lookup import class_source
 from framesmith.variables.polyfills import torch_overrides
 from framesmith.variables.subclasses.probing import Question, ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.function_rows import builtin_functions
 
 ROWS: Final = Rows()
 
@@ -43,6 +47,7 @@ _ASK_FOR_OPERATOR: Final = polyfill_function(torch_overrides.ask_for_operator)
 _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
+DEFAULT: Final[object] = torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]  # of a class method
 _UNASKED: Final = (torch.Tensor.as_subclass, torch.Tensor._make_subclass)
 """Methods in C that ask no subclass, with rows that know them."""
 
@@ -54,15 +59,12 @@ def _is_native(key: object) -> bool:
         return False
     if isinstance(key, MethodDescriptorType | WrapperDescriptorType):
         return key.__objclass__ is torch._C.TensorBase
-    if not isinstance(key, BuiltinFunctionType):
-        return False
-    owner = key.__self__
-    return owner is torch._C._VariableFunctionsClass or getattr(owner, "__name__", "").startswith("torch._C._")
+    return isinstance(key, BuiltinFunctionType) and key in builtin_functions()
 
 
 def _is_python(key: object) -> bool:
     """Whether this is Python code of torch that looks for overrides itself."""
-    return isinstance(key, FunctionType) and (
+    return isinstance(key, FunctionType) and key is not DEFAULT and (
         any(key.__globals__ is namespace for namespace in _PYTHON_MODULES)
         or str(key.__module__) == torch.nn.functional.__name__
     )
@@ -102,7 +104,13 @@ def call_unasked(
     owners = {id(one.inner): one for one in (*args, *kwargs.values()) if isinstance(one, SubclassTensor)}
     plain = [one.inner if isinstance(one, SubclassTensor) else one for one in args]
     keywords = {name: one.inner if isinstance(one, SubclassTensor) else one for name, one in kwargs.items()}
+    inputs = [one for one in plain if isinstance(one, TensorTracker) and one.value is not None]
+    before, marker = [layout_of(one.fake) for one in inputs], tx.graph.marker()
     begun = row.function(tx, *plain, **keywords)
+    if any(layout_of(one.fake) != was for one, was in zip(inputs, before, strict=True)):
+        # a backend gets another tensor over the same memory, which would change in place of this one
+        tx.graph.rollback(marker)
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} changes the sizes of a tensor of a subclass")
     if not isinstance(begun, Tracker):
         if isinstance(row.key, FunctionType):
             return FunctionTracker(row.key, Pinned(row.key, row.key.__qualname__)).bind(tx, args, kwargs)
@@ -162,8 +170,9 @@ def _method_of(
 
 
 def _function_tracker(tx: TraceContext, function: object) -> Tracker:
-    name = getattr(function, "__name__", "function")
-    return tx.wrap(function, Pinned(function, name))
+    if isinstance(function, MethodWrapperType):  # a getter: each reading of it makes a new, equal one
+        return Builtin(function)
+    return tx.wrap(function, Pinned(function, getattr(function, "__name__", "function")))
 
 
 def _declined(question: Question) -> str:

@@ -5,6 +5,7 @@ are those of a module listed here (`functools.wraps` cannot change those), an op
 such a call does is in `torch_functions.graph_calls`; functions with a row of their own, in `torch_functions.recipes`.
 """
 
+import functools
 from itertools import chain
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Final, final
@@ -73,6 +74,12 @@ def _builtins_by_name() -> dict[str, list[object]]:
             if isinstance(value, BuiltinFunctionType) and not name.startswith("__"):
                 found.setdefault(name, []).append(value)
     return found
+
+
+@functools.cache
+def builtin_functions() -> frozenset[object]:
+    """All builtin functions of those namespaces."""
+    return frozenset(chain.from_iterable(_builtins_by_name().values()))
 
 
 def _register_break(function: object, kind: BreakKind, name: str) -> None:

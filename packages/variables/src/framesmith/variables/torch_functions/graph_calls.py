@@ -13,7 +13,6 @@ from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import PendingCall, TraceContext, Tracker
-from framesmith.variables.core.overrides import BEGIN_OVERRIDE, is_overridden
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node, wrap_result
@@ -57,8 +56,7 @@ def _outputs(out: Tracker | None) -> list[TensorTracker]:
 def record_function(rows: Rows, function: Callable[..., object], target: Target | None = None) -> None:
     """Add the general row of a function, which records a call as a node; a row of its own counts before it.
 
-    A Python function with an argument that a node cannot hold (a callable, an instance) is inlined instead, and one with
-    `__torch_function__` is asked.
+    A Python function with an argument that a node cannot hold (a callable, an instance) is inlined instead.
     """
     recorded = function if target is None else target
 
@@ -66,13 +64,8 @@ def record_function(rows: Rows, function: Callable[..., object], target: Target 
         try:
             return graph_call(tx, recorded, args, kwargs)
         except GraphBreak as reason:
-            if reason.kind is not UNSUPPORTED_ARGUMENT:
+            if reason.kind is not UNSUPPORTED_ARGUMENT or not isinstance(function, FunctionType):
                 raise
-            if not isinstance(function, FunctionType):
-                if not is_overridden(tx, args, kwargs):
-                    raise
-                # an object that is no tensor has `__torch_function__`
-                return tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, args, kwargs)
         return FunctionTracker(function, Pinned(function, function.__qualname__)).bind(tx, args, kwargs)
 
     rows.call(function, priority=Priority.GENERAL)(record_call)
