@@ -92,6 +92,7 @@ from framesmith.variables.subclasses import (
     default_override,
     dispatch,
     getters,
+    probing,
     questions,
     subclass_tensors,
 )
@@ -232,6 +233,7 @@ SUBCLASSES: Final[Family] = (
     default_override.ROWS,
     dispatch.ROWS,
     getters.ROWS,
+    probing.ROWS,
     questions.ROWS,
     subclass_tensors.ROWS,
 )

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 
+from framesmith.variables.polyfills.declined_calls import decline
+
 
 def ask_in_turn(
     methods: Sequence[Callable[..., object]],
     function: object,
     types: tuple[type, ...],
     args: tuple[object, ...],
-    rest: tuple[object, ...],
-    otherwise: str,
+    rest: tuple[dict[str, object], ...],
+    call: Callable[..., object],
 ) -> object:
-    """The first result that is not NotImplemented; TypeError with the text `otherwise` if all decline.
+    """The first result that is not NotImplemented; TypeError if all decline. `call` is what the program called.
 
     `rest` holds the keywords, and nothing where the call has none.
     """
@@ -19,7 +21,7 @@ def ask_in_turn(
         result = method(function, types, args, *rest)
         if result is not NotImplemented:
             return result
-    raise TypeError(otherwise)
+    raise TypeError(decline(call, args, rest))
 
 
 def ask_for_operator(
@@ -27,12 +29,12 @@ def ask_for_operator(
     function: object,
     types: tuple[type, ...],
     args: tuple[object, ...],
-    rest: tuple[object, ...],
-    otherwise: str,
+    rest: tuple[dict[str, object], ...],
+    call: Callable[..., object],
 ) -> object:
     """As `ask_in_turn`, for an operator: a TypeError of a method counts as NotImplemented."""
     try:
-        return ask_in_turn(methods, function, types, args, rest, otherwise)
+        return ask_in_turn(methods, function, types, args, rest, call)
     except TypeError:
         pass
-    raise TypeError(otherwise)
+    raise TypeError(decline(call, args, rest))

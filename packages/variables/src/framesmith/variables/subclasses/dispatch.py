@@ -5,6 +5,7 @@ What torch passes is in `subclasses.probing`.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import Final
@@ -34,8 +35,9 @@ from framesmith.variables.core.overrides import (
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import ON_SUBCLASSES, Row
 from framesmith.variables.objects.lookup import class_source
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.polyfills import torch_overrides
-from framesmith.variables.subclasses.probing import Question, ask_torch
+from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.function_rows import builtin_functions
@@ -48,6 +50,7 @@ _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
 DEFAULT: Final[object] = torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]  # of a class method
+_OPERATORS: Final = frozenset(FUNCTIONS.values()) | frozenset(INPLACE_FUNCTIONS.values())
 _UNASKED: Final = (torch.Tensor.as_subclass, torch.Tensor._make_subclass)
 """Methods in C that ask no subclass, with rows that know them."""
 
@@ -132,21 +135,13 @@ def begin_override(
     function: Callable[..., object],
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker],
-    otherwise: str | None = None,
 ) -> Tracker | PendingCall:
-    """Call `__torch_function__` of the operands as C code of torch does. `otherwise`: the TypeError of an operator."""
+    """Call `__torch_function__` of the operands as C code of torch does, in a frame of its own."""
     question = ask_torch(tx, function, args, kwargs)
-    return ask_operands(tx, question, args, kwargs, otherwise)
-
-
-def ask_operands(
-    tx: TraceContext,
-    question: Question,
-    args: Sequence[Tracker],
-    kwargs: Mapping[str, Tracker],
-    otherwise: str | None,
-) -> Tracker | PendingCall:
-    """Put a question of torch to the operands, in a frame of its own."""
+    is_operator = function in _OPERATORS
+    if is_operator and not _is_chain(question.types):
+        # where all decline, CPython has the right operand asked once more
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, "an operator on tensors of unrelated subclasses")
     methods = [_method_of(tx, kind, args, kwargs) for kind in question.types if kind is not Tensor]
     types = TupleTracker([tx.wrap(kind, class_source(kind)) for kind in question.types])
     keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
@@ -156,9 +151,14 @@ def ask_operands(
         types,
         TupleTracker(list(args)),
         TupleTracker(keywords if question.has_keywords else []),
-        Constant(otherwise or _declined(question)),
+        _function_tracker(tx, function),
     )
-    return (_ASK if otherwise is None else _ASK_FOR_OPERATOR).bind(tx, asked, {})
+    return (_ASK_FOR_OPERATOR if is_operator else _ASK).bind(tx, asked, {})
+
+
+def _is_chain(types: Sequence[type]) -> bool:
+    """Whether each class derives from the next one."""
+    return all(issubclass(one, other) for one, other in itertools.pairwise(types))
 
 
 def _method_of(
@@ -173,14 +173,3 @@ def _function_tracker(tx: TraceContext, function: object) -> Tracker:
     if isinstance(function, MethodWrapperType):  # a getter: each reading of it makes a new, equal one
         return Builtin(function)
     return tx.wrap(function, Pinned(function, getattr(function, "__name__", "function")))
-
-
-def _declined(question: Question) -> str:
-    """The text of torch's error where every operand returns NotImplemented."""
-    function = question.function
-    name = getattr(function, "__name__", "")
-    module = getattr(function, "__module__", None)
-    if isinstance(function, MethodDescriptorType | WrapperDescriptorType | MethodWrapperType):
-        module = "torch.Tensor"
-    listed = ", ".join(repr(kind) for kind in question.types)
-    return f"no implementation found for '{module or 'torch'}.{name}' on types that implement __torch_function__: [{listed}]"

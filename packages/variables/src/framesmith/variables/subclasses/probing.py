@@ -5,7 +5,6 @@ C code decides by its signatures which operands count, in which order, and under
 what it is given and leaves by an exception, so that nothing is computed.
 """
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, final
@@ -22,8 +21,19 @@ from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.overrides import defines_override
+from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
+from framesmith.variables.polyfills.declined_calls import (
+    Answer,
+    decline,
+    plain_stand_in,
+    refuse,
+    stand_in_class,
+    text_of_refusal,
+)
 from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
 
 
 @final
@@ -56,26 +66,12 @@ def _ask(
     raise _Asked(function, tuple(types), kwargs is not None)
 
 
-def _stand_in_class(kind: type, known: dict[type, type]) -> type:
-    """A class for the stand-ins of a class; it derives from those of its bases that are among the operands too."""
-    if kind not in known:
-        bases = tuple(_stand_in_class(base, known) for base in known if base is not kind and issubclass(kind, base))
-        root: type = torch.Tensor if issubclass(kind, torch.Tensor) else object
-        members = {"__torch_function__": classmethod(_ask), "of": kind}
-        known[kind] = type("StandIn", (*bases, root) if root not in bases else bases, members)
-    return known[kind]
-
-
-@functools.lru_cache(maxsize=256)
-def _plain(rank: int, dtype: torch.dtype) -> torch.Tensor:
-    return torch.empty((1,) * rank, dtype=dtype, device="meta")
-
-
 @final
 class _StandIns:
     """The stand-ins of one call. Invariant: one class for each class of an overriding operand."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
         self._classes: dict[type, type] = {}
 
     def make(self, tracker: Tracker) -> object:
@@ -83,12 +79,12 @@ class _StandIns:
         kind = tracker.python_type
         part = tracker.builtin_part if isinstance(tracker.builtin_part, TensorTracker) else tracker
         if defines_override(kind):
-            cls = _stand_in_class(kind, self._classes)
+            cls = stand_in_class(kind, self._classes, self._answer)
             if isinstance(part, TensorTracker):
-                return _plain(part.fake.dim(), part.fake.dtype).as_subclass(cls)
+                return plain_stand_in(part.fake.dim(), part.fake.dtype).as_subclass(cls)
             return cls()
         if isinstance(part, TensorTracker):
-            return _plain(part.fake.dim(), part.fake.dtype)
+            return plain_stand_in(part.fake.dim(), part.fake.dtype)
         if isinstance(tracker, Constant):
             return tracker.value
         if isinstance(tracker, GraphValue):
@@ -123,7 +119,7 @@ def ask_torch(
     kwargs: Mapping[str, Tracker],
 ) -> Question:
     """What torch passes to the overriding operands of this call. Breaks the graph where it asks none of them."""
-    makers = _StandIns()
+    makers = _StandIns(_ask)
     with tx.graph.pause_recording():
         try:
             places = [makers.make(argument) for argument in args]
@@ -138,3 +134,20 @@ def ask_torch(
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name}() with a tensor of a subclass: {error}") from error
     name = getattr(function, "__name__", function)
     raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name}() does not ask a tensor of a subclass")
+
+
+@ROWS.call(decline)
+def refusal_text(tx: TraceContext, call: Tracker, args: Tracker, rest: Tracker) -> Tracker:
+    """The text of the error where all operands of a call decline."""
+    function = getattr(call, "value", None)
+    if not callable(function) or not isinstance(args, TupleTracker) or not isinstance(rest, TupleTracker):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"no operand of {call.describe()} answers")
+    makers = _StandIns(refuse)
+    named: dict[str, object] = {}
+    with tx.graph.pause_recording():
+        places = [makers.make(argument) for argument in args.items]
+        for keywords in rest.items:
+            assert isinstance(keywords, DictTracker)
+            for key, value in keywords.items(tx):
+                named[str(key.as_python_constant())] = makers.make(value)
+        return Constant(text_of_refusal(function, places, named))

@@ -12,7 +12,7 @@ import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.words import a_type
@@ -144,7 +144,7 @@ class SubclassTensor(InstanceTracker):
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """The truth of the tensor, unless the class is asked, which breaks the graph."""
         if self._has_method("__bool__") or is_overridden(tx, (self,), {}):
-            return self.unsupported("taking its truth value")
+            raise GraphBreak(DATA_DEPENDENT_BRANCH, f"the truth of {self.describe()}")
         return self.inner.truth(tx)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
