@@ -20,7 +20,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.failures import Failures
-from framesmith.graph.inputs import Input, for_backend, let_go, needs_plain_form
+from framesmith.graph.inputs import Input, for_backend, is_subclass, let_go, needs_plain_form
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
@@ -157,13 +157,13 @@ def on_plain_tensors(
     runtimes refuse operands of other classes.
     """
     places = [place for place, entry in enumerate(used) if needs_plain_form(type(entry.value))]
-    if not places:
+    if not any(is_subclass(type(entry.value)) for entry in used):
         return call
     takes_all = getattr(call, "__self__", None) is module
 
     def run(*values: object) -> tuple[object, ...]:
         with torch._C.DisableTorchFunctionSubclass():
-            if takes_all:
+            if takes_all or not places:
                 return call(*values)
             given = list(values)
             for place in places:

@@ -129,9 +129,13 @@ def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) ->
 
 def needs_plain_form(kind: type) -> bool:
     """Whether this is a class of tensors in Python that overrides no operation of the dispatcher."""
-    if kind in (torch.Tensor, torch.nn.Parameter) or not issubclass(kind, torch.Tensor):
-        return False
-    return getattr(kind, "__torch_dispatch__", None) is torch._C._disabled_torch_dispatch_impl
+    disabled = torch._C._disabled_torch_dispatch_impl
+    return is_subclass(kind) and getattr(kind, "__torch_dispatch__", None) is disabled
+
+
+def is_subclass(kind: type) -> bool:
+    """Whether this is a class of tensors other than torch's own."""
+    return issubclass(kind, torch.Tensor) and kind not in (torch.Tensor, torch.nn.Parameter)
 
 
 def let_go(used: Sequence[Input]) -> None:

@@ -5,7 +5,7 @@ computations there, except in `with recorder.pause_recording():`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType, TracebackType
 from typing import Any, Self, TypeAlias, final
 
@@ -97,6 +97,7 @@ class Recorder:
         self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
         self.fallible: FallibleWatch | None = None
         self.has_changes = False
+        self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
         self._count = 0
 
     # the span of the trace
@@ -361,7 +362,8 @@ class Recorder:
         tensors: list[torch.Tensor],
         impure: bool,
     ) -> Execution:
-        with self._span.running(), self._world.dispatching():
+        asking = torch._C.DisableTorchFunctionSubclass() if self.asks_no_subclass else nullcontext()
+        with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
             return execute(op, target, args, kwargs, tensors, impure, reads)
 

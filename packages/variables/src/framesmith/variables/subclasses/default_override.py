@@ -19,7 +19,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
-from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, convert_tensor, refuses
+from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, convert_tensor, is_convertible
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -79,7 +79,7 @@ def _convert(tx: TraceContext, result: Tracker, kind: type) -> Tracker:
     if kind is torch.Tensor:
         return result
     if isinstance(result, TensorTracker | SubclassTensor) and not issubclass(result.python_type, kind):
-        if refuses(kind) is not None or issubclass(kind, torch.nn.Parameter):
+        if not is_convertible(kind):
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"a result of the class {kind.__name__}")
         inner = result.inner if isinstance(result, SubclassTensor) else result
         return convert_tensor(tx, inner, kind)

@@ -10,17 +10,23 @@ from typing import Final, final
 
 import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph import GraphBreak
+from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
+from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.guards.class_lookup import MISSING, class_name, static_lookup
+from framesmith.guards.kinds import TensorIs
+from framesmith.guards.sources import InstanceItem
 from framesmith.guards.words import a_type
-from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer, is_constant_type
 from framesmith.variables.core.base import FieldDescriptor, NativeMethod, run_pending
 from framesmith.variables.core.overrides import BEGIN_OVERRIDE, NAME, is_overridden
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
+from framesmith.variables.graph_nodes.results import call_node, check_modes, wrap_result
 from framesmith.variables.objects.instance_writing import write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import find
@@ -28,7 +34,7 @@ from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS,
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.tensors.tensor_inputs import wrap_tensor
-from framesmith.variables.tensors.tensors import READERS, WRITERS, TensorTracker
+from framesmith.variables.tensors.tensors import READERS, WRAPPER_RESULT, WRITERS, TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 ROWS: Final = Rows()
@@ -41,9 +47,14 @@ def refuses(kind: type) -> str | None:
     """Why tensors of a class have no tracker of this kind, or None."""
     if issubclass(kind, UninitializedParameter | UninitializedBuffer):
         return "a parameter without data"
-    if static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl:
-        return a_type(kind)
-    return None
+    dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
+    return a_type(kind) if dispatches and not hasattr(kind, "__tensor_flatten__") else None
+
+
+def is_convertible(kind: type) -> bool:
+    """Whether `as_subclass` makes tensors of the class of plain ones, which a trace can follow."""
+    dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
+    return refuses(kind) is None and not dispatches and not issubclass(kind, torch.nn.Parameter)
 
 
 def is_torch_entry(kind: type, name: str) -> bool:
@@ -65,6 +76,7 @@ class SubclassTensor(InstanceTracker):
     ) -> None:
         super().__init__(kind, value, source, builtin_part=inner)
         self.inner = inner
+        self.parts = parts_of(inner.fake)
 
     def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
         """The tensor itself: C code asks its class."""
@@ -185,6 +197,15 @@ class SubclassTensor(InstanceTracker):
         """No method differs from the usual."""
         return None
 
+    def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """As for any instance; a tensor in a wrapper is read in the graph."""
+        if name in self.parts and name not in self.own.pending and name not in self.own.deleted:
+            return wrap_result(tx, call_node(tx, getattr, (self.inner.graph_node(tx), name)))
+        held = None if self.source is not None or not self.parts else vars(self.inner.fake).get(name, MISSING)
+        if held is not None and held is not MISSING and is_constant_type(tx.registry, type(held)):
+            return Constant(held)
+        return super().begin_generic(tx, name)
+
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:
         """The attributes that the trace stored, and the tensor."""
@@ -193,6 +214,10 @@ class SubclassTensor(InstanceTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """The output of the graph as a tensor of the class, with the attributes that the trace stored."""
+        if self.parts:
+            name = writer.define(self, writer.value(self.inner), "tensor")
+            write_attributes(self.own, name, writer)
+            return name
         shown = class_name(self.kind)
         make = f"{writer.constant(as_class, 'as_class')}({writer.value(self.inner)}, {writer.constant(self.kind, shown)})"
         name = writer.define(self, make, "tensor")
@@ -226,10 +251,62 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
     reason = refuses(kind)
     if reason is not None:
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {reason}")
+    if is_traceable_wrapper_subclass(value):
+        return wrap_wrapper(tx, value, source)
     with torch._C.DisableTorchFunctionSubclass():
         inner = wrap_tensor(tx, value, source)
     assert isinstance(inner, TensorTracker)
     return make_subclass_tensor(tx, kind, inner, value, source)
+
+
+def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Tracker:
+    """An existing tensor that wraps others (it has `__tensor_flatten__`): its `__torch_dispatch__` runs on fakes while tracing,
+    and reads all that it holds, so all of it is guarded. Its sizes are plain numbers."""
+    kind = type(value)
+    check_modes()
+    tx.graph.asks_no_subclass = True
+    with torch._C.DisableTorchFunctionSubclass():
+        guard_wrapper(tx, value, source)
+        node = tx.graph.tensor_input(source, value, DynamicDims.none())
+    fake = example(node)
+    assert isinstance(fake, torch.Tensor)
+    tracker = make_subclass_tensor(tx, kind, TensorTracker(node, fake, kind, source, value), value, source)
+    tx.changes.results[id(fake)] = tracker
+    parts = parts_of(fake)
+    for name in value.__dict__:
+        if name not in parts:
+            held = tracker.own.load(tx, tracker, name)
+            if held is None or not held.realize().is_python_constant():
+                raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r}, which is no constant")
+    return tracker
+
+
+def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None:
+    """Guard the class and metadata of a wrapper and of the tensors in it."""
+    tx.guard(source, TensorIs.capture(value))
+    for name in parts_of(value):
+        part, place = getattr(value, name), InstanceItem(source, name)
+        if not isinstance(part, torch.Tensor) or name not in value.__dict__:
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r} elsewhere")
+        if is_traceable_wrapper_subclass(part):
+            guard_wrapper(tx, part, place)
+        else:
+            tx.guard(place, TensorIs.capture(part))
+
+
+def parts_of(value: torch.Tensor) -> tuple[str, ...]:
+    """The names of the tensors that a wrapper holds; none for other tensors."""
+    flatten = getattr(value, "__tensor_flatten__", None)
+    return () if flatten is None or not is_traceable_wrapper_subclass(value) else tuple(flatten()[0])
+
+
+@ROWS.entry(WRAPPER_RESULT, None)
+def wrapper_result(tx: TraceContext, inner: Tracker) -> Tracker:
+    """The tracker of a result that wraps other tensors."""
+    assert isinstance(inner, TensorTracker)
+    if not is_traceable_wrapper_subclass(inner.fake):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"an operation gives {a_type(type(inner.fake))}")
+    return make_subclass_tensor(tx, type(inner.fake), inner)
 
 
 def make_subclass_tensor(
@@ -252,7 +329,7 @@ def as_subclass(tx: TraceContext, self: Tracker, cls: Tracker) -> Tracker:
     inner = inner_of(self)
     if not isinstance(inner, TensorTracker) or not isinstance(kind, type) or not issubclass(kind, torch.Tensor):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"as_subclass({cls.describe()})")
-    if refuses(kind) is not None or issubclass(kind, torch.nn.Parameter):
+    if not is_convertible(kind):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"as_subclass({cls.describe()})")
     return convert_tensor(tx, inner, kind)
 

@@ -7,6 +7,7 @@ from typing import Final, final
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph import GraphBreak, NumbersNeeded
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
@@ -60,6 +61,8 @@ READERS: Final = Table[str, Reader]("reading attributes of tensors")
 """How an attribute that `torch.Tensor` defines is read."""
 WRITERS: Final = Table[str, AttributeWriter]("setting attributes of tensors")
 """How an attribute that `torch.Tensor` defines is set."""
+WRAPPER_RESULT: Final = Table[None, Callable[[TraceContext, Tracker], Tracker]]("results of subclasses")
+"""Makes the tracker of a result whose class wraps other tensors, of that of the tensor."""
 _UNARY: Final[dict[str, Callable[..., object]]] = {
     "-": operator.neg,
     "~": operator.invert,
@@ -320,8 +323,12 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
     known = tx.changes.results.get(id(value))
-    if isinstance(known, TensorTracker) and (known.source is not None or not known.node._erased):
-        return known
-    tracker = TensorTracker(node, value)
+    inner = known.builtin_part if known is not None and known.builtin_part is not None else known
+    if known is not None and isinstance(inner, TensorTracker):
+        if inner.source is not None or not inner.node._erased:
+            return known
+    tracker: Tracker = TensorTracker(node, value)
+    if not isinstance(value, FakeTensor):
+        tracker = tx.registry.get_single(WRAPPER_RESULT)(tx, tracker)
     tx.changes.results[id(value)] = tracker
     return tracker
