@@ -165,6 +165,12 @@ UNSUPPORTED_SUBCLASS = _row(
     "It overrides torch behaviour in a way that fake tensors do not follow.",
     "Give the class __tensor_flatten__ and __tensor_unflatten__, or a traceable __torch_function__.",
 )
+UNINITIALIZED = _row(
+    "uninitialized-parameter",
+    "a parameter that has no data yet",
+    "A lazy module makes its parameters from the sizes of its first input, and draws their values where it is called.",
+    "Nothing: that call runs as it is, and the next one is captured. A parameter that stays without data needs a first call.",
+)
 RANDOM_STATE = _row(
     "random-state",
     "reading or writing the state of a random number generator",

@@ -7,7 +7,7 @@ It holds no unit, so that each unit may hold it (ADR 0014).
 
 from contextlib import AbstractContextManager
 from types import CodeType
-from typing import final
+from typing import Final, final
 
 from framesmith.frontend import events
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedCache
@@ -17,7 +17,17 @@ from framesmith.frontend.options import CompileOptions, current_config
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNINITIALIZED
 from framesmith.variables.graph_nodes.results import OPERATION_RAISES
+
+
+_MOST_POSTPONED: Final = 4
+"""A program may read lazy modules in each call and never call them."""
+
+
+@final
+class EntryPostponed(Exception):
+    """The call runs natively and makes no entry. Never seen by the user."""
 
 
 @final
@@ -41,6 +51,7 @@ class SessionState:
         self.is_forced = is_forced
         self.history = events.History()
         self._known: dict[tuple[CodeType, ...], Learned] = {}
+        self._postponed = 0
 
     @property
     def lock(self) -> AbstractContextManager[object]:
@@ -71,8 +82,12 @@ class SessionState:
     def on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
         """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.
 
-        An operation that raises runs first, since its error is the user's: the entry ends with the refusal.
+        An operation that raises runs first, since its error is the user's: the entry ends with the refusal. A call that gives
+        lazy modules their parameters makes no entry, since no other call is like it: raises EntryPostponed.
         """
+        if reason.kind is UNINITIALIZED and self._postponed < _MOST_POSTPONED:
+            self._postponed += 1
+            raise EntryPostponed
         if not self.options.fullgraph and not strict:
             return None
         refusal = Refusal(reason, stack)

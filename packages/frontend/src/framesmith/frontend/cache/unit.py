@@ -25,7 +25,7 @@ from framesmith.frontend.build_entry import (
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.recompile_limit import limit_text
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompiles, record_shared
-from framesmith.frontend.cache.session_state import SessionState
+from framesmith.frontend.cache.session_state import EntryPostponed, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
 from framesmith.frontend.cache.specialization import Sizes, sizes_of
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, make_scope
@@ -326,7 +326,10 @@ class CompiledUnit:
         warn_of_ignored()
         began = time.perf_counter()
         settings, registry = settings_of(current_config()), REGISTRY.current()
-        built, entry = self._build_entry(values)
+        try:
+            built, entry = self._build_entry(values)
+        except EntryPostponed:
+            return self._get_native_entry()
         seconds = time.perf_counter() - began
         record = record_entry(self._state.history, built, entry, self.names, seconds)
         if built.refusal is not None:
@@ -384,7 +387,7 @@ class CompiledUnit:
             return built, self._bind(built.text, built.refusal)
         except DynamicSizeFixed as error:
             raise self.names.rename(error) from None
-        except FramesmithError:
+        except (FramesmithError, EntryPostponed):
             raise
         except BackendFailed as error:
             if not settings.suppress_errors:

@@ -12,7 +12,7 @@ from torch.nn.modules import module as module_code
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import NATIVE_CALL, UNINITIALIZED, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
@@ -249,7 +249,7 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     if issubclass(type(value), torch.jit.ScriptModule):
         raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a TorchScript module")
     if issubclass(type(value), LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[attr-defined]  # seen
-        raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a module whose parameters have no data yet")
+        raise GraphBreak(UNINITIALIZED, f"{source.text()} is a lazy module that was not called yet")
     tx.guard(source, TypeIs(type(value)))
     return InstanceTracker(type(value), value, source, shortcuts=SHORTCUTS)
 

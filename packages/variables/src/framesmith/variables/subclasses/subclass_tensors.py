@@ -9,12 +9,12 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Final, final
 
 import torch
-from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+from torch.nn.parameter import UninitializedTensorMixin
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
+from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNINITIALIZED, UNSUPPORTED_SUBCLASS
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, static_lookup
@@ -45,8 +45,6 @@ _CLASSES: Final = (torch._C.TensorBase, torch.Tensor)
 
 def refuses(kind: type) -> str | None:
     """Why tensors of a class have no tracker of this kind, or None."""
-    if issubclass(kind, UninitializedParameter | UninitializedBuffer):
-        return "a parameter without data"
     dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
     return a_type(kind) if dispatches and not hasattr(kind, "__tensor_flatten__") else None
 
@@ -54,7 +52,7 @@ def refuses(kind: type) -> str | None:
 def is_convertible(kind: type) -> bool:
     """Whether `as_subclass` makes tensors of the class of plain ones, which a trace can follow."""
     dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
-    return refuses(kind) is None and not dispatches and not issubclass(kind, torch.nn.Parameter)
+    return not dispatches and not issubclass(kind, torch.nn.Parameter | UninitializedTensorMixin)
 
 
 def is_torch_entry(kind: type, name: str) -> bool:
@@ -248,6 +246,8 @@ def node_argument(tx: TraceContext, tracker: Tracker) -> object:
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing tensor of a subclass: an input of the graph, and an instance of its class."""
     kind = type(value)
+    if issubclass(kind, UninitializedTensorMixin):
+        raise GraphBreak(UNINITIALIZED, source.text())
     reason = refuses(kind)
     if reason is not None:
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {reason}")
