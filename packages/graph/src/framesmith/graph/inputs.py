@@ -4,14 +4,17 @@ Their fake tensors are made by `shape_env`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
 from torch import fx
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.options import is_symbolic
 from framesmith.guards.sources.base import Source
 
@@ -131,6 +134,31 @@ def needs_plain_form(kind: type) -> bool:
     """Whether this is a class of tensors in Python that overrides no operation of the dispatcher."""
     disabled = torch._C._disabled_torch_dispatch_impl
     return is_subclass(kind) and getattr(kind, "__torch_dispatch__", None) is disabled
+
+
+def parts_of(value: torch.Tensor) -> tuple[str, ...]:
+    """The names of the tensors that a wrapper holds; none for other tensors."""
+    flatten = getattr(value, "__tensor_flatten__", None)
+    return () if flatten is None or not is_traceable_wrapper_subclass(value) else tuple(flatten()[0])
+
+
+def memories(value: torch.Tensor) -> Iterator[int]:
+    """The identities of the storages of a tensor, or of those in a wrapper."""
+    parts = parts_of(value)
+    for name in parts:
+        yield from memories(getattr(value, name))
+    if not parts and value.layout is torch.strided:
+        yield value.untyped_storage()._cdata
+
+
+def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> None:
+    """Raise GraphBreak where a wrapper shares memory with another input: torch knows of no aliasing within them."""
+    wraps = bool(parts_of(value))
+    own = set(memories(value))
+    for entry in known:
+        other = entry.value
+        if isinstance(other, torch.Tensor) and (wraps or parts_of(other)) and not own.isdisjoint(memories(other)):
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name} shares memory with {entry.source.text()}")
 
 
 def is_subclass(kind: type) -> bool:

@@ -30,6 +30,7 @@ from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
 from framesmith.graph.infer import CallKind, operation_name, translate_input
 from framesmith.graph.inputs import (
+    check_wrappers,
     Input,
     Inputs,
     find_written_inputs,
@@ -187,6 +188,9 @@ class Recorder:
             return known.node
         if getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
+        if self.asks_no_subclass:
+            with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
+                check_wrappers(self._inputs, value, source.text())
         fake = self._inputs.recall(source)
         if fake is None:
             with self.pause_recording():

@@ -14,8 +14,14 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNINITIALIZED, UNSUPPORTED_SUBCLASS
+from framesmith.graph.break_kinds import (
+    ATTRIBUTE_STORE,
+    DATA_DEPENDENT_BRANCH,
+    UNINITIALIZED,
+    UNSUPPORTED_SUBCLASS,
+)
 from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.inputs import parts_of
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, static_lookup
 from framesmith.guards.kinds import TensorIs
@@ -204,6 +210,12 @@ class SubclassTensor(InstanceTracker):
             return Constant(held)
         return super().begin_generic(tx, name)
 
+    def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
+        """As for any instance; breaks for a wrapper, whose `__torch_dispatch__` reads what it holds while tracing."""
+        if self.parts:
+            raise GraphBreak(ATTRIBUTE_STORE, f"{self.describe()}.{name}, which wraps other tensors")
+        super().change_generic(tx, name, value)
+
     # -- afterwards --------------------------------------------------------------------------------
     def children(self) -> Iterator[Tracker]:
         """The attributes that the trace stored, and the tensor."""
@@ -292,12 +304,6 @@ def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None
             guard_wrapper(tx, part, place)
         else:
             tx.guard(place, TensorIs.capture(part))
-
-
-def parts_of(value: torch.Tensor) -> tuple[str, ...]:
-    """The names of the tensors that a wrapper holds; none for other tensors."""
-    flatten = getattr(value, "__tensor_flatten__", None)
-    return () if flatten is None or not is_traceable_wrapper_subclass(value) else tuple(flatten()[0])
 
 
 @ROWS.entry(WRAPPER_RESULT, None)
