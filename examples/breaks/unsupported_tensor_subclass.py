@@ -4,11 +4,16 @@ import torch
 
 
 class Meters(torch.Tensor):
-    """A tensor with a unit."""
+    """A tensor with a unit that sees every operation of the dispatcher, and does not say what it holds."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        """Run the operation."""
+        return func(*args, **(kwargs or {}))
 
 
 def program(length: torch.Tensor) -> torch.Tensor:
-    return length.sin() * 2
+    return length + 1
 
 
 ARGUMENTS = (torch.ones(3).as_subclass(Meters),)

@@ -136,10 +136,15 @@ def needs_plain_form(kind: type) -> bool:
     return is_subclass(kind) and getattr(kind, "__torch_dispatch__", None) is disabled
 
 
+def is_wrapper(value: object) -> bool:
+    """Whether a tensor says by `__tensor_flatten__` which tensors it wraps."""
+    return bool(is_traceable_wrapper_subclass(value))
+
+
 def parts_of(value: torch.Tensor) -> tuple[str, ...]:
     """The names of the tensors that a wrapper holds; none for other tensors."""
     flatten = getattr(value, "__tensor_flatten__", None)
-    return () if flatten is None or not is_traceable_wrapper_subclass(value) else tuple(flatten()[0])
+    return tuple(flatten()[0]) if flatten is not None and is_wrapper(value) else ()
 
 
 def memories(value: torch.Tensor) -> Iterator[int]:
@@ -157,7 +162,11 @@ def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> No
     own = set(memories(value))
     for entry in known:
         other = entry.value
-        if isinstance(other, torch.Tensor) and (wraps or parts_of(other)) and not own.isdisjoint(memories(other)):
+        if (
+            isinstance(other, torch.Tensor)
+            and (wraps or parts_of(other))
+            and not own.isdisjoint(memories(other))
+        ):
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name} shares memory with {entry.source.text()}")
 
 

@@ -30,9 +30,9 @@ from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
 from framesmith.graph.infer import CallKind, operation_name, translate_input
 from framesmith.graph.inputs import (
-    check_wrappers,
     Input,
     Inputs,
+    check_wrappers,
     find_written_inputs,
     layout_of,
     placeholder_name,

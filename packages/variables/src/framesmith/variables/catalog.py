@@ -94,6 +94,7 @@ from framesmith.variables.subclasses import (
     getters,
     probing,
     questions,
+    subclass_inputs,
     subclass_tensors,
 )
 from framesmith.variables.symbolic_numbers import (
@@ -235,6 +236,7 @@ SUBCLASSES: Final[Family] = (
     getters.ROWS,
     probing.ROWS,
     questions.ROWS,
+    subclass_inputs.ROWS,
     subclass_tensors.ROWS,
 )
 FAMILIES: Final[tuple[Family, ...]] = (

@@ -20,7 +20,6 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNINITIALIZED
 from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
-
 _MOST_POSTPONED: Final = 4
 """A program may read lazy modules in each call and never call them."""
 

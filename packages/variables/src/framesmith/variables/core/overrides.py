@@ -14,6 +14,8 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Table
 
 NAME: Final = "__torch_function__"
+DEFAULT: Final[object] = vars(torch.Tensor)[NAME].__func__
+"""The function of `torch.Tensor.__torch_function__`, a class method."""
 _DISABLED: Final[object] = torch._C._disabled_torch_function_impl
 
 BeginOverride = Callable[

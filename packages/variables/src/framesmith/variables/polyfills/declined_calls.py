@@ -50,7 +50,9 @@ def text_of_refusal(call: Callable[..., object], args: Sequence[object], kwargs:
     return f"no operand of {call} answers"
 
 
-def decline(call: Callable[..., object], args: tuple[object, ...], rest: tuple[dict[str, object], ...]) -> str:
+def decline(
+    call: Callable[..., object], args: tuple[object, ...], rest: tuple[dict[str, object], ...]
+) -> str:
     """The text of the error of `call(*args, **rest[0])` if all operands decline."""
     known: dict[type, type] = {}
     places = [_stand_in(value, known) for value in args]

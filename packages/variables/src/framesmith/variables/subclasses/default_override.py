@@ -17,6 +17,7 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
+from framesmith.variables.core.overrides import DEFAULT
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, convert_tensor, is_convertible
@@ -27,7 +28,7 @@ ROWS: Final = Rows()
 _NOTHING: Final = TupleTracker([])
 
 
-@ROWS.call(torch.Tensor.__torch_function__.__func__)  # type: ignore[attr-defined]  # the function of a class method
+@ROWS.call(DEFAULT)
 def default_override(
     tx: TraceContext,
     cls: Tracker,
@@ -48,7 +49,9 @@ def default_override(
     for kind in types.items:
         asked = kind.realize()
         if not isinstance(asked, ClassTracker):
-            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"Tensor.__torch_function__ with {asked.describe()} as a type")
+            raise GraphBreak(
+                UNSUPPORTED_SUBCLASS, f"Tensor.__torch_function__ with {asked.describe()} as a type"
+            )
         if not issubclass(cls.value, asked.value):
             return Constant(NotImplemented)
     named = {} if keywords is None else {str(_text(key)): value for key, value in keywords.items(tx)}

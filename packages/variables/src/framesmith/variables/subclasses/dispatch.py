@@ -7,7 +7,13 @@ What torch passes is in `subclasses.probing`.
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Final
 
 import torch
@@ -28,6 +34,7 @@ from framesmith.variables.core import Constant, PendingCall, TraceContext, Track
 from framesmith.variables.core.builtin_methods import Builtin
 from framesmith.variables.core.overrides import (
     BEGIN_OVERRIDE,
+    DEFAULT,
     NAME,
     is_overridden,
     overriding_operands,
@@ -49,7 +56,6 @@ _ASK_FOR_OPERATOR: Final = polyfill_function(torch_overrides.ask_for_operator)
 _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
-DEFAULT: Final[object] = torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]  # of a class method
 _OPERATORS: Final = frozenset(FUNCTIONS.values()) | frozenset(INPLACE_FUNCTIONS.values())
 _UNASKED: Final = (torch.Tensor.as_subclass, torch.Tensor._make_subclass)
 """Methods in C that ask no subclass, with rows that know them."""
@@ -67,9 +73,13 @@ def _is_native(key: object) -> bool:
 
 def _is_python(key: object) -> bool:
     """Whether this is Python code of torch that looks for overrides itself."""
-    return isinstance(key, FunctionType) and key is not DEFAULT and (
-        any(key.__globals__ is namespace for namespace in _PYTHON_MODULES)
-        or str(key.__module__) == torch.nn.functional.__name__
+    return (
+        isinstance(key, FunctionType)
+        and key is not DEFAULT
+        and (
+            any(key.__globals__ is namespace for namespace in _PYTHON_MODULES)
+            or str(key.__module__) == torch.nn.functional.__name__
+        )
     )
 
 
@@ -86,14 +96,12 @@ def call_row(
 ) -> Tracker | PendingCall | None:
     """The call of a row where an operand is a tensor of a subclass; None where none is, or the row is not of torch."""
     key = row.key
-    python = _is_python(key)
-    if not python and not _is_native(key):
+    if not _is_python(key) and not _is_native(key):
         return None
     if is_overridden(tx, args, kwargs):
-        assert callable(key)
-        if python:
-            assert isinstance(key, FunctionType)
+        if isinstance(key, FunctionType):
             return FunctionTracker(key, Pinned(key, key.__qualname__)).bind(tx, args, kwargs)
+        assert callable(key)
         return begin_override(tx, key, args, kwargs)
     if not any(map(_holds_subclass, (*args, *kwargs.values()))):
         return None

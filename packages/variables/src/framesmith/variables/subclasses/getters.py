@@ -30,7 +30,7 @@ def _register(name: str, getter: object) -> None:
             return self.attribute(tx, name)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"Tensor.{name}.__get__({self.describe()})")
 
-    ROWS.call(getter)(read)  # type: ignore[arg-type]  # a method of a descriptor hashes by the descriptor
+    ROWS.call(getter)(read)
 
 
 for _name in dir(torch.Tensor):

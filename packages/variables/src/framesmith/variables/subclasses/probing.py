@@ -131,7 +131,9 @@ def ask_torch(
             raise
         except Exception as error:
             name = getattr(function, "__name__", function)
-            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name}() with a tensor of a subclass: {error}") from error
+            raise GraphBreak(
+                UNSUPPORTED_SUBCLASS, f"{name}() with a tensor of a subclass: {error}"
+            ) from error
     name = getattr(function, "__name__", function)
     raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name}() does not ask a tensor of a subclass")
 

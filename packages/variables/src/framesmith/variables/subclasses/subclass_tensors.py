@@ -1,7 +1,8 @@
 """The tracker of a tensor whose class derives from `torch.Tensor` in Python, and has no `__torch_dispatch__`.
 
 It is an instance of its class, with attributes and methods as any other one, around a tensor of the graph. Operators and
-fields of C code ask its `__torch_function__`, where torch would; how, is in `subclasses.dispatch`.
+fields of C code ask its `__torch_function__`, where torch would; how, is in `subclasses.dispatch`. Existing ones are wrapped in
+`subclasses.subclass_inputs`.
 """
 
 import operator
@@ -9,38 +10,26 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Final, final
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
-from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import (
-    ATTRIBUTE_STORE,
-    DATA_DEPENDENT_BRANCH,
-    UNINITIALIZED,
-    UNSUPPORTED_SUBCLASS,
-)
-from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
 from framesmith.graph.inputs import parts_of
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, static_lookup
-from framesmith.guards.kinds import TensorIs
-from framesmith.guards.sources import InstanceItem
 from framesmith.guards.words import a_type
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer, is_constant_type
 from framesmith.variables.core.base import FieldDescriptor, NativeMethod, run_pending
 from framesmith.variables.core.overrides import BEGIN_OVERRIDE, NAME, is_overridden
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
-from framesmith.variables.graph_nodes.results import call_node, check_modes, wrap_result
+from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.objects.instance_writing import write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import find
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS, UNARY_METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
-from framesmith.variables.tensors.tensor_inputs import wrap_tensor
-from framesmith.variables.tensors.tensors import READERS, WRAPPER_RESULT, WRITERS, TensorTracker
+from framesmith.variables.tensors.tensors import READERS, WRITERS, TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 ROWS: Final = Rows()
@@ -58,7 +47,7 @@ def refuses(kind: type) -> str | None:
 def is_convertible(kind: type) -> bool:
     """Whether `as_subclass` makes tensors of the class of plain ones, which a trace can follow."""
     dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
-    return not dispatches and not issubclass(kind, torch.nn.Parameter | UninitializedTensorMixin)
+    return not dispatches and not issubclass(kind, torch.nn.Parameter | torch.nn.UninitializedBuffer)
 
 
 def is_torch_entry(kind: type, name: str) -> bool:
@@ -254,67 +243,6 @@ def node_argument(tx: TraceContext, tracker: Tracker) -> object:
     return tracker.inner.graph_node(tx)
 
 
-@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
-def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing tensor of a subclass: an input of the graph, and an instance of its class."""
-    kind = type(value)
-    if issubclass(kind, UninitializedTensorMixin):
-        raise GraphBreak(UNINITIALIZED, source.text())
-    reason = refuses(kind)
-    if reason is not None:
-        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {reason}")
-    if is_traceable_wrapper_subclass(value):
-        return wrap_wrapper(tx, value, source)
-    with torch._C.DisableTorchFunctionSubclass():
-        inner = wrap_tensor(tx, value, source)
-    assert isinstance(inner, TensorTracker)
-    return make_subclass_tensor(tx, kind, inner, value, source)
-
-
-def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Tracker:
-    """An existing tensor that wraps others (it has `__tensor_flatten__`): its `__torch_dispatch__` runs on fakes while tracing,
-    and reads all that it holds, so all of it is guarded. Its sizes are plain numbers."""
-    kind = type(value)
-    check_modes()
-    tx.graph.asks_no_subclass = True
-    with torch._C.DisableTorchFunctionSubclass():
-        guard_wrapper(tx, value, source)
-        node = tx.graph.tensor_input(source, value, DynamicDims.none())
-    fake = example(node)
-    assert isinstance(fake, torch.Tensor)
-    tracker = make_subclass_tensor(tx, kind, TensorTracker(node, fake, kind, source, value), value, source)
-    tx.changes.results[id(fake)] = tracker
-    parts = parts_of(fake)
-    for name in value.__dict__:
-        if name not in parts:
-            held = tracker.own.load(tx, tracker, name)
-            if held is None or not held.realize().is_python_constant():
-                raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r}, which is no constant")
-    return tracker
-
-
-def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None:
-    """Guard the class and metadata of a wrapper and of the tensors in it."""
-    tx.guard(source, TensorIs.capture(value))
-    for name in parts_of(value):
-        part, place = getattr(value, name), InstanceItem(source, name)
-        if not isinstance(part, torch.Tensor) or name not in value.__dict__:
-            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r} elsewhere")
-        if is_traceable_wrapper_subclass(part):
-            guard_wrapper(tx, part, place)
-        else:
-            tx.guard(place, TensorIs.capture(part))
-
-
-@ROWS.entry(WRAPPER_RESULT, None)
-def wrapper_result(tx: TraceContext, inner: Tracker) -> Tracker:
-    """The tracker of a result that wraps other tensors."""
-    assert isinstance(inner, TensorTracker)
-    if not is_traceable_wrapper_subclass(inner.fake):
-        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"an operation gives {a_type(type(inner.fake))}")
-    return make_subclass_tensor(tx, type(inner.fake), inner)
-
-
 def make_subclass_tensor(
     tx: TraceContext,
     kind: type,
@@ -333,7 +261,11 @@ def as_subclass(tx: TraceContext, self: Tracker, cls: Tracker) -> Tracker:
     """`x.as_subclass(cls)`: another tensor over the same memory."""
     kind = getattr(cls, "value", None)
     inner = inner_of(self)
-    if not isinstance(inner, TensorTracker) or not isinstance(kind, type) or not issubclass(kind, torch.Tensor):
+    if (
+        not isinstance(inner, TensorTracker)
+        or not isinstance(kind, type)
+        or not issubclass(kind, torch.Tensor)
+    ):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"as_subclass({cls.describe()})")
     if not is_convertible(kind):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"as_subclass({cls.describe()})")

@@ -179,7 +179,9 @@ class TensorTracker(GraphValue):
         """The result of `__torch_function__` of the other operand, which is no tensor; None where it is not asked."""
         if isinstance(operands[0], GraphValue | Constant) and isinstance(operands[1], GraphValue | Constant):
             return None
-        if not is_overridden(tx, operands, {}) or any(issubclass(o.python_type, torch.Tensor) and o.builtin_part for o in operands):
+        if not is_overridden(tx, operands, {}) or any(
+            issubclass(o.python_type, torch.Tensor) and o.builtin_part for o in operands
+        ):
             return None
         return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
 
@@ -324,9 +326,9 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
     known = tx.changes.results.get(id(value))
     inner = known.builtin_part if known is not None and known.builtin_part is not None else known
-    if known is not None and isinstance(inner, TensorTracker):
-        if inner.source is not None or not inner.node._erased:
-            return known
+    if isinstance(inner, TensorTracker) and (inner.source is not None or not inner.node._erased):
+        assert known is not None
+        return known
     tracker: Tracker = TensorTracker(node, value)
     if not isinstance(value, FakeTensor):
         tracker = tx.registry.get_single(WRAPPER_RESULT)(tx, tracker)

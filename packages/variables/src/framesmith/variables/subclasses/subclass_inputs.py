@@ -1,0 +1,92 @@
+"""Existing tensors of subclasses as inputs of the graph, with the guards that they need, and results that wrap tensors.
+
+The tracker is in `subclasses.subclass_tensors`.
+"""
+
+from typing import Final
+
+import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import UNINITIALIZED, UNSUPPORTED_SUBCLASS
+from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.inputs import is_wrapper, parts_of
+from framesmith.guards import Source
+from framesmith.guards.kinds import KeysAre, TensorIs
+from framesmith.guards.sources import InstanceItem
+from framesmith.guards.sources.steps import InstanceDict
+from framesmith.guards.words import a_type
+from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import check_modes
+from framesmith.variables.subclasses.subclass_tensors import make_subclass_tensor, refuses
+from framesmith.variables.tensors.tensor_inputs import wrap_tensor
+from framesmith.variables.tensors.tensors import WRAPPER_RESULT, TensorTracker
+
+ROWS: Final = Rows()
+
+
+@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
+def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing tensor of a subclass: an input of the graph, and an instance of its class."""
+    kind = type(value)
+    if issubclass(kind, UninitializedParameter | UninitializedBuffer):
+        raise GraphBreak(UNINITIALIZED, source.text())
+    reason = refuses(kind)
+    if reason is not None:
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {reason}")
+    assert isinstance(value, torch.Tensor)
+    if is_wrapper(value):
+        return wrap_wrapper(tx, value, source)
+    with torch._C.DisableTorchFunctionSubclass():
+        inner = wrap_tensor(tx, value, source)
+    assert isinstance(inner, TensorTracker)
+    return make_subclass_tensor(tx, kind, inner, value, source)
+
+
+def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Tracker:
+    """An existing tensor that wraps others (it has `__tensor_flatten__`): its `__torch_dispatch__` runs on fakes while tracing,
+    and reads all that it holds, so all of it is guarded. Its sizes are plain numbers."""
+    kind = type(value)
+    check_modes()
+    tx.graph.asks_no_subclass = True
+    with torch._C.DisableTorchFunctionSubclass():
+        guard_wrapper(tx, value, source)
+        node = tx.graph.tensor_input(source, value, DynamicDims.none())
+    fake = example(node)
+    assert isinstance(fake, torch.Tensor)
+    tracker = make_subclass_tensor(tx, kind, TensorTracker(node, fake, kind, source, value), value, source)
+    tx.changes.results[id(fake)] = tracker
+    return tracker
+
+
+def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None:
+    """Guard the class and metadata of a wrapper and of the tensors in it, and all else that it holds."""
+    tx.guard(source, TensorIs.capture(value))
+    parts, held = parts_of(value), value.__dict__
+    tx.guard(InstanceDict(source), KeysAre(tuple(held)))
+    for name, found in held.items():
+        if (
+            name not in parts
+            and not tx.wrap(found, InstanceItem(source, name)).realize().is_python_constant()
+        ):
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r}, which is no constant")
+    for name in parts:
+        part, place = getattr(value, name), InstanceItem(source, name)
+        if not isinstance(part, torch.Tensor) or name not in value.__dict__:
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r} elsewhere")
+        if is_wrapper(part):
+            guard_wrapper(tx, part, place)
+        else:
+            tx.guard(place, TensorIs.capture(part))
+
+
+@ROWS.entry(WRAPPER_RESULT, None)
+def wrapper_result(tx: TraceContext, inner: Tracker) -> Tracker:
+    """The tracker of a result that wraps other tensors."""
+    assert isinstance(inner, TensorTracker)
+    if not is_wrapper(inner.fake):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"an operation gives {a_type(type(inner.fake))}")
+    return make_subclass_tensor(tx, type(inner.fake), inner)
