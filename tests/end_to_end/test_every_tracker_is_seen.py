@@ -99,6 +99,10 @@ def grown(x):
     return x + len(items)
 
 
+class Labelled(torch.Tensor):
+    pass
+
+
 def switched(x):
     with torch._C.DisableTorchFunctionSubclass():
         return x + 1
@@ -135,6 +139,7 @@ PROGRAMS = {
     "TensorMethod": (lambda x: x.sum(), X),
     "SymbolicNumber": (lambda x: x * x.shape[0], X),
     "ComputedNumber": (lambda x, n: x * (n[0] * 2.0), X, [1.5]),
+    "SubclassTensor": (lambda x, s: x + s, X, torch.ones(2).as_subclass(Labelled)),
     "ArrayTracker": (lambda x, a: x + a.shape[0], X, numpy.ones(2)),
     "ArrayMethod": (lambda x, a: x + float(a.sum().item() > 0), X, numpy.ones(2)),
     "Conversion": (lambda x: x * x.shape[0].__int__(), X),

@@ -14,7 +14,7 @@ from framesmith.graph.break_kinds import UNINITIALIZED, UNSUPPORTED_SUBCLASS
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.inputs import is_wrapper, parts_of
 from framesmith.guards import Source
-from framesmith.guards.kinds import KeysAre, TensorIs
+from framesmith.guards.kinds import KeysAre, TensorIs, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
@@ -66,6 +66,7 @@ def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None
     """Guard the class and metadata of a wrapper and of the tensors in it, and all else that it holds."""
     tx.guard(source, TensorIs.capture(value))
     parts, held = parts_of(value), value.__dict__
+    tx.guard(InstanceDict(source), TypeIs(dict))
     tx.guard(InstanceDict(source), KeysAre(tuple(held)))
     for name, found in held.items():
         if (
