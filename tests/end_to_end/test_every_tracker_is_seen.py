@@ -139,7 +139,7 @@ PROGRAMS = {
     "TensorMethod": (lambda x: x.sum(), X),
     "SymbolicNumber": (lambda x: x * x.shape[0], X),
     "ComputedNumber": (lambda x, n: x * (n[0] * 2.0), X, [1.5]),
-    "SubclassTensor": (lambda x, s: x + s, X, torch.ones(2).as_subclass(Labelled)),
+    "SubclassTensor": (lambda x: (x.as_subclass(Labelled) + x).as_subclass(torch.Tensor), X),
     "ArrayTracker": (lambda x, a: x + a.shape[0], X, numpy.ones(2)),
     "ArrayMethod": (lambda x, a: x + float(a.sum().item() > 0), X, numpy.ones(2)),
     "Conversion": (lambda x: x * x.shape[0].__int__(), X),
