@@ -1,7 +1,6 @@
 """What torch passes to `__torch_function__` for a call, found by asking torch: the call is made with stand-ins that take it.
 
-C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `Tensor.add`, `x // y`
-`Tensor.__floordiv__`). A stand-in has the dimension and dtype of its tensor and no data; one of a class that overrides notes
+C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `torch.Tensor.add`). A stand-in has the dimension and dtype of its tensor and no data; one of a class that overrides notes
 what it is given and leaves by an exception, so that nothing is computed.
 """
 
