@@ -9,7 +9,8 @@ class Meters(torch.Tensor):
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         """Run the operation."""
-        return func(*args, **(kwargs or {}))
+        with torch._C._DisableTorchDispatch():
+            return func(*args, **(kwargs or {}))
 
 
 def program(length: torch.Tensor) -> torch.Tensor:
