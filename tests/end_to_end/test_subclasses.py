@@ -30,7 +30,8 @@ class Noted(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        ASKED.append((func.__name__, [kind.__name__ for kind in types], len(args), sorted(kwargs or {})))
+        order = [type(arg).__name__ for arg in args]
+        ASKED.append((func.__name__, [kind.__name__ for kind in types], order, sorted(kwargs or {})))
         return super().__torch_function__(func, types, args, kwargs)
 
 

@@ -12,8 +12,9 @@ def ask_in_turn(
     args: tuple[object, ...],
     rest: tuple[dict[str, object], ...],
     call: Callable[..., object],
+    given: tuple[object, ...],
 ) -> object:
-    """The first result that is not NotImplemented; TypeError if all decline. `call` is what the program called.
+    """The first result that is not NotImplemented; TypeError if all decline. `call` is what the program called, with `given`.
 
     `rest` holds the keywords, and nothing where the call has none.
     """
@@ -21,7 +22,7 @@ def ask_in_turn(
         result = method(function, types, args, *rest)
         if result is not NotImplemented:
             return result
-    raise TypeError(decline(call, args, rest))
+    raise TypeError(decline(call, given, rest))
 
 
 def ask_for_operator(
@@ -31,10 +32,11 @@ def ask_for_operator(
     args: tuple[object, ...],
     rest: tuple[dict[str, object], ...],
     call: Callable[..., object],
+    given: tuple[object, ...],
 ) -> object:
     """As `ask_in_turn`, for an operator: a TypeError of a method counts as NotImplemented."""
     try:
-        return ask_in_turn(methods, function, types, args, rest, call)
+        return ask_in_turn(methods, function, types, args, rest, call, given)
     except TypeError:
         pass
-    raise TypeError(decline(call, args, rest))
+    raise TypeError(decline(call, given, rest))

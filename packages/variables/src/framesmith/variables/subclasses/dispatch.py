@@ -157,9 +157,10 @@ def begin_override(
         TupleTracker(methods),
         _function_tracker(tx, question.function),
         types,
-        TupleTracker(list(args)),
+        TupleTracker([args[index] for index in question.order]),
         TupleTracker(keywords if question.has_keywords else []),
         _function_tracker(tx, function),
+        TupleTracker(list(args)),
     )
     return (_ASK_FOR_OPERATOR if is_operator else _ASK).bind(tx, asked, {})
 

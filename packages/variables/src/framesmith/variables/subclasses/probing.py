@@ -1,7 +1,8 @@
 """What torch passes to `__torch_function__` for a call, found by asking torch: the call is made with stand-ins that take it.
 
-C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `torch.Tensor.add`). A stand-in has the dimension and dtype of its tensor and no data; one of a class that overrides notes
-what it is given and leaves by an exception, so that nothing is computed.
+C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `torch.Tensor.add`).
+A stand-in has the dimension and dtype of its tensor and no data; one of a class that overrides notes what it is given and leaves
+by an exception, so that nothing is computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,29 +41,34 @@ ROWS: Final = Rows()
 class Question:
     """What torch asks: `owner.__torch_function__(function, types, args, kwargs)`, for each class in `types` in turn.
 
-    `has_keywords`: whether it passes a dict; C code leaves it out where a call has none.
+    `has_keywords`: whether it passes a dict; C code leaves it out where a call has none. `order`: which operands of the call
+    are its `args`; `1 + x` asks with `(x, 1)`.
     """
 
     function: object
     types: tuple[type, ...]
     has_keywords: bool
+    order: tuple[int, ...]
 
 
 @final
 class _Asked(BaseException):
     """Carries what a stand-in was asked; no `except` clause of torch's Python code catches it."""
 
-    def __init__(self, function: object, types: tuple[type, ...], has_keywords: bool) -> None:
+    def __init__(
+        self, function: object, types: tuple[type, ...], args: tuple[object, ...], has_keywords: bool
+    ) -> None:
         super().__init__()
+        self.args = args
         self.function = function
         self.types = types
         self.has_keywords = has_keywords
 
 
 def _ask(
-    cls: type, function: object, types: Sequence[type], args: object = (), kwargs: object = None
+    cls: type, function: object, types: Sequence[type], args: Sequence[object] = (), kwargs: object = None
 ) -> NoReturn:
-    raise _Asked(function, tuple(types), kwargs is not None)
+    raise _Asked(function, tuple(types), tuple(args), kwargs is not None)
 
 
 @final
@@ -111,6 +117,19 @@ def _number(tracker: GraphValue) -> object:
     return next((number for kind, number in kinds if isinstance(value, kind)), value)
 
 
+def _order_of(args: Sequence[object], places: Sequence[object]) -> tuple[int, ...] | None:
+    """The positions of the operands that torch passes; None where it passes something else, or leaves one out."""
+    left = list(range(len(places)))
+    found = list[int]()
+    for value in args:
+        position = next((index for index in left if places[index] is value), None)
+        if position is None:
+            return None
+        left.remove(position)
+        found.append(position)
+    return None if left else tuple(found)
+
+
 def ask_torch(
     tx: TraceContext,
     function: Callable[..., object],
@@ -119,13 +138,16 @@ def ask_torch(
 ) -> Question:
     """What torch passes to the overriding operands of this call. Breaks the graph where it asks none of them."""
     makers = _StandIns(_ask)
+    places = list[object]()
     with tx.graph.pause_recording():
         try:
-            places = [makers.make(argument) for argument in args]
+            places += [makers.make(argument) for argument in args]
             function(*places, **{name: makers.make(value) for name, value in kwargs.items()})
         except _Asked as asked:
             types = tuple(getattr(kind, "of", kind) for kind in asked.types)
-            return Question(asked.function, types, asked.has_keywords)
+            order = _order_of(asked.args, places)
+            if order is not None:
+                return Question(asked.function, types, asked.has_keywords, order)
         except GraphBreak:
             raise
         except Exception as error:

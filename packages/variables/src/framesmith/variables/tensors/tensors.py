@@ -242,6 +242,9 @@ class TensorTracker(GraphValue):
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`x[key]`; with a symbolic int in the key, or a tensor that is read as one, see `subscripts`."""
+        if key.builtin_part is not None and tx.changes.overrides.is_watched and is_overridden(tx, (key,), {}):
+            ask = tx.registry.get_single(BEGIN_OVERRIDE)
+            return run_pending(tx, ask(tx, torch.Tensor.__getitem__, (self, key), {})).realize()
         parts = parts_of(key, self.fake.dim())
         if parts is not None:
             return take_view(tx, self, parts)
