@@ -93,11 +93,12 @@ def leaf_states(graph: CompiledSubgraph, wrapper: Wrapper) -> list[Guard]:
     if not graph.mutated:
         return []
     written = set(graph.mutated)
-    return [
-        Guard(tracker.source, TensorProperty("is_leaf", False), _NO_LEAF)
-        for value, tracker in wrapper.list_wrapped_objects()
-        if tracker.source in written
-        and isinstance(value, torch.Tensor)
-        and value.requires_grad
-        and not value.is_leaf
-    ]
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        return [
+            Guard(tracker.source, TensorProperty("is_leaf", False), _NO_LEAF)
+            for value, tracker in wrapper.list_wrapped_objects()
+            if tracker.source in written
+            and isinstance(value, torch.Tensor)
+            and value.requires_grad
+            and not value.is_leaf
+        ]

@@ -13,7 +13,7 @@ import torch
 from framesmith.guards import torch_adapter
 from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.kinds.tensor_spec import Dims, TensorSpec, details_of, sizes_of, strides_of
-from framesmith.guards.names import Names, literal
+from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
 
 
@@ -126,12 +126,12 @@ class TensorProperty(Claim):
     value: bool | None
 
     def check(self, value: object) -> bool:
-        found = getattr(value, self.name)
-        return (found() if callable(found) else found) is self.value
+        with torch._C.DisableTorchFunction():  # no subclass is asked
+            found = getattr(value, self.name)
+            return (found() if callable(found) else found) is self.value
 
     def render(self, value_expression: str, names: Names) -> str:
-        call = "()" if callable(getattr(torch.Tensor, self.name)) else ""
-        return f"{value_expression}.{self.name}{call} is {literal(self.value, names)}"
+        return f"{names.constant(self.check, self.name)}({value_expression})"
 
     def explain(self, value: object, source: Source) -> str:
         return f"{source.text()}: {self.name} is no longer {self.value}"
