@@ -11,13 +11,16 @@
 What comes out is data. The cache, which has the continuations, binds the resume points to them (`EntryText.bind`).
 """
 
+import importlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
+from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
 from framesmith.frontend.exits.emit import write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
@@ -182,11 +185,17 @@ class EntryBuilder:
         """
         stop: PlannedStop | None = None
         name = self.numbers.next()
-        for name.attempt in range(_ATTEMPTS):
+        imported = set[str]()
+        name.attempt = 0
+        while name.attempt < _ATTEMPTS + len(imported):
             try:
                 return self._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
+            except FullGraphError as error:
+                import_first(error, imported)
+                stop = None
+            name.attempt += 1
         code = self.start.code
         reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
         reached = UserLocation.of(code)
@@ -269,6 +278,17 @@ class EntryBuilder:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
+
+
+def import_first(error: FullGraphError, imported: set[str]) -> None:
+    """Make the first import that is an error in a trace, before the next trace; raise the error if it was made before,
+    or is none."""
+    module = error.reason.module
+    if module is None or module in imported:
+        raise error
+    imported.add(module)
+    with suppress(Exception):  # a module that cannot be imported breaks the next trace as well
+        importlib.import_module(module)
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:

@@ -8,6 +8,7 @@ guarded here; whoever uses an answer guards it. Rules: `Objects/typeobject.c` an
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Final, final
+from weakref import ref
 
 
 @final
@@ -106,3 +107,8 @@ def is_immutable(cls: object) -> bool:
 def is_heap_type(cls: object) -> bool:
     """Whether the class was created by a class statement or the equivalent of the C API."""
     return bool(flags_of(cls) & _HEAP)
+
+
+def direct_subclasses(cls: type) -> "tuple[ref[type], ...]":
+    """The classes that derive from it now, in order, each by its one weak reference: what keeps the answer keeps no class."""
+    return tuple([ref(each) for each in type.__subclasses__(cls)])
