@@ -209,3 +209,12 @@ def test_a_long_path_has_a_text():
     source = functools.reduce(lambda base, _: s.Item(base, 0), range(150), Local("x"))
     check = built(compile_guards(GuardSet(), [source]), ["x"], {})
     assert check(deep) == [[]]
+
+
+def test_a_long_computation_has_a_text() -> None:
+    x = Local("x")
+    total: Source = s.Item(x, 0)
+    for index in range(1, 300):
+        total = s.Computed(operator.add, (s.Item(x, index), total), "add")
+    check = built(compile_guards(GuardSet(), [total]), ["x"], {})
+    assert check([1] * 300) == [300]
