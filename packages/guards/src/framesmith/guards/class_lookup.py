@@ -111,4 +111,5 @@ def is_heap_type(cls: object) -> bool:
 
 def direct_subclasses(cls: type) -> "tuple[ref[type], ...]":
     """The classes that derive from it now, in order, each by its one weak reference: what keeps the answer keeps no class."""
-    return tuple([ref(each) for each in type.__subclasses__(cls)])
+    found: list[type] = type.__subclasses__(cls)
+    return tuple([ref(each) for each in found])

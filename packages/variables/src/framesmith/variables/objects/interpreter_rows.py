@@ -47,7 +47,7 @@ def class_subclasses(tx: TraceContext, self: Tracker, /) -> Tracker:
         raise GraphBreak(CALL_SIGNATURE, f"type.__subclasses__ of {self.describe()}")
     if self.value is type:
         return self.unsupported("type.__subclasses__ without a class")
-    found = type.__subclasses__(self.value)
+    found: list[type] = type.__subclasses__(self.value)
     tx.guard(CallResult(class_source(self.value), direct_subclasses), EqualTo(direct_subclasses(self.value)))
     return ListTracker([ClassTracker(each) for each in found])
 

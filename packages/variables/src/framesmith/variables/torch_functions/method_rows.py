@@ -112,10 +112,12 @@ def type_(
     """`type()`: the name of the tensor's type; `type(dtype)`: a conversion."""
     if dtype is None and not args and not kwargs:
         return require_tensor(self, "type").metadata(tx, "type")
-    given = () if dtype is None else (_dtype_on(self, dtype.realize()),)
-    if any(isinstance(one, ClassTracker) for one in given):  # unlike elsewhere `int` is no dtype here
-        return given[0].unsupported("as the argument of Tensor.type")
-    return graph_call(tx, "type", (self, *given, *args), kwargs)
+    if dtype is None:
+        return graph_call(tx, "type", (self, *args), kwargs)
+    wanted = _dtype_on(self, dtype.realize())
+    if isinstance(wanted, ClassTracker):  # unlike elsewhere `int` is no dtype here
+        return wanted.unsupported("standing as the argument of Tensor.type")
+    return graph_call(tx, "type", (self, wanted, *args), kwargs)
 
 
 def _dtype_on(self: Tracker, dtype: Tracker) -> Tracker:
