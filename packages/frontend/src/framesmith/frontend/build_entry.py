@@ -11,9 +11,7 @@
 What comes out is data. The cache, which has the continuations, binds the resume points to them (`EntryText.bind`).
 """
 
-import importlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
@@ -24,6 +22,7 @@ from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
 from framesmith.frontend.exits.emit import write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
+from framesmith.frontend.first_imports import import_first
 from framesmith.frontend.generated.entry import EntryText
 from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -278,17 +277,6 @@ class EntryBuilder:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
-
-
-def import_first(error: FullGraphError, imported: set[str]) -> None:
-    """Make the first import that is an error in a trace, before the next trace; raise the error if it was made before,
-    or is none."""
-    module = error.reason.module
-    if module is None or module in imported:
-        raise error
-    imported.add(module)
-    with suppress(Exception):  # a module that cannot be imported breaks the next trace as well
-        importlib.import_module(module)
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:

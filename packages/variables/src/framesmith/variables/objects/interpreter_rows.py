@@ -10,7 +10,7 @@ from typing import Final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
-from framesmith.guards.class_lookup import direct_subclasses, static_lookup
+from framesmith.guards.class_lookup import compute_order, direct_subclasses, has_own_order
 from framesmith.guards.kinds import AmbientValue, EqualTo
 from framesmith.guards.sources import CallResult
 from framesmith.variables.builtin_types.iterators import unpack
@@ -52,12 +52,12 @@ def class_subclasses(tx: TraceContext, self: Tracker, /) -> Tracker:
     return ListTracker([ClassTracker(each) for each in found])
 
 
-@ROWS.call(type.mro)
+@ROWS.call(compute_order)
 def class_order(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`cls.mro()`: the resolution order as a new list, where the metaclass does not compute another one."""
     if not isinstance(self, ClassTracker):
         raise GraphBreak(CALL_SIGNATURE, f"type.mro of {self.describe()}")
-    if static_lookup(type(self.value), "mro") is not type.__dict__["mro"]:
+    if has_own_order(self.value):
         return self.unsupported("type.mro with a metaclass that has its own")
     order = self.attribute(tx, "__mro__")
     return ListTracker(unpack(tx, order))
