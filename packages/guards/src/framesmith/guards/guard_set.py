@@ -90,6 +90,13 @@ class GuardSet:
         if self._places.setdefault(key, count) == count:
             self._guards.append(guard if self.locate is None else guard.with_location(self.locate()))
 
+    def require(self, source: Source, claim: Claim, reason: Reason) -> None:
+        """`add` for a claim about one value; most are there already, and need no guard made for the question."""
+        count = len(self._guards)
+        if self._places.setdefault((source, claim), count) == count:
+            guard = Guard(source, claim, reason)
+            self._guards.append(guard if self.locate is None else guard.with_location(self.locate()))
+
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does."""
         for guard in guards:

@@ -103,11 +103,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
         if not inside(first):
             value, source = found[first], rebase(first)
             known = wrapper.find(source)
-            tracker = (
-                known
-                if isinstance(known, TensorTracker)
-                else repeat_tensor(tx, wrapper, value, source, first)
-            )
+            tracker = known if isinstance(known, TensorTracker) else repeat_tensor(tx, wrapper, value, source)
             nodes[node] = tracker.graph_node(tx)
     for first, value in found.items():
         source = rebase(first)
