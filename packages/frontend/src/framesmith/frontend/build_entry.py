@@ -44,8 +44,10 @@ from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
+from framesmith.guards.families import pack_inputs
 from framesmith.guards.kinds import GlobalState
 from framesmith.guards.names import PREFIX
+from framesmith.guards.sources import ValuesOf
 from framesmith.variables.blocks.calls import BlockCalls
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
@@ -272,7 +274,7 @@ class EntryBuilder:
         recovery = None
         if graph.failures is not None and replay is None:
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs)
-        text = write_entry(self.start, writer, ending, guards, write_graph_call(writer, graph, recovery))
+        text = write_entry(self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery))
         if trace.blocks is not None:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
@@ -367,18 +369,24 @@ def write_entry(
     )
 
 
-def write_graph_call(writer: EntryWriter, graph: CompiledSubgraph, recovery: Recovery | None) -> list[Line]:
-    """Call the graph and name its outputs."""
+def write_graph_call(
+    writer: EntryWriter, graph: CompiledSubgraph, guards: GuardSet, recovery: Recovery | None
+) -> list[Line]:
+    """Call the graph and name its outputs. `guards`: whose families say which inputs can be read together."""
     if not (writer.outputs or graph.call is not None):
         return []
-    inputs = [writer.load(source) for source in graph.inputs]
     names = list(writer.outputs.values())
     if graph.call is None:
+        inputs = [writer.load(source) for source in graph.inputs]
         return [
             (f"{name} = {inputs[position]}", writer.line)
             for name, position in zip(names, graph.positions, strict=True)
         ]
-    call = f"{writer.constant(graph.call, 'graph')}({', '.join(inputs)})"
+    given = [
+        f"*{writer.load(source)}" if isinstance(source, ValuesOf) else writer.load(source)
+        for source in pack_inputs(graph.inputs, guards.items)
+    ]
+    call = f"{writer.constant(graph.call, 'graph')}({', '.join(given)})"
     first: dict[int, str] = {}
     for name, position in zip(names, graph.positions, strict=True):
         first.setdefault(position, name)

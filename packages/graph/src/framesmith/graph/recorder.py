@@ -49,7 +49,8 @@ from framesmith.graph.symbols import SymbolNodes
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 

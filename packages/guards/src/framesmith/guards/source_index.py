@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import final
 
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.sources.base import Source
 
 

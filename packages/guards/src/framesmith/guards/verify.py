@@ -9,7 +9,8 @@ import keyword
 from collections.abc import Collection, Iterator
 
 from framesmith.guards.failure import first_failure
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.base import Claim
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX

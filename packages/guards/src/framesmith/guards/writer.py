@@ -44,6 +44,7 @@ class ConditionWriter:
         self._heights: list[
             int
         ] = []  # sources written into one another, from the last one with a term of its own
+        self._held: dict[Path, tuple[Path, str]] = {}
         self._templates: list[list[str]] = []  # text, number, text, number, ... text
         self._terms: list[list[str]] = []
         self._mentions: list[int] = []
@@ -57,13 +58,22 @@ class ConditionWriter:
             return source.expression(self)
         number = self._numbers.get(source)
         if number is None:
-            template = self._split(source.expression(self))
+            holder = self._held.get(source)
+            text = source.expression(self) if holder is None else f"{self.source(holder[0])}{holder[1]}"
+            template = self._split(text)
             number = self._numbers[source] = len(self._templates)
             self._templates.append(template)
             self._mentions.append(0)
             inner = [self._heights[int(one)] for one in template[1::2]]
             self._heights.append(1 + max((height for height in inner if height < _DEEPEST), default=0))
         return f"{_MARK}{number}{_MARK}"
+
+    def hold(self, source: Path, holder: Path, step: str) -> None:
+        """From now on the source is read from another one, whose value has it: `holder[3]` for the step `[3]`."""
+        if step:
+            self._held.setdefault(source, (holder, step))
+        elif source not in self._numbers and holder in self._numbers:
+            self._numbers[source] = self._numbers[holder]
 
     def constant(self, value: object, hint: str) -> str:
         return self._constants(value, hint)

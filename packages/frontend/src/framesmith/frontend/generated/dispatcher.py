@@ -16,6 +16,7 @@ from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
     Identity,
     Template,
+    bind_families,
     generate_code,
     generate_template,
     spelling,
@@ -260,7 +261,7 @@ class Dispatcher:
         else:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))
             numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
-        bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
+        bound = {**bind_families(program.constants, identity), **constants.values, **(entry.body.constants if entry.body else {})}
         more = (_ENTRY,) if entry.body is None else ()
         return generate_template(", ".join(names), numbered, bound, identity, more)
 

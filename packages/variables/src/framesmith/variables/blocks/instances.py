@@ -7,7 +7,7 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.guards import Guard, Scope, Source
+from framesmith.guards import Guard, Member, Scope, Source
 from framesmith.guards.failure import MISSES
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.guards.sources.rebase import Rebase
@@ -92,10 +92,13 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
     """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
     plan, rebase = instance.plan, Rebase(instance.plan.recording.source, instance.source)
     inside = _Inside(instance.shared)
-    for guard in plan.guards:
-        moved = _moved(guard, rebase, inside)
-        if moved is not None:
-            tx.guards.add(moved)
+    if not instance.shared and plan.family is not None and tx.guards.is_apart(instance.source):
+        tx.guards.add_member(Member(plan.family, instance.source))
+    else:
+        for guard in plan.guards:
+            moved = _moved(guard, rebase, inside)
+            if moved is not None:
+                tx.guards.add(moved)
     _note_facts(tx, instance, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
     found = dict(zip((part.source for part in plan.parts), instance.values, strict=True))

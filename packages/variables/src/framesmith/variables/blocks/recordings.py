@@ -12,7 +12,7 @@ from typing import final
 from torch import fx
 
 from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
-from framesmith.guards import Guard, Source
+from framesmith.guards import Family, Guard, Source
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
 from framesmith.guards.source_index import SourceIndex
 from framesmith.guards.sources import TensorItem
@@ -56,7 +56,8 @@ class Part:
 class Plan:
     """How to repeat a call. `guards` are those below its module, `parts` the objects there, in the order of their paths;
     `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
-    graph below the module that uses; `others` the remaining values from outside that it uses."""
+    graph below the module that uses; `others` the remaining values from outside that it uses; `family` the guards, if all
+    are about one source each."""
 
     recording: Recording
     guards: tuple[Guard, ...]
@@ -65,6 +66,7 @@ class Plan:
     nodes: tuple[fx.Node, ...]
     inputs: Mapping[fx.Node, Source]
     others: frozenset[fx.Node]
+    family: Family | None
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -100,7 +102,9 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     if not all(_is_from_outside(node) for node in others):
         return None
     fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
-    return Plan(recording, tuple(guards), tuple(parts), fixed, nodes, inputs, others)
+    is_family = all(isinstance(guard.claim, Claim) for guard in guards)
+    family = Family(recording.source, tuple(guards), tuple(inputs.values())) if is_family else None
+    return Plan(recording, tuple(guards), tuple(parts), fixed, nodes, inputs, others, family)
 
 
 def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
