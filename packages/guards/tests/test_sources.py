@@ -146,8 +146,16 @@ def test_a_source_is_data(source, good, bad):
     assert source.expression(PlainNames())
 
 
+def test_several_values_are_read_into_a_list():
+    source = s.ValuesOf((s.Item(x, 0), s.Item(x, "k")))
+    pair = {0: THING, "k": closed}
+    assert read_both(source, pair) == ([[THING, closed]], [[THING, closed]])
+    assert read_both(source, {0: THING}) == (None, None)
+    assert [*source.leaves()] == [*source.sources] and source.text() == "x[0] and 1 more"
+
+
 def test_the_battery_knows_every_source():
-    known = {type(source) for source, _, _ in CASES} | {s.Own}  # which has a test of its own
+    known = {type(source) for source, _, _ in CASES} | {s.Own, s.ValuesOf}  # which have tests of their own
     for name in sources.__all__:
         item = getattr(sources, name)
         if inspect.isclass(item) and item is not Source:
