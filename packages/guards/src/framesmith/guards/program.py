@@ -18,7 +18,7 @@ import torch
 from framesmith.guards import torch_adapter
 from framesmith.guards.dependencies import dependencies_of
 from framesmith.guards.failure import MISSES
-from framesmith.guards.families import FEWEST, Family, members_by_family
+from framesmith.guards.families import Family, is_worth_a_loop, members_by_family
 from framesmith.guards.family_checks import MEMBER, FamilyCheck, Loop, Schedule, write_check
 from framesmith.guards.guard_set import GuardSet, split_tensors
 from framesmith.guards.guards import Guard
@@ -286,7 +286,7 @@ def _family_checks(guard_set: GuardSet) -> dict[Family, FamilyCheck]:
     found = {}
     for family, held in members.items():
         tied = related and any(source in related for one in held for source, _ in one.tensors)
-        check = None if len(held) < FEWEST or tied else _check_of(family)
+        check = None if tied or not is_worth_a_loop(held) else _check_of(family)
         if check is not None:
             found[family] = check
     return found

@@ -22,12 +22,13 @@ from framesmith.variables.wrapping.wrap import Wrapper
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
     """A module that fits a plan. `values`: its part for each part of the plan; `shared`: the paths of parts that are the
-    very objects of the first module, below which nothing has to be guarded again."""
+    very objects of the first module, below which nothing has to be guarded again; `rebase` gives its sources for the plan's."""
 
     plan: Plan
     source: Source
     values: tuple[object, ...]
     shared: frozenset[Source]
+    rebase: Rebase
 
 
 def find_instance(
@@ -56,7 +57,7 @@ def find_instance(
     shared = frozenset(
         part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
     )
-    return Instance(plan, source, values, shared)
+    return Instance(plan, source, values, shared, rebase)
 
 
 def are_distinct_alike(
@@ -90,10 +91,10 @@ def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Seque
 
 def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.Node, fx.Node]:
     """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
-    plan, rebase = instance.plan, Rebase(instance.plan.recording.source, instance.source)
+    plan, rebase = instance.plan, instance.rebase
     inside = _Inside(instance.shared)
     if not instance.shared and plan.family is not None and tx.guards.is_apart(instance.source):
-        tx.guards.add_member(Member(plan.family, instance.source))
+        tx.guards.add_member(Member(plan.family, instance.source, rebase))
     else:
         for guard in plan.guards:
             moved = _moved(guard, rebase, inside)
