@@ -274,7 +274,9 @@ class EntryBuilder:
         recovery = None
         if graph.failures is not None and replay is None:
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs)
-        text = write_entry(self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery))
+        text = write_entry(
+            self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
+        )
         if trace.blocks is not None:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)

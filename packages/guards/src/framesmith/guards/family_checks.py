@@ -59,7 +59,7 @@ def write_check(written: ConditionText, inputs: int) -> FamilyCheck:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class FamilyLoop:
     """The check of some members of a family at one point of a program. As a path, it is the list that the function returns."""
 
     check: FamilyCheck
@@ -68,12 +68,12 @@ class Loop:
     base: None = None
 
     @staticmethod
-    def of(check: FamilyCheck, members: Sequence[Member]) -> "Loop":
+    def of(check: FamilyCheck, members: Sequence[Member]) -> "FamilyLoop":
         """The loop over these members. `values` are the sources of what the function returns."""
         inputs = [source for member in members for source in member.inputs]
         known = {*inputs}
         others = [source for member in members for source, _ in member.tensors if source not in known]
-        return Loop(check, tuple(members), (*inputs, *dict.fromkeys(others)))
+        return FamilyLoop(check, tuple(members), (*inputs, *dict.fromkeys(others)))
 
     def is_direct(self) -> bool:
         """No: it is a call."""
@@ -107,7 +107,7 @@ class Schedule:
         self._checks = checks
         self._roots: set[Source] = set()
         self._open: dict[Family, list[Member]] = {}
-        self.steps: list[Guard | Loop] = []
+        self.steps: list[Guard | FamilyLoop] = []
         self._said = _said_again(guard_set, checks)
         for item in guard_set.items:
             if isinstance(item, Member) and item.family in checks:
@@ -132,7 +132,7 @@ class Schedule:
             self._close()
 
     def _close(self) -> None:
-        self.steps += [Loop.of(self._checks[family], members) for family, members in self._open.items()]
+        self.steps += [FamilyLoop.of(self._checks[family], members) for family, members in self._open.items()]
         self._roots.clear()
         self._open.clear()
 

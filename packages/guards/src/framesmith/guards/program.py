@@ -19,7 +19,7 @@ from framesmith.guards import torch_adapter
 from framesmith.guards.dependencies import dependencies_of
 from framesmith.guards.failure import MISSES
 from framesmith.guards.families import Family, is_worth_a_loop, members_by_family
-from framesmith.guards.family_checks import MEMBER, FamilyCheck, Loop, Schedule, write_check
+from framesmith.guards.family_checks import MEMBER, FamilyCheck, FamilyLoop, Schedule, write_check
 from framesmith.guards.guard_set import GuardSet, split_tensors
 from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.aliasing import SameObject
@@ -78,16 +78,16 @@ def compile_guards(
     for guard in _ambient(guard_set):
         _add_ambient(guard, guard_set, writer)
     steps = Schedule(guard_set, _family_checks(guard_set)).steps
-    loops = [step for step in steps if isinstance(step, Loop)]
+    loops = [step for step in steps if isinstance(step, FamilyLoop)]
     # Native code checks the tensors between the two: what is read from a tensor must not be asked of anything else.
     early, late = _phases(steps, guard_set.tensors)
-    guards = [step for step in steps if not isinstance(step, Loop)]
+    guards = [step for step in steps if not isinstance(step, FamilyLoop)]
     read = [*preload, *(member.root for loop in loops for member in loop.members)]
     implied = _find_implied(guards, read) | _read_anyway(guards, read)
-    plain = [step for step in (*early, *late) if not isinstance(step, Loop) and step not in implied]
+    plain = [step for step in (*early, *late) if not isinstance(step, FamilyLoop) and step not in implied]
     done = implied | _add_versioned(plain, writer)
     for step in early:
-        if isinstance(step, Loop):
+        if isinstance(step, FamilyLoop):
             _add_loop(step, preload, writer)
         elif step not in done:
             _add(step, writer)
@@ -134,9 +134,7 @@ def _read_anyway(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Guar
     """The guards `Present` on sources that something else reads: one that cannot be read is a miss by its exception."""
     read: set[Source] = set()
     held = [guard for guard in guards if isinstance(guard.claim, Present)]
-    others = (
-        source for guard in guards if not isinstance(guard.claim, Present) for source in guard.sources
-    )
+    others = (source for guard in guards if not isinstance(guard.claim, Present) for source in guard.sources)
     below = (
         guard.source.base for guard in held if guard.source is not None and guard.source.base is not None
     )
@@ -161,15 +159,15 @@ def _ambient(guard_set: GuardSet) -> list[Guard]:
 
 
 def _phases(
-    steps: Iterable[Guard | Loop], claims: Iterable[tuple[Source, TensorIs]]
-) -> tuple[list[Guard | Loop], list[Guard]]:
+    steps: Iterable[Guard | FamilyLoop], claims: Iterable[tuple[Source, TensorIs]]
+) -> tuple[list[Guard | FamilyLoop], list[Guard]]:
     """The guards to check before and after the tensors: after are relations, and what is read from a tensor."""
     tensors = {source for source, _ in claims}
     rests: dict[Source, bool] = {}
-    early: list[Guard | Loop] = []
+    early: list[Guard | FamilyLoop] = []
     late: list[Guard] = []
     for guard in steps:
-        if isinstance(guard, Loop):
+        if isinstance(guard, FamilyLoop):
             early.append(guard)
             continue
         if isinstance(guard.claim, TensorIs):
@@ -227,7 +225,7 @@ def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
         _add_claim(inner_source, inner_claim, writer)
 
 
-def _add_tensors(guard_set: GuardSet, loops: Sequence[Loop], writer: ConditionWriter) -> None:
+def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: ConditionWriter) -> None:
     """One native call for all tensors that it can check; a Python check for each of the rest."""
     tensors = split_tensors(guard_set)
     specs = {source: claim.spec for source, claim in tensors.distinct}
@@ -263,7 +261,7 @@ def _add_tensors(guard_set: GuardSet, loops: Sequence[Loop], writer: ConditionWr
         writer.add(f"{writer.constant(check, 'tensors')}({', '.join(arguments)})")
 
 
-def _add_loop(loop: Loop, preload: Sequence[Source], writer: ConditionWriter) -> None:
+def _add_loop(loop: FamilyLoop, preload: Sequence[Source], writer: ConditionWriter) -> None:
     """The check of a family. What it read is read from its result from now on."""
     writer.add(f"{writer.source(loop)} is not None")
     places = {source: place for place, source in enumerate(loop.values)}
@@ -282,7 +280,7 @@ def _family_checks(guard_set: GuardSet) -> dict[Family, FamilyCheck]:
     members = members_by_family(guard_set.items)
     if not members:
         return {}
-    related = {source for guard in guard_set.relations for source in _compared(guard)}
+    related = {source for guard in guard_set.relations for source in _sources_of_one_object(guard)}
     found = {}
     for family, held in members.items():
         tied = related and any(source in related for one in held for source, _ in one.tensors)
@@ -292,7 +290,7 @@ def _family_checks(guard_set: GuardSet) -> dict[Family, FamilyCheck]:
     return found
 
 
-def _compared(guard: Guard) -> tuple[Source, ...]:
+def _sources_of_one_object(guard: Guard) -> tuple[Source, ...]:
     """Sources that a guard says are one object; the native check of tensors gets one of them."""
     return guard.claim.all_sources if isinstance(guard.claim, SameObject) else ()
 
@@ -318,7 +316,7 @@ def _check_of(family: Family) -> FamilyCheck | None:
     writer = ConditionWriter(PREFIX, {}, None)
     implied = _find_implied(guards, (*inputs, *others)) | _read_anyway(guards, (*inputs, *others))
     for guard in early:
-        if not isinstance(guard, Loop) and guard not in implied:
+        if not isinstance(guard, FamilyLoop) and guard not in implied:
             _add(guard, writer)
     for source, spec in specs.items():
         if spec.cls is torch.Tensor:

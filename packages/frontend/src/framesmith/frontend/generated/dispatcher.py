@@ -261,7 +261,11 @@ class Dispatcher:
         else:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))
             numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
-        bound = {**bind_families(program.constants, identity), **constants.values, **(entry.body.constants if entry.body else {})}
+        bound = {
+            **bind_families(program.constants, identity),
+            **constants.values,
+            **(entry.body.constants if entry.body else {}),
+        }
         more = (_ENTRY,) if entry.body is None else ()
         return generate_template(", ".join(names), numbered, bound, identity, more)
 

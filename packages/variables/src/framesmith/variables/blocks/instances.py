@@ -7,7 +7,7 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.guards import Guard, Member, Scope, Source
+from framesmith.guards import Family, Guard, Member, Scope, Source
 from framesmith.guards.failure import MISSES
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.guards.sources.rebase import Rebase
@@ -93,13 +93,13 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
     """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
     plan, rebase = instance.plan, instance.rebase
     inside = _Inside(instance.shared)
-    if not instance.shared and plan.family is not None and tx.guards.is_apart(instance.source):
-        tx.guards.add_member(Member(plan.family, instance.source, rebase))
-    else:
-        for guard in plan.guards:
-            moved = _moved(guard, rebase, inside)
-            if moved is not None:
-                tx.guards.add(moved)
+    family = _family(plan, instance.shared, inside) if tx.guards.is_apart(instance.source) else None
+    if family is not None:
+        tx.guards.add_member(Member(family, instance.source, rebase))
+    for guard in plan.guards if family is None else plan.relations:
+        moved = _moved(guard, rebase, inside)
+        if moved is not None:
+            tx.guards.add(moved)
     _note_facts(tx, instance, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
     found = dict(zip((part.source for part in plan.parts), instance.values, strict=True))
@@ -131,6 +131,16 @@ class _Inside:
             base = source.base
             found = self._found[source] = base is not None and self(base)
         return found
+
+
+def _family(plan: Plan, shared: frozenset[Source], inside: _Inside) -> Family | None:
+    """The family of the modules that share these parts with the first one: the claims about all else, if there are any."""
+    if shared not in plan.families:
+        claims = [guard for guard in plan.guards if guard.source is not None and not inside(guard.source)]
+        inputs = [source for source in plan.inputs.values() if not inside(source)]
+        made = Family(plan.recording.source, tuple(claims), tuple(inputs)) if claims else None
+        plan.families[shared] = made
+    return plan.families[shared]
 
 
 def _moved(guard: Guard, rebase: Rebase, inside: _Inside) -> Guard | None:
