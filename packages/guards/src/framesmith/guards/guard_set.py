@@ -7,7 +7,7 @@ from typing import final
 
 from framesmith.guards.fact_log import FactLog
 from framesmith.guards.families import Member
-from framesmith.guards.guards import Guard
+from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.tensor import TensorIs
@@ -55,10 +55,10 @@ class GuardSet:
 
     def require(self, source: Source, claim: Claim, reason: Reason) -> None:
         """`add` for a claim about one value; most are there already, and need no guard made for the question."""
-        count = len(self._guards)
+        count = len(self._items)
         if self._places.setdefault((source, claim), count) == count:
             guard = Guard(source, claim, reason)
-            self._guards.append(guard if self.locate is None else guard.with_location(self.locate()))
+            self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
 
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does; the members of another set as members."""
