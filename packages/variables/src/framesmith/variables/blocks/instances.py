@@ -77,6 +77,9 @@ def are_distinct_alike(
         first = wrapper.first_source(value)
         if not part.is_own or not (first is None or first == rebase(part.source)):
             return False
+        # of what the trace has changed, guards say nothing: only the very same object holds the same
+        if wrapper.has_changed(part.value) or wrapper.has_changed(value):
+            return False
     return True
 
 
