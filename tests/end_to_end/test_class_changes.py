@@ -72,6 +72,40 @@ def matched(v):
 """
 
 OTHERS = {
+    "subclasses": """
+class B: pass
+class C(B): name = 'c'
+class Other: pass
+kept = []
+def add(): kept.append(type('D', (B,), {'name': 'd'}))
+def add_below(): kept.append(type('E', (C,), {'name': 'e'}))
+def turn(): kept[0].__bases__ = (C,)
+changes = [add, add_below, turn]
+def f():
+    found, todo = [], B.__subclasses__()
+    while todo:
+        one = todo.pop()
+        todo += one.__subclasses__()
+        found.append(one.name)
+    return X + len(found), found, B.__subclasses__() is B.__subclasses__(), type.__subclasses__(C)[:0]
+""",
+    "resolution order": """
+class P: pass
+class Q: pass
+class A(P): pass
+def turn(): A.__bases__ = (Q,)
+changes = [turn]
+def f(): return X + len(A.mro()), [one.__name__ for one in A.mro()], type.mro(A) == list(A.__mro__), int.mro()
+""",
+    "wrong calls of the methods of a class": """
+class A: pass
+def change(): A.n = 1
+changes = [change]
+def attempt(g):
+    try: return g()
+    except TypeError as error: return str(error)
+def f(): return X + 1, attempt(lambda: A.mro(1)), attempt(lambda: A.__subclasses__(1)), attempt(lambda: type.mro(1)), attempt(lambda: type.__subclasses__())
+""",
     "bases": """
 class P: k = 1
 class Q: k = 2

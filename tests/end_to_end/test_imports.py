@@ -1,5 +1,6 @@
 """Imports inside of a compiled function do what they do eagerly, also the first ones."""
 
+import importlib
 import itertools
 import sys
 
@@ -43,3 +44,80 @@ def test_the_first_import_of_a_submodule(body: str, tmp_path, monkeypatch, capsy
         loaded = sorted(name.removeprefix(package) for name in sys.modules if name.startswith(package))
         found.append(str((results, loaded, capsys.readouterr().out)).replace(package, "PKG"))
     assert found[0] == found[1]
+
+
+RELATIVE = {
+    "a submodule": "from . import sub\n    return x + sub.VALUE",
+    "a module of a subpackage": "from .inner import leaf\n    from .inner.leaf import VALUE\n    return x + leaf.VALUE + VALUE",
+    "an absolute one": "import PKG.inner.leaf\n    return x + PKG.inner.leaf.VALUE",
+    "one that fails": "from . import broken\n    return x",
+    "one that is missing": "from .absent import nothing\n    return x",
+    "a name that is missing": "from .sub import nothing\n    return x",
+    "one that is caught": "try:\n        from . import broken\n    except ImportError as error:\n        return str(error), x\n    return x",
+}
+
+
+def package_with(body: str, folder) -> str:
+    """Write a package whose module `helper` has this function; gives the package's name."""
+    package = f"framesmith_package_{next(COUNT)}"
+    files = {**FILES, "helper": f"def helper(x):\n    {body.replace('PKG', package)}\n"}
+    for name, text in files.items():
+        path = folder / package / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    importlib.invalidate_caches()
+    return package
+
+
+def outcome(function, *args) -> str:
+    """What a call gives or raises, as text."""
+    try:
+        return repr(function(*args))
+    except Exception as error:
+        return repr(error)
+
+
+@pytest.mark.parametrize("body", RELATIVE)
+def test_a_first_import_in_a_function_of_another_package(body: str, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = []
+    for compiles in (False, True):
+        package = package_with(RELATIVE[body], tmp_path)
+        helper = importlib.import_module(f"{package}.helper").helper
+
+        def call(x, helper=helper):
+            return helper(x)
+
+        function = frontend.compile(call, backend="eager") if compiles else call
+        results = [outcome(function, torch.ones(1)) for _ in range(3)]
+        found.append(str((results, capsys.readouterr().out)).replace(package, "PKG"))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("body", list(RELATIVE)[:3])
+@pytest.mark.parametrize("whole", [False, True])
+def test_there_is_one_graph_once_the_module_is_imported(body, whole, tmp_path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = package_with(RELATIVE[body], tmp_path)
+    helper = importlib.import_module(f"{package}.helper").helper
+    graphs = []
+
+    def backend(module, examples):
+        graphs.append(module)
+        return module.forward
+
+    function = frontend.compile(lambda x: helper(x.sin()).cos(), backend=backend, fullgraph=whole)
+    for _ in range(2):
+        graphs.clear()
+        function(torch.ones(1))
+    assert len(graphs) == (0 if whole else 1)  # with fullgraph the first call had it
+
+
+def test_a_module_that_was_taken_out_is_imported_again(tmp_path, monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    package = package_with(RELATIVE["an absolute one"], tmp_path)
+    helper = importlib.import_module(f"{package}.helper").helper
+    function = frontend.compile(helper, backend="eager")
+    for _ in range(3):
+        function(torch.ones(1))
+        assert sys.modules.pop(f"{package}.inner.leaf")

@@ -4,13 +4,14 @@
 
 For each model, each compiler and each shape: the result in evaluation, then in training (with the same random stream) the
 result and the gradients of all parameters, compared with eager. Counted: graphs of the first shape, graphs over all
-shapes, breaks. A child process for each model: a crash is a result.
+shapes, breaks, seconds. A child process for each model: a crash is a result.
 """
 
 import argparse
 import json
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -138,16 +139,18 @@ def theirs(model: Model) -> dict[str, Any]:
 
 
 def child(name: str, peer: bool) -> None:
-    """Measure one model, and print a line of JSON."""
+    """Measure one model, and print a line of JSON after each compiler: the last one counts."""
     warnings.simplefilter("ignore")
     model = catalogue([name.partition("/")[0]])[name]
     report: dict[str, Any] = {"name": name}
     for label, run in (("ours", ours), *((("theirs", theirs),) if peer else ())):
+        began = time.perf_counter()
         try:
             report[label] = run(model)
         except Exception as error:
             report[label] = {"error": f"{type(error).__name__}: {error}"[:400]}
-    print("RESULT " + json.dumps(report), flush=True)
+        report[label]["seconds"] = round(time.perf_counter() - began, 1)
+        print("RESULT " + json.dumps(report), flush=True)
 
 
 def results(names: Sequence[str], peer: bool) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from framesmith.guards import (
     compile_guards,
     first_failure,
 )
+from framesmith.guards.family_checks import FamilyCheck
 from framesmith.guards.kinds import Claim, Relation
 from framesmith.guards.verify import verify_program
 
@@ -26,6 +27,16 @@ def guards(*items: tuple[Source, Claim] | Relation) -> GuardSet:
         Guard.relation(item, REASON) if isinstance(item, Relation) else Guard(item[0], item[1], REASON)
         for item in items
     )
+
+
+def with_function(value: object) -> object:
+    """The function of a family check, anything else as it is."""
+    if not isinstance(value, FamilyCheck):
+        return value
+    body = "".join(f"    {line}\n" for line in value.lines)
+    namespace = dict(value.constants)
+    exec(f"def check({value.parameters}):\n{body}", namespace)
+    return namespace["check"]
 
 
 def built(
@@ -42,7 +53,8 @@ def built(
         f"        pass\n"
         f"    return None\n"
     )
-    module_globals.update(program.constants, __fs_misses=MISSES)
+    constants = {name: with_function(value) for name, value in program.constants.items()}
+    module_globals.update(constants, __fs_misses=MISSES)
     exec(compile(text, "<generated>", "exec"), module_globals)
     check = module_globals["check"]
     assert callable(check)

@@ -146,8 +146,16 @@ def test_a_source_is_data(source, good, bad):
     assert source.expression(PlainNames())
 
 
+def test_several_values_are_read_into_a_list():
+    source = s.ValuesOf((s.Item(x, 0), s.Item(x, "k")))
+    pair = {0: THING, "k": closed}
+    assert read_both(source, pair) == ([[THING, closed]], [[THING, closed]])
+    assert read_both(source, {0: THING}) == (None, None)
+    assert [*source.leaves()] == [*source.sources] and source.text() == "x[0] and 1 more"
+
+
 def test_the_battery_knows_every_source():
-    known = {type(source) for source, _, _ in CASES} | {s.Own}  # which has a test of its own
+    known = {type(source) for source, _, _ in CASES} | {s.Own, s.ValuesOf}  # which have tests of their own
     for name in sources.__all__:
         item = getattr(sources, name)
         if inspect.isclass(item) and item is not Source:
@@ -209,3 +217,12 @@ def test_a_long_path_has_a_text():
     source = functools.reduce(lambda base, _: s.Item(base, 0), range(150), Local("x"))
     check = built(compile_guards(GuardSet(), [source]), ["x"], {})
     assert check(deep) == [[]]
+
+
+def test_a_long_computation_has_a_text() -> None:
+    x = Local("x")
+    total: Source = s.Item(x, 0)
+    for index in range(1, 300):
+        total = s.Computed(operator.add, (s.Item(x, index), total), "add")
+    check = built(compile_guards(GuardSet(), [total]), ["x"], {})
+    assert check([1] * 300) == [300]

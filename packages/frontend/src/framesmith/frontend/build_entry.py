@@ -18,9 +18,11 @@ from typing import Final, Protocol, TypeAlias, final
 
 from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
+from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
 from framesmith.frontend.exits.emit import write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
+from framesmith.frontend.first_imports import import_first
 from framesmith.frontend.generated.entry import EntryText
 from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -42,8 +44,10 @@ from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
+from framesmith.guards.families import pack_inputs
 from framesmith.guards.kinds import GlobalState
 from framesmith.guards.names import PREFIX
+from framesmith.guards.sources import ValuesOf
 from framesmith.variables.blocks.calls import BlockCalls
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
@@ -182,11 +186,17 @@ class EntryBuilder:
         """
         stop: PlannedStop | None = None
         name = self.numbers.next()
-        for name.attempt in range(_ATTEMPTS):
+        imported = set[str]()
+        name.attempt = 0
+        while name.attempt < _ATTEMPTS + len(imported):
             try:
                 return self._trace(values, stop, name)
             except Restart as restart:
                 stop = restart.stop
+            except FullGraphError as error:
+                import_first(error, imported)
+                stop = None
+            name.attempt += 1
         code = self.start.code
         reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
         reached = UserLocation.of(code)
@@ -264,7 +274,9 @@ class EntryBuilder:
         recovery = None
         if graph.failures is not None and replay is None:
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs)
-        text = write_entry(self.start, writer, ending, guards, write_graph_call(writer, graph, recovery))
+        text = write_entry(
+            self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
+        )
         if trace.blocks is not None:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
@@ -359,18 +371,24 @@ def write_entry(
     )
 
 
-def write_graph_call(writer: EntryWriter, graph: CompiledSubgraph, recovery: Recovery | None) -> list[Line]:
-    """Call the graph and name its outputs."""
+def write_graph_call(
+    writer: EntryWriter, graph: CompiledSubgraph, guards: GuardSet, recovery: Recovery | None
+) -> list[Line]:
+    """Call the graph and name its outputs. `guards`: whose families say which inputs can be read together."""
     if not (writer.outputs or graph.call is not None):
         return []
-    inputs = [writer.load(source) for source in graph.inputs]
     names = list(writer.outputs.values())
     if graph.call is None:
+        inputs = [writer.load(source) for source in graph.inputs]
         return [
             (f"{name} = {inputs[position]}", writer.line)
             for name, position in zip(names, graph.positions, strict=True)
         ]
-    call = f"{writer.constant(graph.call, 'graph')}({', '.join(inputs)})"
+    given = [
+        f"*{writer.load(source)}" if isinstance(source, ValuesOf) else writer.load(source)
+        for source in pack_inputs(graph.inputs, guards.items)
+    ]
+    call = f"{writer.constant(graph.call, 'graph')}({', '.join(given)})"
     first: dict[int, str] = {}
     for name, position in zip(names, graph.positions, strict=True):
         first.setdefault(position, name)

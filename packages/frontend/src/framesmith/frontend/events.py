@@ -6,12 +6,13 @@ The texts of these records are made in `explain` and `reports`.
 import logging
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, final
 
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
+from framesmith.guards import GuardSet
 
 TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "bytecode")
 """What `FRAMESMITH_LOGS` may name: breaks; why no entry fits; what becomes symbolic; changes that are replayed after a
@@ -35,6 +36,26 @@ class BreakRecord:
 
 
 @final
+class GuardTexts:
+    """The guards of an entry as texts, made when somebody asks for them: a model has thousands. It is held where the entry is."""
+
+    def __init__(self, guards: GuardSet, rename: Callable[[Iterable[str]], tuple[str, ...]]) -> None:
+        self._made_of: tuple[GuardSet, Callable[[Iterable[str]], tuple[str, ...]]] | None = guards, rename
+        self._lines: tuple[tuple[str, ...], tuple[str | None, ...]] = (), ()
+
+    @property
+    def lines(self) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
+        """The texts, and the user's line that asked for each guard."""
+        made_of = self._made_of
+        if made_of is not None:
+            guards, rename = made_of
+            texts = rename(guard.text() for guard in guards)
+            self._lines = texts, tuple(guard.reason.user_frame for guard in guards)
+            self._made_of = None
+        return self._lines
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
     """One compiled entry. `is_shared`: it was compiled for another function of the same code."""
@@ -43,12 +64,21 @@ class EntryRecord:
     begins: str  # where: a place in the user's program
     line: int
     operators: int
-    guards: tuple[str, ...]
-    places: tuple[str | None, ...]  # of each guard: the user's line that asked for it
+    checks: "GuardTexts"
     graph: object
     source: str
     trace_seconds: float
     is_shared: bool = False
+
+    @property
+    def guards(self) -> tuple[str, ...]:
+        """The guards as texts."""
+        return self.checks.lines[0]
+
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Of each guard: the user's line that asked for it."""
+        return self.checks.lines[1]
 
     def title(self) -> str:
         """The function and where the entry begins."""

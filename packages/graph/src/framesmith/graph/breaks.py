@@ -74,12 +74,14 @@ def _restore(identifier: str, detail: str) -> "GraphBreak":
 class GraphBreak(Exception):
     """Capture ends here. Carries strings only, so it can be stored, compared and shown long after the trace.
 
-    `detail` names the value or operation at hand, e.g. "torch.nonzero on a tensor of unknown content".
+    `detail` names the value or operation at hand, e.g. "torch.nonzero on a tensor of unknown content"; `module`, the
+    module whose first import the operation is.
     """
 
-    def __init__(self, kind: BreakKind, detail: str = "") -> None:
+    def __init__(self, kind: BreakKind, detail: str = "", module: str | None = None) -> None:
         self.kind = kind
         self.detail = detail
+        self.module = module
         super().__init__(kind.id, detail)
 
     def __str__(self) -> str:

@@ -77,14 +77,6 @@ class Inputs:
         """The example a source had before, or None."""
         return self._fakes.get(source)
 
-    def unchanged_example(self, source: Source, versions: Mapping[Source, int]) -> torch.Tensor | None:
-        """The fake of a tensor that is an input, if no recorded operation changed it; `versions` are the first ones."""
-        entry = self._entries.get(source)
-        if entry is None or not isinstance(entry.example, torch.Tensor) or entry.example.is_inference():
-            return None
-        same = entry.example._version == versions.get(source) and layout_of(entry.example) == entry.layout
-        return entry.example if same else None
-
     def drop_nodes(self, nodes: set[fx.Node]) -> None:
         """Forget the entries of these placeholders."""
         self._entries = {source: entry for source, entry in self._entries.items() if entry.node not in nodes}

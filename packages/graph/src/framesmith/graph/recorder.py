@@ -50,7 +50,8 @@ from framesmith.graph.symbols import SymbolNodes
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 
@@ -191,11 +192,14 @@ class Recorder:
         if self.asks_no_subclass:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text())
+        dims = dynamic or DynamicDims.none()
         fake = self._inputs.recall(source)
+        if fake is None:
+            fake = self._world.plain_fake(source, value, dims)
         if fake is None:
             with self.pause_recording():
                 try:
-                    fake = self._world.fake(source, value, dynamic or DynamicDims.none())
+                    fake = self._world.fake(source, value, dims)
                 except Exception as error:
                     raise translate_input(source.text(), error) from error
         assert isinstance(fake, torch.Tensor)
@@ -341,15 +345,6 @@ class Recorder:
         except BaseException:
             self.rollback(before)
             raise
-
-    def repeated_input(self, source: Source, value: torch.Tensor, like: Source) -> fx.Node:
-        """The node of an input tensor with static sizes, all of whose metadata is that of another input."""
-        example = self._inputs.unchanged_example(like, self._versions)
-        is_new = self._inputs.find(source) is None and self._inputs.recall(source) is None
-        fake = self._world.fake_like(source, value, example) if is_new and example is not None else None
-        if fake is None:
-            return self.tensor_input(source, value)
-        return self._add_input(source, value, fake, layout_of(fake))
 
     def _check_unfixed(self, numbers: Iterable[tuple[Source, object]]) -> None:
         """Raise GraphBreak if torch has just fixed one of these numbers, which differ in the next iteration (ADR 0010)."""

@@ -32,7 +32,7 @@ from framesmith.graph.dynamo_package import prepare
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.torch_sources import SourceNames, unwrap
-from framesmith.graph.twins import is_like_new, new_fake
+from framesmith.graph.twins import is_plain_input, new_fake
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import TensorSize
@@ -155,31 +155,21 @@ class ShapeWorld:
         self.drop_pending()  # symbols of an input are bound by the input, not by the next operation
         return fake
 
-    def fake_like(self, source: Source, value: torch.Tensor, example: torch.Tensor) -> torch.Tensor | None:
-        """The fake of an input with static sizes that has all the metadata of another one, whose fake is `example`.
+    def plain_fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor | None:
+        """The fake of an input with static sizes that has nothing more to show than its metadata, as nearly all parameters.
 
-        It is a tenth of the work of `fake`. None where a fake has more to show: shared memory, a view, a gradient.
+        It is a tenth of the work of `fake`, and is made while the fake mode is on. None for a tensor that shares memory,
+        is a view, has a gradient or a history ...
         """
-        converter = self.mode.fake_tensor_converter
-        known = converter.meta_converter.describer.lookup_storage
-        storage = value.untyped_storage()
-        if (
-            value._is_view()
-            or not value.is_leaf
-            or value.grad is not None
-            or value.dim() == 0
-            or (value.requires_grad and value.grad_dtype != value.dtype)
-            or value.storage_offset() != 0
-            or storage in known
-            or not example.is_leaf
-            or not is_like_new(example)
-            or storage.nbytes() != example.untyped_storage().nbytes()
-            or torch.is_inference_mode_enabled()
-        ):
+        if not dynamic.is_static(value.dim()) or not is_plain_input(value):
             return None
-        fake = new_fake(self.mode, example, value.requires_grad)
-        if getattr(example, "_is_param", False):
-            fake._is_param = True
+        converter = self.mode.fake_tensor_converter
+        storage = value.untyped_storage()
+        if storage in converter.meta_converter.describer.lookup_storage:
+            return None
+        fake = new_fake(self.mode, value, value.requires_grad)
+        if type(value) is torch.nn.Parameter:
+            fake._is_param = True  # what torch asks fakes for
         converter.set_tensor_memo(value, fake)  # type: ignore[arg-type]  # it is a FakeTensor
         place = converter.meta_converter.describer.get_storage_id(storage)
         converter.meta_converter.storage_memo[place] = fake.untyped_storage()

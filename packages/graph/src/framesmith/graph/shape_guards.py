@@ -19,7 +19,7 @@ from torch.utils._sympy.printers import PythonPrinter
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.inputs import Input
 from framesmith.graph.shape_env import ShapeWorld
-from framesmith.guards.guard_set import Guard, Reason
+from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride

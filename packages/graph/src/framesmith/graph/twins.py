@@ -72,6 +72,30 @@ def is_like_new(fake: torch.Tensor) -> bool:
     )
 
 
+def is_plain_input(value: torch.Tensor) -> bool:
+    """Whether an existing tensor is an ordinary leaf with memory of its own, all of it, and without a gradient so far: its fake
+    shows its metadata and no more. A number (no dimensions) is none: its fake may hold its value."""
+    if type(value) is not torch.Tensor and type(value) is not torch.nn.Parameter:
+        return False
+    return not (
+        value.dim() == 0
+        or value.layout is not torch.strided
+        or value.device.type == "meta"
+        or value._is_view()
+        or not value.is_leaf
+        or value.storage_offset() != 0
+        or value.untyped_storage().nbytes() != _bytes_of(value)
+        or value.is_inference()
+        or value.is_conj()
+        or value.is_neg()
+        or value.is_quantized
+        or torch._C._functorch.is_functorch_wrapped_tensor(value)
+        or torch.is_inference_mode_enabled()
+        or value.grad is not None
+        or (value.requires_grad and value.grad_dtype != value.dtype)
+    )
+
+
 def new_fake(mode: FakeTensorMode, like: torch.Tensor, requires_grad: bool) -> torch.Tensor:
     """A fake with the metadata of another one, which is like new. It is a leaf."""
     with _DisableTorchDispatch():

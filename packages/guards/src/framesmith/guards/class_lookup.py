@@ -8,6 +8,7 @@ guarded here; whoever uses an answer guards it. Rules: `Objects/typeobject.c` an
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Final, final
+from weakref import ref
 
 
 @final
@@ -33,6 +34,8 @@ class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
 qualified_name: Callable[[object], str] = type.__dict__["__qualname__"].__get__
 #: The name of its module; anything else if the class says so.
 module_of: Callable[[object], object] = type.__dict__["__module__"].__get__
+#: `cls.mro()`, which computes the resolution order anew.
+compute_order: Callable[[type], list[type]] = type.__dict__["mro"]
 flags_of: Callable[[object], int] = type.__dict__["__flags__"].__get__
 #: Where an instance holds its dictionary; 0 if it has none.
 dict_offset: Callable[[object], int] = type.__dict__["__dictoffset__"].__get__
@@ -106,3 +109,14 @@ def is_immutable(cls: object) -> bool:
 def is_heap_type(cls: object) -> bool:
     """Whether the class was created by a class statement or the equivalent of the C API."""
     return bool(flags_of(cls) & _HEAP)
+
+
+def direct_subclasses(cls: type) -> "tuple[ref[type], ...]":
+    """The classes that derive from it now, in order, each by its one weak reference: what keeps the answer keeps no class."""
+    found: list[type] = type.__subclasses__(cls)
+    return tuple([ref(each) for each in found])
+
+
+def has_own_order(cls: type) -> bool:
+    """Whether its metaclass computes the resolution order in a way of its own, by a method `mro`."""
+    return static_lookup(type(cls), "mro") is not compute_order

@@ -8,7 +8,9 @@ code runs to find out. What has no row in the table below is compared by identit
 
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import ClassVar
 
 import torch
 
@@ -22,10 +24,15 @@ class Comparable:
 
     __slots__ = ("_hash",)
     _hash: int
+    _read_fields: ClassVar[Callable[[object], tuple[object, ...]]]
+
+    def __init_subclass__(cls) -> None:
+        # called twice for a dataclass with slots, which is made anew with them
+        cls._read_fields = staticmethod(_fields_reader(cls.__dict__.get("__slots__", ())))
 
     def comparison_fields(self) -> tuple[object, ...]:
         """The values that `==` compares: by default all fields."""
-        return tuple([getattr(self, name) for name in type(self).__slots__])
+        return type(self)._read_fields(self)
 
     def hash_fields(self) -> tuple[object, ...]:
         """The values that the hash is made of; none may have a `__hash__` that a user wrote."""
@@ -37,7 +44,10 @@ class Comparable:
         if type(self) is not type(other) or hash(self) != hash(other):
             return False
         assert isinstance(other, Comparable)
-        return all(map(same_constant, self.comparison_fields(), other.comparison_fields()))
+        for left, right in zip(self.comparison_fields(), other.comparison_fields(), strict=True):
+            if left is not right and not same_constant(left, right):
+                return False
+        return True
 
     def __hash__(self) -> int:
         try:
@@ -52,6 +62,13 @@ class Comparable:
             return hash((type(self), self.hash_fields()))
         except TypeError:  # a slice (before 3.12), or a tuple that holds one
             return hash((type(self), repr(self.hash_fields())))
+
+
+def _fields_reader(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
+    """What reads these attributes of an object as a tuple."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple([getattr(value, name) for name in names])
 
 
 def same_constant(left: object, right: object) -> bool:

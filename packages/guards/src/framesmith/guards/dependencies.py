@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, final
 from framesmith.guards import dict_versions, type_versions
 from framesmith.guards.class_lookup import is_immutable, static_lookup
 from framesmith.guards.failure import MISSES
-from framesmith.guards.guard_set import Guard
+from framesmith.guards.guards import Guard
 from framesmith.guards.imported import is_namespace
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.attributes import ClassAttribute

@@ -50,7 +50,8 @@ class _Covered:
             elif guard.source is not None:
                 self._add(guard.source, guard.claim)
         self.read: set[Source] = set()
-        for source in (*self.claims, *self.related, *loads):
+        read = [leaf for source in loads for leaf in (source, *source.leaves())]
+        for source in (*self.claims, *self.related, *read):
             self.read.update((source, *source.ancestors()))
 
     def _add(self, source: Source, claim: Claim) -> None:

@@ -11,7 +11,8 @@ from typing import Final, final
 
 from torch._C import DisableTorchFunction
 
-from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
+from framesmith.guards.guard_set import GuardSet, split_tensors
+from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.aliasing import first_pair
 from framesmith.guards.kinds.base import Relation
 from framesmith.guards.kinds.containers import IteratorExhaustedAfter, IteratorHasAtLeast, KeysAre, LengthIs

@@ -1,66 +1,17 @@
-"""Guards and the set of them an entry rests on. The expression that checks them is generated in `program`."""
+"""The set of guards that an entry rests on. The expression that checks them is generated in `program`."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from framesmith.guards.fact_log import FactLog
+from framesmith.guards.families import Member
+from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources.base import Source
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a guard was added: what was decided, and the user's frame (`/path/file.py:12 in forward`) if there is one."""
-
-    what: str
-    user_frame: str | None = None
-
-
-NO_REASON = Reason("unspecified")
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A claim about the value of a source, or a relation (which names its sources itself: `source` is None)."""
-
-    source: Source | None
-    claim: Claim | Relation
-    reason: Reason = NO_REASON
-
-    def __post_init__(self) -> None:
-        if isinstance(self.claim, Claim) and self.source is None:
-            raise TypeError(f"{type(self.claim).__name__} speaks about one value: its guard needs a source")
-
-    @classmethod
-    def relation(cls, claim: Relation, reason: Reason = NO_REASON) -> "Guard":
-        """The guard of a relation, which names its sources itself."""
-        return cls(None, claim, reason)
-
-    def with_location(self, user_frame: str | None) -> "Guard":
-        """The guard with the user's frame in its reason, unless that has one already."""
-        if user_frame is None or self.reason.user_frame is not None:
-            return self
-        return Guard(self.source, self.claim, Reason(self.reason.what, user_frame))
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        """Every source it reads."""
-        if isinstance(self.claim, Relation):
-            return self.claim.all_sources
-        return () if self.source is None else (self.source,)
-
-    def text(self) -> str:
-        """The guard as a line of a table."""
-        if isinstance(self.claim, Relation):
-            return self.claim.text()
-        assert self.source is not None
-        return self.claim.text(self.source)
 
 
 @final
@@ -70,6 +21,7 @@ class GuardSet:
     The guards on a source are added after those on its base, so that checking in order never runs user code on a value
     of an unexpected type. Guards are never removed: trackers are made once in a trace, and rely on the guards that
     were added then. A trace that has to forget what it read begins anew, with a new set.
+    A member of a family stands for its guards, at the place where it was added; what it says may have been said before.
     """
 
     def __init__(self, guards: Iterable[Guard] = ()) -> None:
@@ -77,31 +29,58 @@ class GuardSet:
         self.locate: Callable[[], str | None] | None = None
         self.facts: FactLog | None = None  # what the trace read, in tests
         self._places: dict[tuple[Source | None, Claim | Relation], int] = {}  # in the list
-        self._guards: list[Guard] = []
+        self._items: list[Guard | Member] = []
         self._classes: set[int] = set()
-        for guard in guards:
-            self.add(guard)
+        self._roots: set[Source] = set()  # of members
+        self._above: set[Source] = set()  # what these are read from
+        self.update(guards)
 
     def add(self, guard: Guard) -> None:
         """Add the guard unless the same claim about the same source is there; its reason gets the user's frame."""
         key = (None if isinstance(guard.claim, Relation) else guard.source, guard.claim)
         # one look-up for a new guard too: sources and claims are hashed by code in Python
-        count = len(self._guards)
+        count = len(self._items)
         if self._places.setdefault(key, count) == count:
-            self._guards.append(guard if self.locate is None else guard.with_location(self.locate()))
+            self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
+
+    def add_member(self, member: Member) -> None:
+        """Add all guards of a member of a family. Its root is not in another member, and no member is read through it."""
+        self._items.append(member)
+        self._roots.add(member.root)
+        self._above.update(member.root.ancestors())
+
+    def is_apart(self, root: Source) -> bool:
+        """Whether a member may have this root."""
+        return root not in self._above and self._roots.isdisjoint((root, *root.ancestors()))
+
+    def require(self, source: Source, claim: Claim, reason: Reason) -> None:
+        """`add` for a claim about one value; most are there already, and need no guard made for the question."""
+        count = len(self._items)
+        if self._places.setdefault((source, claim), count) == count:
+            guard = Guard(source, claim, reason)
+            self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
 
     def update(self, guards: Iterable[Guard]) -> None:
-        """Add each guard, as `add` does."""
-        for guard in guards:
-            self.add(guard)
+        """Add each guard, as `add` does; the members of another set as members."""
+        for item in guards.items if isinstance(guards, GuardSet) else guards:
+            if isinstance(item, Member):
+                self.add_member(item)
+            else:
+                self.add(item)
+
+    @property
+    def items(self) -> Sequence[Guard | Member]:
+        """The guards, with members of families in place of theirs."""
+        return self._items
 
     def __iter__(self) -> Iterator[Guard]:
-        return iter(self._guards)
+        return _guards_of(self._items)
 
     def __len__(self) -> int:
-        return len(self._guards)
+        return sum(len(one.family.guards) if isinstance(one, Member) else 1 for one in self._items)
 
     def __contains__(self, guard: Guard) -> bool:
+        """Whether it was added by itself, not as one of a member's."""
         return (None if isinstance(guard.claim, Relation) else guard.source, guard.claim) in self._places
 
     def guard_once(self, cls: type) -> bool:
@@ -116,12 +95,12 @@ class GuardSet:
         return True
 
     def mark(self) -> int:
-        """The number of guards now, to be given to `added_since` later."""
-        return len(self._guards)
+        """A mark of what was added until now, to be given to `added_since` later."""
+        return len(self._items)
 
     def added_since(self, mark: int) -> Iterator[Guard]:
         """The guards added after the mark."""
-        return itertools.islice(self._guards, mark, None)
+        return _guards_of(itertools.islice(self._items, mark, None))
 
     def copy(self) -> "GuardSet":
         """Another set with the same guards."""
@@ -130,11 +109,28 @@ class GuardSet:
     @property
     def tensors(self) -> tuple[tuple[Source, TensorIs], ...]:
         """The sources of tensors with what is claimed of them, in order."""
-        return tuple(
-            (guard.source, guard.claim)
-            for guard in self
-            if isinstance(guard.claim, TensorIs) and guard.source is not None
+        found: list[tuple[Source, TensorIs]] = []
+        for item in self._items:
+            if isinstance(item, Member):
+                found += item.tensors
+            elif isinstance(item.claim, TensorIs) and item.source is not None:
+                found.append((item.source, item.claim))
+        return tuple(found)
+
+    @property
+    def relations(self) -> Iterator[Guard]:
+        """The guards whose claims are relations; members have none."""
+        return (
+            item for item in self._items if not isinstance(item, Member) and isinstance(item.claim, Relation)
         )
+
+
+def _guards_of(items: Iterable[Guard | Member]) -> Iterator[Guard]:
+    for item in items:
+        if isinstance(item, Member):
+            yield from item.guards
+        else:
+            yield item
 
 
 @final
@@ -167,7 +163,7 @@ def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
     """For every source in a `SameObject`: the tensor source of its group that was guarded first."""
     # All members of a group share one list, as in union-find.
     group: dict[Source, list[Source]] = {}
-    for guard in guard_set:
+    for guard in guard_set.relations:
         if isinstance(guard.claim, SameObject):
             left = group.setdefault(guard.claim.left, [guard.claim.left])
             right = group.setdefault(guard.claim.right, [guard.claim.right])

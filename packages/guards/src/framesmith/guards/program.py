@@ -9,15 +9,20 @@ order they were added; all tensors in one native call; then guards on what is re
 """
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
 
 from framesmith.guards import torch_adapter
+from framesmith.guards.dependencies import dependencies_of
 from framesmith.guards.failure import MISSES
-from framesmith.guards.guard_set import Guard, GuardSet, split_tensors
+from framesmith.guards.families import Family, is_worth_a_loop, members_by_family
+from framesmith.guards.family_checks import MEMBER, FamilyCheck, FamilyLoop, Schedule, write_check
+from framesmith.guards.guard_set import GuardSet, split_tensors
+from framesmith.guards.guards import Guard
+from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.ambient import GlobalState
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.containers import HasKey
@@ -27,6 +32,9 @@ from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
+from framesmith.guards.sources.rebase import Rebase
+from framesmith.guards.sources.roots import Local, Own
+from framesmith.guards.sources.values import ValuesOf
 from framesmith.guards.versioned import versioned_guards
 from framesmith.guards.writer import ConditionWriter
 
@@ -69,14 +77,21 @@ def compile_guards(
     writer = ConditionWriter(prefix, local_names or {}, dispatcher_locals)
     for guard in _ambient(guard_set):
         _add_ambient(guard, guard_set, writer)
+    steps = Schedule(guard_set, _family_checks(guard_set)).steps
+    loops = [step for step in steps if isinstance(step, FamilyLoop)]
     # Native code checks the tensors between the two: what is read from a tensor must not be asked of anything else.
-    early, late = _phases(guard_set)
-    implied = _find_implied(guard_set, preload) | _read_anyway(guard_set, preload)
-    done = implied | _add_versioned([guard for guard in (*early, *late) if guard not in implied], writer)
-    for guard in early:
-        if guard not in done:
-            _add(guard, writer)
-    _add_tensors(guard_set, writer)
+    early, late = _phases(steps, guard_set.tensors)
+    guards = [step for step in steps if not isinstance(step, FamilyLoop)]
+    read = [*preload, *(member.root for loop in loops for member in loop.members)]
+    implied = _find_implied(guards, read) | _read_anyway(guards, read)
+    plain = [step for step in (*early, *late) if not isinstance(step, FamilyLoop) and step not in implied]
+    done = implied | _add_versioned(plain, writer)
+    for step in early:
+        if isinstance(step, FamilyLoop):
+            _add_loop(step, preload, writer)
+        elif step not in done:
+            _add(step, writer)
+    _add_tensors(guard_set, loops, writer)
     for guard in late:
         if guard not in done:
             _add(guard, writer)
@@ -97,16 +112,16 @@ def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guar
     return {*facts.facts}
 
 
-def _find_implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
+def _find_implied(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Guard]:
     """The guards `HasKey` on plain dictionaries whose item is read anyway: a missing key is a miss by its KeyError."""
-    needed = (*preload, *(source for guard in guard_set if not guard.sources[1:] for source in guard.sources))
+    needed = (*preload, *(source for guard in guards if not guard.sources[1:] for source in guard.sources))
     read = {
         (source.base, source.key) for source in needed if isinstance(source, Item) and _is_text(source.key)
     }
-    plain = {guard.source for guard in guard_set if guard.claim == _PLAIN_DICT}
+    plain = {guard.source for guard in guards if guard.claim == _PLAIN_DICT}
     return {
         guard
-        for guard in guard_set
+        for guard in guards
         if isinstance(guard.claim, HasKey)
         and guard.claim.present
         and guard.source in plain
@@ -115,13 +130,11 @@ def _find_implied(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
     }
 
 
-def _read_anyway(guard_set: GuardSet, preload: Sequence[Source]) -> set[Guard]:
+def _read_anyway(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Guard]:
     """The guards `Present` on sources that something else reads: one that cannot be read is a miss by its exception."""
     read: set[Source] = set()
-    held = [guard for guard in guard_set if isinstance(guard.claim, Present)]
-    others = (
-        source for guard in guard_set if not isinstance(guard.claim, Present) for source in guard.sources
-    )
+    held = [guard for guard in guards if isinstance(guard.claim, Present)]
+    others = (source for guard in guards if not isinstance(guard.claim, Present) for source in guard.sources)
     below = (
         guard.source.base for guard in held if guard.source is not None and guard.source.base is not None
     )
@@ -138,16 +151,25 @@ def _is_text(key: object) -> bool:
 
 
 def _ambient(guard_set: GuardSet) -> list[Guard]:
-    return [guard for guard in guard_set if isinstance(guard.claim, Relation) and not guard.claim.all_sources]
+    return [
+        guard
+        for guard in guard_set.relations
+        if isinstance(guard.claim, Relation) and not guard.claim.all_sources
+    ]
 
 
-def _phases(guard_set: GuardSet) -> tuple[list[Guard], list[Guard]]:
+def _phases(
+    steps: Iterable[Guard | FamilyLoop], claims: Iterable[tuple[Source, TensorIs]]
+) -> tuple[list[Guard | FamilyLoop], list[Guard]]:
     """The guards to check before and after the tensors: after are relations, and what is read from a tensor."""
-    tensors = {source for source, _ in guard_set.tensors}
+    tensors = {source for source, _ in claims}
     rests: dict[Source, bool] = {}
-    early: list[Guard] = []
+    early: list[Guard | FamilyLoop] = []
     late: list[Guard] = []
-    for guard in guard_set:
+    for guard in steps:
+        if isinstance(guard, FamilyLoop):
+            early.append(guard)
+            continue
         if isinstance(guard.claim, TensorIs):
             continue
         if isinstance(guard.claim, Relation):
@@ -203,11 +225,15 @@ def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
         _add_claim(inner_source, inner_claim, writer)
 
 
-def _add_tensors(guard_set: GuardSet, writer: ConditionWriter) -> None:
+def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: ConditionWriter) -> None:
     """One native call for all tensors that it can check; a Python check for each of the rest."""
     tensors = split_tensors(guard_set)
+    specs = {source: claim.spec for source, claim in tensors.distinct}
+    looped = {source: specs[source] for loop in loops for source in loop.values}
     native, examples = [], []
     for source, claim in tensors.distinct:
+        if source in looped:
+            continue
         example = claim.spec.example()
         if example is None:
             writer.add(claim.render(writer.source(source), writer))
@@ -216,16 +242,91 @@ def _add_tensors(guard_set: GuardSet, writer: ConditionWriter) -> None:
             examples.append(example)
     for source, claim in tensors.apart:
         writer.add(claim.render(writer.source(source), writer))
-    if native:
+    known: dict[int, torch.Tensor | None] = {}  # tensors of one family share their claims
+    for spec in looped.values():
+        if id(spec) not in known:
+            known[id(spec)] = spec.example()
+    examples += [found for spec in looped.values() if (found := known[id(spec)]) is not None]
+    held = [spec for _, spec in native] + [*looped.values()]
+    if held:
         with _state_of(guard_set):
             check = torch_adapter.tensor_check(
-                examples, [spec.sizes or () for _, spec in native], [spec.strides or () for _, spec in native]
+                examples, [spec.sizes or () for spec in held], [spec.strides or () for spec in held]
             )
         for source, spec in native:
             if spec.cls is torch.Tensor or (spec.cls is torch.nn.Parameter and source.base is None):
                 writer.add(_not_nested(spec.cls, writer.source(source), writer))
-        arguments = ", ".join(writer.source(source) for source, _ in native)
-        writer.add(f"{writer.constant(check, 'tensors')}({arguments})")
+        arguments = [writer.source(source) for source, _ in native]
+        arguments += [f"*{writer.source(loop)}" for loop in loops if loop.values]
+        writer.add(f"{writer.constant(check, 'tensors')}({', '.join(arguments)})")
+
+
+def _add_loop(loop: FamilyLoop, preload: Sequence[Source], writer: ConditionWriter) -> None:
+    """The check of a family. What it read is read from its result from now on."""
+    writer.add(f"{writer.source(loop)} is not None")
+    places = {source: place for place, source in enumerate(loop.values)}
+    for source in preload:
+        if isinstance(source, ValuesOf):
+            first = places.get(source.sources[0], -1)
+            if first >= 0 and loop.values[first : first + len(source.sources)] == source.sources:
+                whole = len(source.sources) == len(loop.values)
+                writer.hold(source, loop, "" if whole else f"[{first}:{first + len(source.sources)}]")
+    for source, place in places.items():
+        writer.hold(source, loop, f"[{place}]")
+
+
+def _family_checks(guard_set: GuardSet) -> dict[Family, FamilyCheck]:
+    """The functions of the families that have enough members, where one function can check all of them."""
+    members = members_by_family(guard_set.items)
+    if not members:
+        return {}
+    related = {source for guard in guard_set.relations for source in _sources_of_one_object(guard)}
+    found = {}
+    for family, held in members.items():
+        tied = related and any(source in related for one in held for source, _ in one.tensors)
+        check = None if tied or not is_worth_a_loop(held) else _check_of(family)
+        if check is not None:
+            found[family] = check
+    return found
+
+
+def _sources_of_one_object(guard: Guard) -> tuple[Source, ...]:
+    """Sources that a guard says are one object; the native check of tensors gets one of them."""
+    return guard.claim.all_sources if isinstance(guard.claim, SameObject) else ()
+
+
+def _check_of(family: Family) -> FamilyCheck | None:
+    """The function of a family, rendered for a member in a local variable. None if a guard has to be checked elsewhere: with
+    the program, after the tensors, or not by native code."""
+    rebase = Rebase(family.root, Local(MEMBER))
+    guard_set = GuardSet(Guard(rebase(guard.source), guard.claim) for guard in family.guards if guard.source)
+    guards, tensors = [*guard_set], split_tensors(guard_set)
+    early, late = _phases(guards, guard_set.tensors)
+    if (
+        late
+        or tensors.apart
+        or any(dependencies_of(guard) is not None for guard in family.guards)
+        or any(claim.spec.example() is None for _, claim in tensors.distinct)
+        or not {*family.inputs}.issubset(guard.source for guard in family.guards)
+    ):
+        return None
+    specs = {source: claim.spec for source, claim in tensors.distinct}
+    inputs = tuple(map(rebase, family.inputs))
+    others = tuple(source for source in specs if source not in inputs)
+    writer = ConditionWriter(PREFIX, {}, None)
+    implied = _find_implied(guards, (*inputs, *others)) | _read_anyway(guards, (*inputs, *others))
+    for guard in early:
+        if not isinstance(guard, FamilyLoop) and guard not in implied:
+            _add(guard, writer)
+    for source, spec in specs.items():
+        if spec.cls is torch.Tensor:
+            writer.add(_not_nested(spec.cls, writer.source(source), writer))
+    for source in (*inputs, *others):
+        writer.preload(source)
+    written = writer.finish()
+    if any(value is globals or type(value) is Own for value in written.constants.values()):
+        return None  # it reads what belongs to the compiled function
+    return write_check(written, len(inputs))
 
 
 def _not_nested(cls: type, tensor: str, writer: ConditionWriter) -> str:

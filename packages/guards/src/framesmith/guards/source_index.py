@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import final
 
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.sources.base import Source
 
 
@@ -17,14 +18,15 @@ class SourceIndex:
     def __init__(self) -> None:
         self._below: dict[Source, list[Source]] = {}
         self._guards: dict[Source, list[tuple[int, Guard]]] = {}
-        self._mark = 0
+        self._mark = self._count = 0
 
     def update(self, guards: GuardSet) -> None:
         """Take in the guards that were added since the last call."""
-        for place, guard in enumerate(guards.added_since(self._mark), self._mark):
+        for guard in guards.added_since(self._mark):
+            self._count += 1
             for source in guard.sources:
                 self.add(source)
-                self._guards.setdefault(source, []).append((place, guard))
+                self._guards.setdefault(source, []).append((self._count, guard))
         self._mark = guards.mark()
 
     def add(self, source: Source) -> None:

@@ -1,6 +1,7 @@
 """A guard set and a program as text for people: the table in a report, golden tests, logs."""
 
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.program import Program
 from framesmith.guards.words import a_type
 

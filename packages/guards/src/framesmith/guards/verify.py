@@ -9,7 +9,9 @@ import keyword
 from collections.abc import Collection, Iterator
 
 from framesmith.guards.failure import first_failure
-from framesmith.guards.guard_set import Guard, GuardSet
+from framesmith.guards.family_checks import FamilyCheck
+from framesmith.guards.guard_set import GuardSet
+from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.base import Claim
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
@@ -53,9 +55,30 @@ def verify_program(
         elif node.id not in known and node.id not in bound:
             problems.append(_unknown(node.id, program))
     for load in program.loads:
-        if load not in known and load not in bound:
+        if load.partition("[")[0] not in known | bound:
             problems.append(f"the preloaded {load} is never bound")
+    for value in program.constants.values():
+        if isinstance(value, FamilyCheck):
+            problems += _family_problems(value)
     return problems
+
+
+def _family_problems(check: FamilyCheck) -> Iterator[str]:
+    """Problems of the text of a family check: no function, unknown names."""
+    text = f"def check({check.parameters}):\n" + "".join(f" {line}\n" for line in check.lines)
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        yield f"the check of a family is no function: {error} in {text[:200]}"
+        return
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    known = {*check.constants, check.parameters, *bound}
+    for name in {node.id for node in names} - known:
+        yield f"the check of a family reads {name}, which it does not have"
+    for name in known:
+        if not _prefixed(name):
+            yield f"the name {name} in the check of a family has no prefix {PREFIX!r}"
 
 
 def _unknown(name: str, program: Program) -> str:

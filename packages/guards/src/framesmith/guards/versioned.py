@@ -26,7 +26,7 @@ from framesmith.guards import type_versions
 from framesmith.guards.class_lookup import resolution_order
 from framesmith.guards.dependencies import CLASS, CODE, EMPTY_SCOPE, Dependency, StateKind, dependencies_of
 from framesmith.guards.failure import MISSES
-from framesmith.guards.guard_set import Guard
+from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure

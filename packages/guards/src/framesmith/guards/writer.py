@@ -41,7 +41,10 @@ class ConditionWriter:
         self._local_names = local_names
         self._dispatcher_locals = None if dispatcher_locals is None else frozenset(dispatcher_locals)
         self._numbers: dict[Path, int] = {}
-        self._bases: list[int] = []  # number of the source -> number of the nearest base that has one, or -1
+        self._heights: list[
+            int
+        ] = []  # sources written into one another, from the last one with a term of its own
+        self._held: dict[Path, tuple[Path, str]] = {}
         self._templates: list[list[str]] = []  # text, number, text, number, ... text
         self._terms: list[list[str]] = []
         self._mentions: list[int] = []
@@ -55,12 +58,22 @@ class ConditionWriter:
             return source.expression(self)
         number = self._numbers.get(source)
         if number is None:
-            template = self._split(source.expression(self))
+            holder = self._held.get(source)
+            text = source.expression(self) if holder is None else f"{self.source(holder[0])}{holder[1]}"
+            template = self._split(text)
             number = self._numbers[source] = len(self._templates)
             self._templates.append(template)
             self._mentions.append(0)
-            self._bases.append(int(template[1]) if len(template) > 1 else -1)
+            inner = [self._heights[int(one)] for one in template[1::2]]
+            self._heights.append(1 + max((height for height in inner if height < _DEEPEST), default=0))
         return f"{_MARK}{number}{_MARK}"
+
+    def hold(self, source: Path, holder: Path, step: str) -> None:
+        """From now on the source is read from another one, whose value has it: `holder[3]` for the step `[3]`."""
+        if step:
+            self._held.setdefault(source, (holder, step))
+        elif source not in self._numbers and holder in self._numbers:
+            self._numbers[source] = self._numbers[holder]
 
     def constant(self, value: object, hint: str) -> str:
         return self._constants(value, hint)
@@ -114,7 +127,8 @@ class ConditionWriter:
 
     def finish(self) -> ConditionText:
         """The text; the writer is of no use afterwards."""
-        pen = _TermWriter(self._templates, self._bases, self._mentions)
+        far = frozenset(number for number, height in enumerate(self._heights) if height == _DEEPEST)
+        pen = _TermWriter(self._templates, far, self._mentions)
         for pieces in self._terms:
             pen.term(pieces)
         loads = tuple(pen.bound[int(text.strip(_MARK))] if _MARK in text else text for text in self._loads)
@@ -125,9 +139,9 @@ class ConditionWriter:
 class _TermWriter:
     """Replaces the marks by expressions and temporaries, term by term in evaluation order."""
 
-    def __init__(self, templates: list[list[str]], bases: list[int], mentions: list[int]) -> None:
+    def __init__(self, templates: list[list[str]], far: frozenset[int], mentions: list[int]) -> None:
         self._templates = templates
-        self._bases = bases
+        self._far = far  # sources that get a term of their own
         self._left = mentions  # mentions still to come
         self._free: list[str] = []
         self.bound: dict[int, str] = {}
@@ -135,8 +149,8 @@ class _TermWriter:
         self.temporaries: list[str] = []
 
     def term(self, pieces: list[str]) -> None:
-        for number in pieces[1::2]:
-            self._bind_far(int(number))
+        if self._far:
+            self._bind_far(pieces)
         if pieces[0] == "" and pieces[2:] == [""]:
             self._read_now(int(pieces[1]))
         else:
@@ -151,16 +165,19 @@ class _TermWriter:
         first = self._mention(number)
         self.terms.append(f"({first} is {self._mention(number)})")
 
-    def _bind_far(self, number: int) -> None:
-        """Bind every `_DEEPEST`-th unbound base of a path by a term of its own, so that the text does not nest too deeply."""
-        chain = []
-        while number not in self.bound and self._bases[number] >= 0:
-            number = self._bases[number]
-            chain.append(number)
-        for base in chain[::-1][_DEEPEST - 1 :: _DEEPEST]:
-            if base not in self.bound:
-                self._left[base] += 1
-                self._read_now(base)
+    def _bind_far(self, pieces: list[str]) -> None:
+        """Bind the far sources that the text would be written from by terms of their own, so that it does not nest too
+        deeply: inner ones first, since a source has a higher number than those it is written from."""
+        todo = [int(number) for number in pieces[1::2]]
+        found = set[int]()
+        while todo:
+            number = todo.pop()
+            if number not in found and number not in self.bound:
+                found.add(number)
+                todo += map(int, self._templates[number][1::2])
+        for number in sorted(found & self._far):
+            self._left[number] += 1
+            self._read_now(number)
 
     def _text(self, pieces: list[str]) -> str:
         if len(pieces) == 1:

@@ -14,7 +14,7 @@ from torch.nn.modules import module as module_code
 
 from framesmith.frontend.build_entry import BuiltEntry
 from framesmith.frontend.recovery import Recovery
-from framesmith.guards import GuardSet
+from framesmith.guards import Family, Guard, GuardSet, Member
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.imported import is_imported
 from framesmith.guards.kinds import ClassAttribute, GlobalState, ShapeExpression
@@ -49,8 +49,7 @@ def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
         and all(map(check.is_known, held))
         and all(map(check.is_known, [space for target in targets for space in target.namespaces]))
         and all(map(check.source, built.text.loads))
-        and all(check.claim(guard.claim) for guard in guards)
-        and all(check.source(source) for guard in guards for source in guard.sources)
+        and all(map(check.item, guards.items))
     )
 
 
@@ -66,6 +65,15 @@ class _Check:
     def __init__(self) -> None:
         self._sources: set[Source] = set()
         self._known: dict[int, object] = {}
+        self._families: set[Family] = set()
+
+    def item(self, item: Guard | Member) -> bool:
+        """Whether a guard, or all guards of a member of a family, refer to nothing that might die with the function."""
+        if not isinstance(item, Member):
+            return self.claim(item.claim) and all(map(self.source, item.sources))
+        if item.family not in self._families and all(map(self.item, item.family.guards)):
+            self._families.add(item.family)
+        return item.family in self._families and self.source(item.root)
 
     def source(self, source: Source) -> bool:
         """Whether a source, with all from which it is read, refers to nothing that might die with the function."""

@@ -61,14 +61,17 @@ class UserNames:
 
     def text(self, text: str) -> str:
         """A message about values of the unit."""
-        text = _ON_STACK.sub(lambda found: self._expression(int(found[1]), int(found[2])), text)
-        text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(lambda found: str(found[1] or found[2]), text))
-        text = _HIDDEN.sub(_UNNAMED, text)
+        if self._frames:  # only a continuation begins with such variables
+            text = _ON_STACK.sub(lambda found: self._expression(int(found[1]), int(found[2])), text)
+            text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(lambda found: str(found[1] or found[2]), text))
+            text = _HIDDEN.sub(_UNNAMED, text)
         if self._forward is not None:
             text = _POSITIONAL.sub(lambda found: self._parameter(int(found[1])) or found[0], text)
             text = _BY_KEYWORD.sub(r"\1", text)
             text = _ALL_ARGUMENTS.sub(lambda found: _WORDS[found[0]], text)
-        return re.sub(rf"(?<![\w.]){re.escape(self._own)}\.(?=\w)", "", text) if self._own else text
+        if not self._own or f"{self._own}." not in text:
+            return text
+        return re.sub(rf"(?<![\w.]){re.escape(self._own)}\.(?=\w)", "", text)
 
     def rename(self, error: DynamicSizeFixed) -> DynamicSizeFixed:
         """The same error in the words of the user's program."""

@@ -18,7 +18,7 @@ from framesmith.frontend.tracing.frame_readers import reads_frame
 from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
-from framesmith.frontend.tracing.opcodes.table import NativeForm, NativeWriter
+from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, NativeWriter
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION
@@ -96,7 +96,8 @@ class NativeOperation:
             if not isinstance(value, Null) and names_its_caller(value):  # ADR 0016
                 stands = writer.constant(stand_in_for(inlined), "stands_for")
                 texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
-        return write(self._machine.frame.operation, texts, writer.constant)
+        bind = Bind(writer.constant, self._machine, operands)
+        return write(self._machine.frame.operation, texts, bind)
 
     def _write_unbound_method(self, operands: Sequence[Tracker]) -> list[str | None] | None:
         """Descriptor and receiver of a method that is called at once (`x.sin()`), which CPython does not bind.
@@ -106,7 +107,8 @@ class NativeOperation:
         for callee, other in (operands[:2], operands[1::-1]) if len(operands) > 1 else ():
             if isinstance(callee, TensorMethod | BoundBuiltin) and isinstance(other, Null):
                 unbound = callee.unbound()
-                if unbound is not None:
+                # methods of a class itself are bound: `type` looks attributes up in a way of its own
+                if unbound is not None and not issubclass(unbound[1].python_type, type):
                     descriptor, receiver = unbound
                     return [self._writer.constant(descriptor, "method"), self._writer.value(receiver)]
         return None

@@ -9,13 +9,14 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CellType, CodeType, FunctionType
-from typing import Protocol, TypeAlias, final
+from typing import Final, Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
 from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
     Identity,
     Template,
+    bind_families,
     generate_code,
     generate_template,
     spelling,
@@ -260,7 +261,11 @@ class Dispatcher:
         else:
             loads = dict(zip(entry.body.parameters, program.loads, strict=True))
             numbered += entry.body.inline_lines(loads, names, identity.firstlineno)
-        bound = {**program.constants, **constants.values, **(entry.body.constants if entry.body else {})}
+        bound = {
+            **bind_families(program.constants, identity),
+            **constants.values,
+            **(entry.body.constants if entry.body else {}),
+        }
         more = (_ENTRY,) if entry.body is None else ()
         return generate_template(", ".join(names), numbered, bound, identity, more)
 
@@ -301,11 +306,19 @@ class Dispatcher:
         ]
 
 
+#: CPython's parser gives up at 200 nested parentheses.
+_LONGEST_CHAIN: Final = 50
+
+
 def write_forgetting_call(call: str, temporaries: Sequence[str]) -> str:
     """A call after which the frame holds nothing in temporaries: what the entry dropped is gone in what comes next."""
     if not temporaries:
         return call
-    return f"({call}, {' := '.join(f'({name}' for name in temporaries)} := None{')' * len(temporaries)})[0]"
+    chains = [
+        temporaries[start : start + _LONGEST_CHAIN] for start in range(0, len(temporaries), _LONGEST_CHAIN)
+    ]
+    forgotten = [f"{' := '.join(f'({name}' for name in chain)} := None{')' * len(chain)}" for chain in chains]
+    return f"({call}, {', '.join(forgotten)})[0]"
 
 
 def _with_own_names(code: CodeType, signature: Signature) -> CodeType:

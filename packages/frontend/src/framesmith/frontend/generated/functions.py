@@ -15,6 +15,7 @@ from typing import final
 from framesmith.bytecode.relocate import relocate_lines
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN
+from framesmith.guards.family_checks import FamilyCheck
 from framesmith.guards.names import PREFIX
 from framesmith.guards.sources import Own
 
@@ -127,6 +128,25 @@ def generate_function(
 ) -> FunctionType:
     """A function over `namespace` with the constants in its closure."""
     return generate_template(parameters, lines, constants, identity).bind(namespace)
+
+
+def bind_families(constants: Mapping[str, object], identity: Identity) -> dict[str, object]:
+    """The constants of a guard program, with functions in place of the texts of family checks."""
+    hidden = identity.as_hidden()
+    return {
+        name: (
+            generate_function(
+                value.parameters,
+                [(line, hidden.firstlineno) for line in value.lines],
+                value.constants,
+                hidden,
+                {},
+            )
+            if isinstance(value, FamilyCheck)
+            else value
+        )
+        for name, value in constants.items()
+    }
 
 
 def set_user_lines(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:

@@ -293,25 +293,23 @@ class Interpreter:
         Raises Restart where that is not enough: the operation changed something, or read values, before it failed.
         """
         machine = self.machine
+        tx = machine.tx
         frame = machine.frames[-1]
         self._steps += 1
-        machine.tx.graph.step = self._steps
+        tx.graph.step = self._steps
         if self._stop is not None and self._steps == self._stop.step:
             return self._stop_as_planned(frame)
         unbound: ObservedException | None = None
-        known, decisions = machine.tx.guards.mark(), machine.tx.graph.decisions
+        known, decisions = len(tx.guards), tx.graph.decisions
         references = machine.value_ends.references
-        stack, depth, handled, state = (
-            list(frame.stack),
-            len(machine.frames),
-            machine.handled,
-            self._change_versions(),
-        )
+        stack, depth, handled = frame.stack.copy(), len(machine.frames), machine.handled
+        state = self._change_versions()
         try:
             self._execute(frame)
-            for entered in machine.frames[depth:]:
-                # a second trace stops there if this frame cannot be left (ADR 0009)
-                entered.entered = self._steps
+            if len(machine.frames) > depth:
+                for entered in machine.frames[depth:]:
+                    # a second trace stops there if this frame cannot be left (ADR 0009)
+                    entered.entered = self._steps
             return None
         except ObservedException as error:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it

@@ -36,6 +36,7 @@ from framesmith.guards.sources.tensors import (
     TensorStorageOffset,
     TensorStride,
 )
+from framesmith.guards.sources.values import ValuesOf
 
 __all__ = [
     "Attribute",
@@ -67,6 +68,7 @@ __all__ = [
     "TensorSize",
     "TensorStorageOffset",
     "TensorStride",
+    "ValuesOf",
     "WeakReferent",
     "buffer",
     "parameter",

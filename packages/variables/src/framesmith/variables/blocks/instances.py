@@ -7,7 +7,7 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.guards import Guard, Scope, Source
+from framesmith.guards import Family, Guard, Member, Scope, Source
 from framesmith.guards.failure import MISSES
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.guards.sources.rebase import Rebase
@@ -22,12 +22,13 @@ from framesmith.variables.wrapping.wrap import Wrapper
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
     """A module that fits a plan. `values`: its part for each part of the plan; `shared`: the paths of parts that are the
-    very objects of the first module, below which nothing has to be guarded again."""
+    very objects of the first module, below which nothing has to be guarded again; `rebase` gives its sources for the plan's."""
 
     plan: Plan
     source: Source
     values: tuple[object, ...]
     shared: frozenset[Source]
+    rebase: Rebase
 
 
 def find_instance(
@@ -56,7 +57,7 @@ def find_instance(
     shared = frozenset(
         part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
     )
-    return Instance(plan, source, values, shared)
+    return Instance(plan, source, values, shared, rebase)
 
 
 def are_distinct_alike(
@@ -76,6 +77,9 @@ def are_distinct_alike(
         first = wrapper.first_source(value)
         if not part.is_own or not (first is None or first == rebase(part.source)):
             return False
+        # of what the trace has changed, guards say nothing: only the very same object holds the same
+        if wrapper.has_changed(part.value) or wrapper.has_changed(value):
+            return False
     return True
 
 
@@ -90,9 +94,12 @@ def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Seque
 
 def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.Node, fx.Node]:
     """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
-    plan, rebase = instance.plan, Rebase(instance.plan.recording.source, instance.source)
+    plan, rebase = instance.plan, instance.rebase
     inside = _Inside(instance.shared)
-    for guard in plan.guards:
+    family = _family(plan, instance.shared, inside) if tx.guards.is_apart(instance.source) else None
+    if family is not None:
+        tx.guards.add_member(Member(family, instance.source, rebase))
+    for guard in plan.guards if family is None else plan.relations:
         moved = _moved(guard, rebase, inside)
         if moved is not None:
             tx.guards.add(moved)
@@ -103,11 +110,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
         if not inside(first):
             value, source = found[first], rebase(first)
             known = wrapper.find(source)
-            tracker = (
-                known
-                if isinstance(known, TensorTracker)
-                else repeat_tensor(tx, wrapper, value, source, first)
-            )
+            tracker = known if isinstance(known, TensorTracker) else repeat_tensor(tx, wrapper, value, source)
             nodes[node] = tracker.graph_node(tx)
     for first, value in found.items():
         source = rebase(first)
@@ -131,6 +134,16 @@ class _Inside:
             base = source.base
             found = self._found[source] = base is not None and self(base)
         return found
+
+
+def _family(plan: Plan, shared: frozenset[Source], inside: _Inside) -> Family | None:
+    """The family of the modules that share these parts with the first one: the claims about all else, if there are any."""
+    if shared not in plan.families:
+        claims = [guard for guard in plan.guards if guard.source is not None and not inside(guard.source)]
+        inputs = [source for source in plan.inputs.values() if not inside(source)]
+        made = Family(plan.recording.source, tuple(claims), tuple(inputs)) if claims else None
+        plan.families[shared] = made
+    return plan.families[shared]
 
 
 def _moved(guard: Guard, rebase: Rebase, inside: _Inside) -> Guard | None:

@@ -10,6 +10,7 @@ import torch
 from torch._C import _get_function_stack_at, _len_torch_function_stack
 
 from framesmith.variables.core import TraceContext
+from framesmith.variables.core.reach import reachable
 
 
 class FramesState(Protocol):
@@ -24,7 +25,7 @@ class FramesState(Protocol):
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
     """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `reads`: of
-    contents of tensors, which the graph may have changed by the time of another call."""
+    contents of tensors, which the graph may have changed by the time of another call; `changes`: see `_changes`."""
 
     length: int
     frames: object
@@ -33,6 +34,7 @@ class Moment:
     modes: tuple[object, ...]
     keys: int
     reads: int
+    changes: frozenset[tuple[int, int]]
 
     def continues(self, tx: TraceContext, now: "Moment") -> bool:
         """Whether what came between left nothing behind but nodes of the graph."""
@@ -48,16 +50,17 @@ class Moment:
         return (
             self.frames == other.frames
             and self.grad == other.grad
+            and self.changes == other.changes
             and len(self.modes) == len(other.modes)
             and all(map(lambda one, two: one is two, self.modes, other.modes))
         )
 
 
 def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
-    """The present moment; None where calls are neither noted nor repeated: existing objects or classes were changed, so
-    that what guards say of them is no longer true; a graph of its own is recorded; the frames refuse."""
+    """The present moment; None where calls are neither noted nor repeated: classes were changed, so that what guards say
+    of them is no longer true; a graph of its own is recorded; the frames refuse."""
     changes, length = tx.changes, tx.graph.length()
-    if length is None or changes.has_changes:
+    if length is None or changes.classes:
         return None
     state = frames()
     if state is None:
@@ -70,4 +73,14 @@ def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
         tuple(_get_function_stack_at(index) for index in range(_len_torch_function_stack())),
         changes.keys,
         tx.graph.content_reads,
+        _changes(tx),
     )
+
+
+def _changes(tx: TraceContext) -> frozenset[tuple[int, int]]:
+    """The existing objects that the trace has changed, and objects that it changed and that can be reached from those, each
+    with the version of its last change. Guards say nothing of what these hold now: a call may be repeated only if that is
+    the same as it was. What no existing object leads to is an argument of the call, or out of its reach."""
+    changed = tx.changes.changed_trackers()
+    versions = tx.changes.changed_at
+    return frozenset((id(one), versions[id(one)]) for one in reachable(changed).values() if id(one) in versions)

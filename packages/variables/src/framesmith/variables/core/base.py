@@ -6,7 +6,7 @@ together. No concrete tracker lives here.
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import (
     CodeType,
     GetSetDescriptorType,
@@ -394,7 +394,11 @@ _READ: Final = Reason("the trace read it")
 @final
 @dataclass(frozen=True, slots=True)
 class TraceContext:
-    """Everything that a tracker may use while tracing. `call_module`: None where each call of a module is traced."""
+    """Everything that a tracker may use while tracing. `call_module`: None where each call of a module is traced.
+
+    `lookups` are the answers of `objects.lookup.find` so far, by the class's id and the name; each holds its class, so
+    that the id stays its own.
+    """
 
     graph: Recorder
     guards: GuardSet
@@ -403,12 +407,13 @@ class TraceContext:
     wrap: Wrap
     inline: InlineCall
     call_module: CallModule | None = None
+    lookups: dict[tuple[int, str], tuple[type, object]] = field(default_factory=dict)
 
     def guard(self, tracker_or_source: Tracker | Source | None, claim: Claim, why: str = "") -> None:
         """Add a guard on a value; does nothing for a value created in the trace, which has no source."""
         source = tracker_or_source.source if isinstance(tracker_or_source, Tracker) else tracker_or_source
         if source is not None:
-            self.guards.add(Guard(source, claim, Reason(why) if why else _READ))
+            self.guards.require(source, claim, Reason(why) if why else _READ)
 
     def note(self, what: str, source: Source | None, name: object = None) -> None:
         """Record what was read of the real world, for the check that a guard covers it (`guards.facts`)."""

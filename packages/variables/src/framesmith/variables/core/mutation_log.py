@@ -41,11 +41,12 @@ class MutationLog(Generic[V]):
     `issubclass` is guarded.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
-    changed in between.
+    changed in between. `changed_at` has the version of the last change of each tracker, by its id.
     """
 
     def __init__(self) -> None:
         self.version = 0
+        self.changed_at: dict[int, int] = {}
         self.ambient = AmbientState()
         self.overrides = OverrideState()
         self.classes: dict[type, ChangedClass[V]] = {}
@@ -60,6 +61,7 @@ class MutationLog(Generic[V]):
     def note(self, tracker: V) -> None:
         """Record that `tracker` is about to change."""
         self.version += 1
+        self.changed_at[id(tracker)] = self.version
         if self.on_change is not None:
             self.on_change(tracker)
         for noted in self._watching:
@@ -113,6 +115,7 @@ class MutationLog(Generic[V]):
     def release(self) -> None:
         """Drop all references: the trace has ended."""
         self._changed.clear()
+        self.changed_at.clear()
         self.classes.clear()
         self.asked_classes.clear()
         self.on_change = self.on_reference = None

@@ -3,7 +3,6 @@
 How rows become a registry: `core.registry`.
 """
 
-import inspect
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeAlias, TypeVar, cast, final
 
@@ -21,7 +20,7 @@ from framesmith.variables.core.constant import CONSTANT_TYPES
 from framesmith.variables.core.folding import BUILDERS, Builder
 from framesmith.variables.core.pure import PURE, PURE_TYPES
 from framesmith.variables.core.registry import Priority, RegistryEntry, Rule, Table
-from framesmith.variables.core.table import CALLS, Row, RowFunction
+from framesmith.variables.core.table import CALLS, Row, RowFunction, row_signature
 from framesmith.variables.core.wrap_rules import EXACT, TESTS, WrapRule, WrapTest
 
 K = TypeVar("K", bound=Hashable)
@@ -70,10 +69,9 @@ class Rows:
         """Decorator: model calls of `keys` with the decorated `function(tx, *args, **kwargs)`."""
 
         def register(function: RowFunction) -> RowFunction:
-            parameters = list(inspect.signature(function).parameters.values())[1:]
-            signature = inspect.Signature(parameters)
+            signature = row_signature(function)
             for key in keys:
-                self.add(CALLS, key, Row(key, function, signature), priority)
+                self.add(CALLS, key, Row(key, function, *signature), priority)
             return function
 
         return register

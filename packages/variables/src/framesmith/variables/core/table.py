@@ -4,6 +4,7 @@ The mechanism only. The rows are next to the code they point to; `variables.cata
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Final, final
@@ -15,22 +16,30 @@ from framesmith.variables.core.registry import Registry, Table
 from framesmith.variables.core.torch_rules import is_disallowed
 
 RowFunction = Callable[..., "Tracker | PendingCall"]
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A callable and the function that models its calls; `signature` is the function's without `tx`."""
+    """A callable and the function that models its calls; `signature` is the function's without `tx`.
+
+    `positional`: how many arguments fit it where none is given by name; for those `Signature.bind`, which is slow, is not
+    asked.
+    """
 
     key: object
     function: RowFunction
     signature: inspect.Signature
+    positional: range
 
     def begin(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """Call the function with realized operands. A call that does not fit the signature breaks the graph."""
         if is_disallowed(self.key):
             raise GraphBreak(DISABLED, f"{callable_name(self.key)}: it is marked with disallow_in_graph")
         positional = [argument.realize() for argument in args]
+        if not kwargs and len(positional) in self.positional:
+            return self.function(tx, *positional)
         keywords = {name: argument.realize() for name, argument in kwargs.items()}
         try:
             self.signature.bind(*positional, **keywords)
@@ -41,6 +50,20 @@ class Row:
             if begun is not None:
                 return begun
         return self.function(tx, *positional, **keywords)
+
+
+def row_signature(function: RowFunction) -> tuple[inspect.Signature, range]:
+    """The signature of a function without its first parameter, `tx`, and how many arguments fit it by position."""
+    parameters = [*inspect.signature(function).parameters.values()][1:]
+    kinds = [parameter.kind for parameter in parameters]
+    required = [parameter.kind for parameter in parameters if parameter.default is parameter.empty]
+    signature = inspect.Signature(parameters)
+    if inspect.Parameter.KEYWORD_ONLY in required:
+        return signature, range(0)
+    least, most = (sum(kind in _BY_POSITION for kind in some) for some in (required, kinds))
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        most = sys.maxsize - 1
+    return signature, range(least, most + 1)
 
 
 CALLS: Final = Table[Hashable, Row]("calls")

@@ -107,11 +107,49 @@ def record_once(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker],
 ) -> fx.Node:
-    """As `record_node`; raises NumbersNeeded where the operation reads numbers out of tensors."""
+    """As `record_node`; raises NumbersNeeded where the operation reads numbers out of tensors.
+
+    Where it takes no symbolic truth (`is_causal=n > 1`), it gets the truth that holds in this call, guarded.
+    """
+    try:
+        return _record_with_floats(tx, target, args, kwargs)
+    except GraphBreak as reason:
+        if reason.kind is not OPERATION_RAISES or not any(map(_has_truth, (*args, *kwargs.values()))):
+            raise
+    fixed = {name: _fix_truths(value) for name, value in kwargs.items()}
+    return _record_with_floats(tx, target, [_fix_truths(value) for value in args], fixed)
+
+
+def _has_truth(value: Tracker) -> bool:
+    """Whether an argument is a symbolic truth whose value is known in this call, or a list or tuple with one."""
+    value = value.realize()
+    if isinstance(value, TupleTracker | ListTracker):
+        return any(map(_has_truth, value.items))
+    return value.is_run_time_number and value.python_type is bool and value.is_python_constant()
+
+
+def _fix_truths(value: Tracker) -> Tracker:
+    """The argument with the symbolic truths as they are in this call."""
+    value = value.realize()
+    if not _has_truth(value):
+        return value
+    if isinstance(value, TupleTracker):
+        return TupleTracker([*map(_fix_truths, value.items)], None, value.kind)
+    if isinstance(value, ListTracker):
+        return ListTracker([*map(_fix_truths, value.items)])
+    return Constant(value.as_python_constant())
+
+
+def _record_with_floats(
+    tx: TraceContext,
+    target: Callable[..., object] | str,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+) -> fx.Node:
+    """Record the call; one that needs a float as a number is recorded again with floats specialized."""
     try:
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     except FloatNeeded:
-        # the operation needs a float as a number: it is recorded again with floats specialized
         tx.graph.fixes_floats = True
         try:
             return _call_fixed(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))

@@ -1,6 +1,7 @@
 """Values of the interpreter that seldom change: they are constants of the entry, with a guard that they are the same.
 
-The `repr` of classes is here too, as the same kind of code uses it (dispatch on names).
+The `repr` of classes, their resolution order and their subclasses are here too, as the same kind of code uses them (dispatch on
+names, registries of implementations).
 """
 
 import sys
@@ -9,10 +10,15 @@ from typing import Final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
-from framesmith.guards.kinds import AmbientValue
+from framesmith.guards.class_lookup import compute_order, direct_subclasses, has_own_order
+from framesmith.guards.kinds import AmbientValue, EqualTo
+from framesmith.guards.sources import CallResult
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.objects.lookup import class_source
 
 ROWS: Final = Rows()
 
@@ -32,3 +38,26 @@ def class_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
     if not isinstance(self, ClassTracker):
         raise GraphBreak(CALL_SIGNATURE, f"type.__repr__ of {self.describe()}")
     return Constant(type.__repr__(self.value))
+
+
+@ROWS.call(type.__subclasses__)
+def class_subclasses(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`cls.__subclasses__()`: a new list of the classes that derive from it now; guarded."""
+    if not isinstance(self, ClassTracker):
+        raise GraphBreak(CALL_SIGNATURE, f"type.__subclasses__ of {self.describe()}")
+    if self.value is type:
+        return self.unsupported("type.__subclasses__ without a class")
+    found: list[type] = type.__subclasses__(self.value)
+    tx.guard(CallResult(class_source(self.value), direct_subclasses), EqualTo(direct_subclasses(self.value)))
+    return ListTracker([ClassTracker(each) for each in found])
+
+
+@ROWS.call(compute_order)
+def class_order(tx: TraceContext, self: Tracker, /) -> Tracker:
+    """`cls.mro()`: the resolution order as a new list, where the metaclass does not compute another one."""
+    if not isinstance(self, ClassTracker):
+        raise GraphBreak(CALL_SIGNATURE, f"type.mro of {self.describe()}")
+    if has_own_order(self.value):
+        return self.unsupported("type.mro with a metaclass that has its own")
+    order = self.attribute(tx, "__mro__")
+    return ListTracker(unpack(tx, order))

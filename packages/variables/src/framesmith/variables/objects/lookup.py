@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import final
 
-from framesmith.guards import Guard, Reason, Source
+from framesmith.guards import Reason, Source
 from framesmith.guards.class_lookup import (
     MISSING,
     is_descriptor,
@@ -61,6 +61,18 @@ def class_source(kind: type) -> Source:
 def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> Found | None:
     """Look `name` up along the resolution order of `kind` (after the class
     `after`, as `super` does); None if no class has it. Guards the result."""
+    if after is not None or tx.changes.classes or tx.guards.facts is not None:
+        return _find(tx, kind, name, after)
+    # guards are never taken back, so what a first look-up found and guarded is true for the rest of the trace
+    known = tx.lookups.get((id(kind), name))
+    if known is None:
+        known = tx.lookups[id(kind), name] = (kind, _find(tx, kind, name, None))
+    found = known[1]
+    assert found is None or isinstance(found, Found)
+    return found
+
+
+def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found | None:
     order: tuple[type, ...] = resolution_order(kind)
     if after is not None:
         order = order[order.index(after) + 1 :]
@@ -100,7 +112,7 @@ def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, w
     if not is_descriptor(found.kind):
         _guard_absent(tx, visited[:-1], found.name)
         if not is_immutable(found.owner):
-            tx.guards.add(Guard(found.source, TypeIs(found.kind), _reason(found.name)))
+            tx.guards.require(found.source, TypeIs(found.kind), _reason(found.name))
             guard_structure(tx, found.kind)
         return
     guard_structure(tx, found.kind)
@@ -109,18 +121,18 @@ def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, w
     else:
         _guard_absent(tx, visited[:-1], found.name)
         if not is_immutable(found.owner):
-            tx.guards.add(Guard(found.source, Identical(found.value), _reason(found.name)))
+            tx.guards.require(found.source, Identical(found.value), _reason(found.name))
 
 
 def _guard_lookup(tx: TraceContext, visited: tuple[type, ...], name: str, value: object) -> None:
     if not all(is_immutable(cls) for cls in visited):
-        tx.guards.add(Guard(class_source(visited[0]), ClassAttribute(name, value), _reason(name)))
+        tx.guards.require(class_source(visited[0]), ClassAttribute(name, value), _reason(name))
 
 
 def _guard_absent(tx: TraceContext, classes: Iterable[type], name: str) -> None:
     for cls in classes:
         if not is_immutable(cls):
-            tx.guards.add(Guard(ClassDict(class_source(cls)), HasKey(name, False), _reason(name)))
+            tx.guards.require(ClassDict(class_source(cls)), HasKey(name, False), _reason(name))
 
 
 def _reason(name: str) -> Reason:

@@ -62,12 +62,10 @@ def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     return tracker
 
 
-def repeat_tensor(
-    tx: TraceContext, wrapper: Wrapper, value: object, source: Source, like: Source
-) -> TensorTracker:
-    """A tensor as an input of the graph, of which all is true that is claimed of another input. The caller adds the guards."""
+def repeat_tensor(tx: TraceContext, wrapper: Wrapper, value: object, source: Source) -> TensorTracker:
+    """A tensor with static sizes as an input of the graph. The caller adds the guards."""
     assert isinstance(value, torch.Tensor)
-    node = tx.graph.repeated_input(source, value, like)
+    node = tx.graph.tensor_input(source, value)
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
     tracker = TensorTracker(node, fake, type(value), source, value)

@@ -23,6 +23,7 @@ from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_su
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call, record_function
 from framesmith.variables.torch_functions.legacy_constructors import dtype_of_class
@@ -111,8 +112,12 @@ def type_(
     """`type()`: the name of the tensor's type; `type(dtype)`: a conversion."""
     if dtype is None and not args and not kwargs:
         return require_tensor(self, "type").metadata(tx, "type")
-    given = () if dtype is None else (_dtype_on(self, dtype.realize()),)
-    return graph_call(tx, "type", (self, *given, *args), kwargs)
+    if dtype is None:
+        return graph_call(tx, "type", (self, *args), kwargs)
+    wanted = _dtype_on(self, dtype.realize())
+    if isinstance(wanted, ClassTracker):  # unlike elsewhere `int` is no dtype here
+        return wanted.unsupported("standing as the argument of Tensor.type")
+    return graph_call(tx, "type", (self, wanted, *args), kwargs)
 
 
 def _dtype_on(self: Tracker, dtype: Tracker) -> Tracker:

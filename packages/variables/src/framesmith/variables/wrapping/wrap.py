@@ -136,6 +136,12 @@ class Wrapper:
         place = self._places.get(id(tracker))
         return None if place is None else (self._by_identity[place][0],)
 
+    def has_changed(self, value: object) -> bool:
+        """Whether the trace has changed an existing object."""
+        known = self._by_identity.get(id(value))
+        assert self._context is not None
+        return known is not None and self._context.changes.is_changed(known[1])
+
     def objects(self) -> Iterator[tuple[Source, type]]:
         """Where objects with an identity were first read, and their types."""
         for _, tracker in self._by_identity.values():

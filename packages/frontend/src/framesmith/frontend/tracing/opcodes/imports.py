@@ -6,8 +6,9 @@ Modules as values: `variables.objects.python_modules`.
 import importlib.util
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Final
+from typing import Final, final
 
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
@@ -16,6 +17,7 @@ from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRo
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import flags_of
+from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -25,32 +27,52 @@ from framesmith.variables.core.base import run_pending
 
 ROWS: Final = OpcodeRows()
 
+_MODULES: Final = Pinned(sys.modules, "sys.modules")
+
 
 @ROWS.opcode(Kind.IMPORT_NAME)
 def import_name(machine: Machine, operation: Operation) -> None:
     """`import a.b`: only a module that is imported already; a first import runs natively."""
-    tx, frame = machine.tx, machine.frame
-    level, names = (value.as_python_constant() for value in frame.pop_many(2))
-    name = name_of(operation)
-    assert isinstance(level, int) and isinstance(names, tuple | None)
-    full = name
-    if level:
-        package = frame.namespace.load(tx, "__package__").as_python_constant()
-        assert isinstance(package, str)
-        full = importlib.util.resolve_name("." * level + name, package)
-    if full not in sys.modules:
-        raise GraphBreak(IMPORT, f"module {full} is not imported yet")
-    check_submodules(full, names or ())
-    wanted = full if names or level else name.partition(".")[0]
-    frame.push(find_imported(machine, wanted))
+    frame = machine.frame
+    wanted = Wanted.of(machine, operation, frame.pop_many(2))
+    missing = wanted.find_missing()
+    if missing is not None:
+        raise GraphBreak(IMPORT, f"module {missing} is not imported yet", missing)
+    machine.tx.guard(_MODULES, HasKey(wanted.module, True))
+    frame.push(find_imported(machine, wanted.result))
 
 
-def check_submodules(package: str, names: Iterable[str]) -> None:
-    """`from package import name` imports a submodule that the package does not hold yet (`_handle_fromlist`)."""
-    held: dict[str, object] = getattr(sys.modules[package], "__dict__", {})
-    for name in names if "__path__" in held else ():
-        if name not in held and f"{package}.{name}" not in sys.modules:
-            raise GraphBreak(IMPORT, f"{name} of the package {package} is not imported yet")
+@final
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an import statement asks for: a module by its full name, names of it, and the module that is its result."""
+
+    module: str
+    names: tuple[str, ...]
+    result: str
+
+    @staticmethod
+    def of(machine: Machine, operation: Operation, operands: Iterable[Tracker]) -> "Wanted":
+        """Read the operands of IMPORT_NAME: the level and the names after `from`."""
+        level, names = (value.as_python_constant() for value in operands)
+        name = full = name_of(operation)
+        assert isinstance(level, int) and isinstance(names, tuple | None)
+        if level:
+            package = machine.frame.namespace.load(machine.tx, "__package__").as_python_constant()
+            assert isinstance(package, str)
+            full = importlib.util.resolve_name("." * level + name, package)
+        return Wanted(full, names or (), full if names or level else name.partition(".")[0])
+
+    def find_missing(self) -> str | None:
+        """The first module that is not imported yet: the module itself, or a submodule that the package does not hold
+        (`_handle_fromlist`)."""
+        if self.module not in sys.modules:
+            return self.module
+        held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
+        for name in self.names if "__path__" in held else ():
+            if name not in held and f"{self.module}.{name}" not in sys.modules:
+                return f"{self.module}.{name}"
+        return None
 
 
 def find_imported(machine: Machine, name: str) -> Tracker:
@@ -58,7 +80,7 @@ def find_imported(machine: Machine, name: str) -> Tracker:
     module = sys.modules[name]
     if not isinstance(module, ModuleType):
         raise GraphBreak(IMPORT, f"sys.modules[{name!r}] is not a module")
-    return machine.tx.wrap(module, Item(Pinned(sys.modules, "sys.modules"), name))
+    return machine.tx.wrap(module, Item(_MODULES, name))
 
 
 @ROWS.opcode(Kind.IMPORT_FROM)
@@ -158,9 +180,13 @@ def class_attributes(
 
 
 def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+    """The import itself. An entry with a first import serves as long as the module is not imported."""
+    missing = Wanted.of(bind.machine, operation, bind.operands).find_missing()
+    if missing is not None:
+        bind.machine.tx.guard(_MODULES, HasKey(missing, False))
     name = name_of(operation)
     return NativeForm.of(
-        f"{bind(__import__, 'import')}({name!r}, globals(), None, {operands[1]}, {operands[0]})"
+        f"{bind(__import__, 'import')}({name!r}, {bind.globals()}, None, {operands[1]}, {operands[0]})"
     )
 
 

@@ -3,7 +3,7 @@
 The mechanism only: the rows are in the modules of this package, each with a list of its own; `catalog` puts them together.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeVar, final
@@ -11,6 +11,7 @@ from typing import Final, TypeVar, final
 from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.guards.names import PREFIX
+from framesmith.variables.core import Tracker
 
 Step = Callable[[Machine, Operation], None]
 R = TypeVar("R")
@@ -47,8 +48,26 @@ class NativeForm:
         return NativeForm((f"{RESULT} = {expression}",), (Outcome((RESULT,)),))
 
 
-Bind = Callable[[object, str], str]
-"""`bind(object, hint)` gives the name under which the source text reaches the object."""
+@final
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """`bind(object, hint)` gives the name under which the source text reaches the object.
+
+    `machine` stands at the operation, and has given out its `operands`.
+    """
+
+    constant: Callable[[object, str], str]
+    machine: Machine
+    operands: Sequence[Tracker]
+
+    def __call__(self, value: object, hint: str) -> str:
+        return self.constant(value, hint)
+
+    def globals(self) -> str:
+        """An expression for the globals of the operation's frame; those of the outermost one are the entry's own."""
+        frames = self.machine.frames
+        return "globals()" if len(frames) == 1 else self.constant(frames[-1].namespace.value, "globals")
+
 
 NativeWriter = Callable[[Operation, list[str | None], Bind], NativeForm]
 """`write(operation, operands, bind)` writes an operation natively. The operands are the expressions of the slots that it
