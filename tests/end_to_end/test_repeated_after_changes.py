@@ -145,9 +145,28 @@ def turn_cell(model, index=0):
         model.config.turn()
 
 
-BEFORE = (nothing, set_scale, new_log, new_table, new_inner, set_first_own, set_second_own, flag_third, let_count)
+BEFORE = (
+    nothing,
+    set_scale,
+    new_log,
+    new_table,
+    new_inner,
+    set_first_own,
+    set_second_own,
+    flag_third,
+    let_count,
+)
 BEFORE += (hook_with_cell, set_table)
-BETWEEN = (nothing, set_scale, set_same_scale, set_table, append_to_log, new_table, scale_inner, set_second_own)
+BETWEEN = (
+    nothing,
+    set_scale,
+    set_same_scale,
+    set_table,
+    append_to_log,
+    new_table,
+    scale_inner,
+    set_second_own,
+)
 BETWEEN += (unflag_third, turn_cell, flag_third, new_inner)
 
 

@@ -5,7 +5,7 @@ When they are asked for: `frontend.aliasing`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import torch
 
@@ -157,15 +157,19 @@ class SameOverlap(Relation):
         return f"{self.left.text()} and {self.right.text()} {how} their memory"
 
 
+_PLAIN: Final = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
 def overlap_of(left: object, right: object) -> Layout | None:
     """None if the byte ranges (first to last element) of the two do not overlap; else the distance in bytes from the
     left one's start to the right one's, and the sizes and strides of both. TypeError (a miss) for anything but tensors."""
     if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
         raise TypeError(f"expected tensors, found {a_type(type(left))} and {a_type(type(right))}")
-    first, second = _extent(left), _extent(right)
-    if first[1] <= second[0] or second[1] <= first[0]:
-        return None
-    return (second[0] - first[0], tuple(left.shape), left.stride(), tuple(right.shape), right.stride())
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        first, second = _extent(left), _extent(right)
+        if first[1] <= second[0] or second[1] <= first[0]:
+            return None
+        return (second[0] - first[0], tuple(left.shape), left.stride(), tuple(right.shape), right.stride())
 
 
 def _extent(tensor: torch.Tensor) -> tuple[int, int]:
@@ -180,8 +184,12 @@ def storage_of(tensor: object) -> int:
     """The identity of the tensor's storage; TypeError (a miss) for anything else."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"expected a tensor, found {a_type(type(tensor))}")
-    identity: int = tensor.untyped_storage()._cdata
-    return identity
+    if type(tensor) in _PLAIN:
+        identity: int = tensor.untyped_storage()._cdata
+        return identity
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        identity = tensor.untyped_storage()._cdata
+        return identity
 
 
 def first_pair(marks: Sequence[int]) -> tuple[int, int]:

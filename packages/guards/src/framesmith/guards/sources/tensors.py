@@ -6,6 +6,8 @@ They ask a value for tensor methods, so their guards are checked after the tenso
 from dataclasses import dataclass
 from typing import final
 
+import torch
+
 from framesmith.guards.names import Names
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
@@ -84,18 +86,26 @@ class TensorItem(Source):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Gradient(Source):
-    """`tensor.grad`."""
+    """`tensor.grad`. `overridden`: the tensor's class may override the attribute; it is not asked."""
 
     base: Source
+    overridden: bool = False
 
     def read(self, scope: Scope) -> object:
-        return getattr(scope.value_of(self.base), "grad")  # noqa: B009  # the type is not known here
+        return read_gradient(scope.value_of(self.base))
 
     def expression(self, names: Names) -> str:
-        return f"{names.source(self.base)}.grad"
+        tensor = names.source(self.base)
+        return f"{names.constant(read_gradient, 'read_gradient')}({tensor})" if self.overridden else f"{tensor}.grad"
 
     def text(self) -> str:
         return f"{self.base.text()}.grad"
+
+
+def read_gradient(tensor: object) -> object:
+    """`tensor.grad` with no override asked; AttributeError (a miss) when the value is no tensor."""
+    with torch._C.DisableTorchFunction():
+        return getattr(tensor, "grad")  # noqa: B009  # the type is not known here
 
 
 def call_tensor_method(tensor: object, method: str, *arguments: int) -> object:

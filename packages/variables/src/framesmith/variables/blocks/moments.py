@@ -83,4 +83,6 @@ def _changes(tx: TraceContext) -> frozenset[tuple[int, int]]:
     the same as it was. What no existing object leads to is an argument of the call, or out of its reach."""
     changed = tx.changes.changed_trackers()
     versions = tx.changes.changed_at
-    return frozenset((id(one), versions[id(one)]) for one in reachable(changed).values() if id(one) in versions)
+    return frozenset(
+        (id(one), versions[id(one)]) for one in reachable(changed).values() if id(one) in versions
+    )

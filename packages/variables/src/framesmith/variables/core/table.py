@@ -38,13 +38,12 @@ class Row:
         if is_disallowed(self.key):
             raise GraphBreak(DISABLED, f"{callable_name(self.key)}: it is marked with disallow_in_graph")
         positional = [argument.realize() for argument in args]
-        if not kwargs and len(positional) in self.positional:
-            return self.function(tx, *positional)
         keywords = {name: argument.realize() for name, argument in kwargs.items()}
-        try:
-            self.signature.bind(*positional, **keywords)
-        except TypeError as error:
-            raise GraphBreak(CALL_SIGNATURE, f"{callable_name(self.key)}: {error}") from None
+        if keywords or len(positional) not in self.positional:
+            try:
+                self.signature.bind(*positional, **keywords)
+            except TypeError as error:
+                raise GraphBreak(CALL_SIGNATURE, f"{callable_name(self.key)}: {error}") from None
         if tx.changes.overrides.is_watched:
             begun = tx.registry.get_single(ON_SUBCLASSES)(tx, self, positional, keywords)
             if begun is not None:

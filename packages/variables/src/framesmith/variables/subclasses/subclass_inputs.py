@@ -22,7 +22,7 @@ from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import check_modes
 from framesmith.variables.subclasses.subclass_tensors import make_subclass_tensor, refuses
-from framesmith.variables.tensors.tensor_inputs import wrap_tensor
+from framesmith.variables.tensors.tensor_inputs import wrap_with_sizes
 from framesmith.variables.tensors.tensors import WRAPPER_RESULT, TensorTracker
 
 ROWS: Final = Rows()
@@ -30,7 +30,8 @@ ROWS: Final = Rows()
 
 @ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing tensor of a subclass: an input of the graph, and an instance of its class."""
+    """An existing tensor of a subclass: an input of the graph, and an instance of its class. Its sizes are plain numbers: guards
+    on symbolic ones would ask it for them, which its class sees."""
     kind = type(value)
     if issubclass(kind, UninitializedParameter | UninitializedBuffer):
         raise GraphBreak(UNINITIALIZED, source.text())
@@ -41,8 +42,7 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
     if is_wrapper(value):
         return wrap_wrapper(tx, value, source)
     with torch._C.DisableTorchFunctionSubclass():
-        inner = wrap_tensor(tx, value, source)
-    assert isinstance(inner, TensorTracker)
+        inner = wrap_with_sizes(tx, value, source, DynamicDims.none())
     return make_subclass_tensor(tx, kind, inner, value, source)
 
 

@@ -12,6 +12,7 @@ from torch import fx
 from framesmith.graph import GraphBreak, Recorder
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE
+from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.options import is_fixed
 from framesmith.guards import Source
 from framesmith.guards.kinds import TensorIs, WeaklyIdentical
@@ -43,11 +44,17 @@ def _symbolic(numbers: Iterable[int]) -> list[int]:
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A tensor as an input of the graph. One claim guards everything that its fake tensor shows."""
     assert isinstance(value, torch.Tensor)
+    return wrap_with_sizes(tx, value, source, tx.wrap.policy.dynamic_dims(source, value))
+
+
+def wrap_with_sizes(
+    tx: TraceContext, value: torch.Tensor, source: Source, dims: DynamicDims
+) -> TensorTracker:
+    """A tensor as an input of the graph with such sizes."""
     check_modes()  # before the tensor is read, which a mode would see
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")
-    dims = tx.wrap.policy.dynamic_dims(source, value)
     try:
         node = tx.graph.tensor_input(source, value, dims)
     except GraphBreak:

@@ -23,8 +23,6 @@ from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
 from framesmith.variables.graph_nodes.results import evaluate
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.instances import InstanceTracker
-from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
-from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
