@@ -136,6 +136,27 @@ def test_torch_asks_what_it_asks_eagerly():
     compare(run, lambda: (noted(), torch.ones(4)))
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_entries_and_guards_ask_nothing(dynamic):
+    def run(x, y):
+        chosen = y[x > 1]
+        x += 1
+        x -= y
+        x[x > 2] = 0
+        return chosen, x, x.is_leaf, x.grad, x.shape[0] * x, x.stride()
+
+    compiled = frontend.compile(run, backend="eager", dynamic=dynamic)
+    for size in (4, 4, 5, 3, 1, 0, 4):
+        seen = []
+        for function in (run, compiled):
+            x, y = torch.arange(float(size)).as_subclass(Noted), torch.ones(size)
+            ASKED.clear()
+            result = function(x, y)
+            asked = list(ASKED)
+            seen.append((show(result), show(x), asked))
+        assert seen[0] == seen[1]
+
+
 def test_an_override_decides_what_an_operation_is():
     def run(x, y):
         return x + y, y + x, torch.add(y, x), x - y, torch.Tensor.add(x, 1)
