@@ -383,7 +383,16 @@ class Recorder:
         known = self._inputs.find(source)
         return known.node if known is not None else self._add_input(source, None, example, None)
 
+    def storages(self) -> set[int]:
+        """The storages of all tensors that the graph, or one around it, holds so far."""
+        return {storage_of(tensor) for tensor in tensors_of(self._body)}
+
     # nested graphs
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether a nested graph is being recorded."""
+        return self._body is not self._root
 
     @contextmanager
     def subgraph(self) -> Iterator[NestedRecording]:

@@ -52,6 +52,10 @@ from framesmith.variables.callables import (
 )
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.gradients import (
+    backward_calls,
+    grad_calls,
+)
 from framesmith.variables.graph_nodes import (
     arguments,
 )
@@ -209,6 +213,10 @@ TORCH_CONTEXTS: Final[Family] = (
     modes.ROWS,
     native_contexts.ROWS,
 )
+GRADIENTS: Final[Family] = (
+    backward_calls.ROWS,
+    grad_calls.ROWS,
+)
 HIGHER_ORDER: Final[Family] = (
     autograd_functions.ROWS,
     checkpointing.ROWS,
@@ -230,6 +238,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     TENSORS,
     TORCH_FUNCTIONS,
     TORCH_CONTEXTS,
+    GRADIENTS,
     HIGHER_ORDER,
     NN,
     NUMPY_VALUES,

@@ -1,5 +1,6 @@
 """Functions that torch itself excludes from capture, and annotations without an effect at run time."""
 
+from collections.abc import Callable
 from types import CodeType
 from typing import Final
 
@@ -17,6 +18,19 @@ ROWS: Final = Rows()
 for _constant in _compile._disable_dynamo.__code__.co_consts:
     if isinstance(_constant, CodeType) and _constant.co_name == "inner":
         ROWS.add(DISABLED_CODES, _constant, None)
+
+
+def _trace_anyway(disabled: Callable[..., object]) -> None:
+    """Trace the original of a function that torch disables, because its own compiler breaks the graph in front of it."""
+    original: object = getattr(disabled, "__wrapped__")  # noqa: B009  # unknown to typing
+    tracker = polyfill_function(original)
+
+    @ROWS.call(original)
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        return tracker.bind(tx, args, kwargs)
+
+
+_trace_anyway(torch.optim.Optimizer.zero_grad)
 
 
 @ROWS.call(torch.jit.annotate)

@@ -38,7 +38,7 @@ METADATA: Final = (
 
 # These cannot be a node, or a node would not do the same.
 BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
-    BACKWARD_CALL: ("backward", "retain_grad"),
+    BACKWARD_CALL: ("retain_grad",),
     TENSOR_INTERNALS: (
         "numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__",
         "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
