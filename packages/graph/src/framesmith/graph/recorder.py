@@ -48,6 +48,7 @@ from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
+from framesmith.graph.used_up import detach_used_up, differentiates, restore_histories
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
@@ -445,6 +446,9 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, kept)
         if not finishing.has_operations(graph):
             return self._without_graph(outputs)
+        used_up: frozenset[int] = frozenset()
+        if not self.runs_as_captured and differentiates(graph):
+            used_up = detach_used_up(graph)
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
@@ -452,7 +456,9 @@ class Recorder:
             groups = self._repetition.groups()
             call = finishing.call_backend(self.options, module, groups, used, self._start, context)
         return CompiledSubgraph(
-            call=finishing.returns_tuple(call, module, self.options.backend_name),
+            call=restore_histories(
+                finishing.returns_tuple(call, module, self.options.backend_name), used_up
+            ),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),
