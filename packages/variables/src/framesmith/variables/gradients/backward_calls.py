@@ -133,6 +133,9 @@ def _accumulate(
         gradient = gradient.realize()
         if not isinstance(gradient, TensorTracker):
             continue  # None: the leaf has no part in the result
+        if gradient.fake.requires_grad:  # a tensor of the program, which a `Function` of the user returned
+            gradient = record(tx, "detach", (gradient,))
+            assert isinstance(gradient, TensorTracker)
         if before is not None:
             record(tx, "add_", (before, gradient))
             continue
