@@ -395,11 +395,21 @@ class Recorder:
         """Whether a nested graph is being recorded."""
         return self._body is not self._root
 
+    @property
+    def is_transformed(self) -> bool:
+        """Whether a nested graph is being recorded to which a transform will be applied."""
+        return self._body.is_transformed
+
+    def versions(self) -> dict[int, int]:
+        """How often each tensor that the graph holds was written to, by its `id`."""
+        return {id(tensor): tensor._version for tensor in tensors_of(self._body)}
+
     @contextmanager
-    def subgraph(self) -> Iterator[NestedRecording]:
-        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it."""
+    def subgraph(self, *, is_transformed: bool = False) -> Iterator[NestedRecording]:
+        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it. `is_transformed`: under a
+        transform, in which tensors do not show the history of gradients that fakes have."""
         parent = self._body
-        body = Subgraph(parent)
+        body = Subgraph(parent, is_transformed)
         self._body = body
         try:
             yield NestedRecording(body, parent, self._attributes)

@@ -63,6 +63,7 @@ from framesmith.variables.higher_order import (
     autograd_functions,
     checkpointing,
     conditionals,
+    transforms,
 )
 from framesmith.variables.nn import (
     nn_modules,
@@ -221,6 +222,7 @@ HIGHER_ORDER: Final[Family] = (
     autograd_functions.ROWS,
     checkpointing.ROWS,
     conditionals.ROWS,
+    transforms.ROWS,
 )
 NN: Final[Family] = (nn_modules.ROWS,)
 NUMPY_VALUES: Final[Family] = (

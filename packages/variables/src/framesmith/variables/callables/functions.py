@@ -74,6 +74,14 @@ NATIVE_MODULES = (
 """Modules whose Python code works on the dispatcher, autograd's
 state or other compilers: calls into them run natively."""
 
+INLINED_MODULES = (
+    "torch._functorch.apis",
+    "torch._functorch.eager_transforms",
+    "torch._functorch.functional_call",
+    "torch._functorch.vmap",
+)
+"""Modules in those whose functions are traced all the same: the transforms of `torch.func`."""
+
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
 """Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
@@ -156,7 +164,7 @@ class FunctionTracker(Tracker):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_disabled_note(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
-        if str(value.__module__).startswith(NATIVE_MODULES):
+        if _is_native(str(value.__module__)):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
         for marked in tx.registry[MARKED_CALLS].values():
             result = marked(tx, self, args, kwargs)
@@ -205,6 +213,10 @@ class FunctionTracker(Tracker):
     def describe(self) -> str:
         """`function f`."""
         return f"function {self.value.__qualname__}"
+
+
+def _is_native(module: str) -> bool:
+    return module.startswith(NATIVE_MODULES) and not module.startswith(INLINED_MODULES)
 
 
 def _reads_globals(code: CodeType) -> bool:
