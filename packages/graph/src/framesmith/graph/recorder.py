@@ -280,8 +280,10 @@ class Recorder:
             impure = may_mutate(op, target, own, own_kwargs)
             if impure and self._inference:
                 check_writes(operation_name(op, target), tensors + more, self._inference)
-            if self.has_changes and self.fallible is not None and fails_on_data(op, target):
-                self.fallible.before_recording()
+            # what fails in the body of a transform is the call of that: it is recorded, and watched, afterwards
+            watch = None if body.is_transformed or not self.has_changes else self.fallible
+            if watch is not None and fails_on_data(op, target):
+                watch.before_recording()
             if result is _COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
@@ -309,7 +311,7 @@ class Recorder:
             self.has_changes = not is_switch(node)
         elif not self.has_changes:
             self.has_changes = is_random(node)
-        if self.has_changes and self.fallible is not None:
+        if self.has_changes and self.fallible is not None and not body.is_transformed:
             self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()

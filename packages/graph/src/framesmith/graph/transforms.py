@@ -4,7 +4,9 @@ A body takes its operands and returns a flat tuple of tensors. The results are f
 together is known to the trace. `which` are the positions of the operands that are differentiated.
 """
 
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
@@ -84,3 +86,19 @@ def _replaced(
     for index, value in zip(which, chosen, strict=True):
         found[index] = value
     return found
+
+
+@contextmanager
+def keep_dispatch_keys() -> Iterator[None]:
+    """Puts the thread's dispatch keys back at the end: where a transform of functorch fails on fakes, the frames in the
+    traceback hold guards of C++ that change them whenever they die."""
+    included, excluded = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    with torch._C._ForceDispatchKeyGuard(included, excluded):
+        try:
+            yield
+        except Exception as error:
+            reason: BaseException | None = error
+            while reason is not None:
+                traceback.clear_frames(reason.__traceback__)
+                reason = reason.__cause__ or reason.__context__
+            raise

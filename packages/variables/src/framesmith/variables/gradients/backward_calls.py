@@ -109,8 +109,6 @@ def _read_gradients(tx: TraceContext, gradients: Tracker | None, count: int) -> 
 def _read_former(tx: TraceContext, leaf: TensorTracker) -> TensorTracker | None:
     """The gradient that a leaf has; guarded. Breaks the graph where autograd would do more than add to it."""
     check_hooks(tx, leaf)
-    if leaf.value is None:
-        raise GraphBreak(BACKWARD_CALL, "a leaf that was made in the graph")
     if has_gaps(leaf.fake):
         raise GraphBreak(BACKWARD_CALL, f"{leaf.describe()} has gaps in its memory")
     former = leaf.attribute(tx, "grad")

@@ -151,7 +151,8 @@ def pull_back(tx: TraceContext, run: Tracker, tensors: Tracker, which: Tracker) 
     given, chosen = _tensors(tx, tensors), _positions(tx, which)
     body = _trace(tx, run, given, _wrapped(given, chosen))
     count = _count_tensors(tx, body.first)
-    node = call_node(tx, transforms.pull_back, (body.node, count, tuple(chosen), body.operands))
+    with transforms.keep_dispatch_keys():
+        node = call_node(tx, transforms.pull_back, (body.node, count, tuple(chosen), body.operands))
     values = wrap_result(tx, call_node(tx, operator.getitem, (node, 0)))
     assert isinstance(values, TupleTracker)
     pullback = PullbackTracker(call_node(tx, operator.getitem, (node, 1)))
@@ -238,7 +239,9 @@ def _wrapped(tensors: Sequence[TensorTracker], which: Sequence[int]) -> list[tor
 
 
 def _call(tx: TraceContext, target: Callable[..., object], args: tuple[object, ...]) -> Sequence[Tracker]:
-    found = wrap_result(tx, call_node(tx, target, args))
+    with transforms.keep_dispatch_keys():
+        node = call_node(tx, target, args)
+    found = wrap_result(tx, node)
     assert isinstance(found, TupleTracker)
     return found.items
 

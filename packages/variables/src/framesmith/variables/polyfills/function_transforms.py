@@ -194,4 +194,7 @@ def _split_aux(output: Tree, has_aux: bool) -> tuple[Tree, Tree]:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
         raise Unfit
+    for leaf in tree_flatten(output[1])[0]:
+        if not isinstance(leaf, torch.Tensor):
+            raise Unfit
     return output
