@@ -10,7 +10,9 @@ BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def program(*lines: str, setup: str = "") -> str:
     """A program whose function has these lines."""
     body = "".join(f"    {line}\n" for line in lines)
-    return f"import torch\n{W}{setup}\ndef f(x):\n{body}\ndef args(): return (torch.tensor([1.0, 2.0, 3.0]),)\n"
+    return (
+        f"import torch\n{W}{setup}\ndef f(x):\n{body}\ndef args(): return (torch.tensor([1.0, 2.0, 3.0]),)\n"
+    )
 
 
 @BACKENDS
@@ -43,7 +45,10 @@ def test_leaves_get_their_gradients(backend, lines):
     "lines",
     [
         ["g, = torch.autograd.grad((w**3 * x).sum(), w)", "return g"],
-        ["g, = torch.autograd.grad((w**3 * x).sum(), w, create_graph=True)", "return torch.autograd.grad(g.sum(), w)"],
+        [
+            "g, = torch.autograd.grad((w**3 * x).sum(), w, create_graph=True)",
+            "return torch.autograd.grad(g.sum(), w)",
+        ],
         ["g, = torch.autograd.grad((w**3 * x).sum(), w, create_graph=True)", "return g"],
         ["return torch.autograd.grad((w * x).sum(), [w, v], allow_unused=True)"],
         ["return torch.autograd.grad((w * x).sum(), [w, v], materialize_grads=True)"],
@@ -84,7 +89,9 @@ def test_a_result_beside_it_can(backend):
     ],
 )
 def test_what_a_graph_cannot_do_to_a_leaf_is_done_natively(setup):
-    report = check_source(program("(w * x).sum().backward()", "return w.grad * 2", setup=setup), backward=False)
+    report = check_source(
+        program("(w * x).sum().backward()", "return w.grad * 2", setup=setup), backward=False
+    )
     assert report.breaks
 
 
@@ -94,7 +101,11 @@ def test_what_a_graph_cannot_do_to_a_leaf_is_done_natively(setup):
 )
 def test_what_changes_between_calls_is_guarded(change):
     lines = ["(w * v * x).sum().backward()", "return v.grad * 2"]
-    source = program(*lines).replace("return (torch", "return (change, torch").replace("def f(x)", "def f(change, x)")
+    source = (
+        program(*lines)
+        .replace("return (torch", "return (change, torch")
+        .replace("def f(x)", "def f(change, x)")
+    )
     source += f"def change():\n    {change}\n"
     check_source(source, backward=False, calls=4, change=lambda change, x: change())
 

@@ -100,9 +100,13 @@ def test_a_step_of_each_optimizer_is_one_graph(optimizer):
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("optimizer", ["SGD(model.parameters(), 0.1, momentum=0.9)", "AdamW(model.parameters(), 0.01)"])
+@pytest.mark.parametrize(
+    "optimizer", ["SGD(model.parameters(), 0.1, momentum=0.9)", "AdamW(model.parameters(), 0.01)"]
+)
 def test_twenty_steps_are_those_of_eager_to_the_last_bit(model, optimizer):
-    check_source(step(model, optimizer, "pass", "pass", "optimizer.zero_grad()"), calls=20, backward=False, breaks=0)
+    check_source(
+        step(model, optimizer, "pass", "pass", "optimizer.zero_grad()"), calls=20, backward=False, breaks=0
+    )
 
 
 @pytest.mark.parametrize("model", MODELS)

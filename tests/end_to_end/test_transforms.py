@@ -37,7 +37,7 @@ ONE_GRAPH = {
     "grad of vmap": "grad(lambda y: vmap(lambda z: (z * y).sum())(x).pow(2).sum())(x[0])",
     "a leaf from elsewhere": "grad(lambda y: (leaf * y**2).sum())(x)",
     "jacrev": "jacrev(lambda y: (y.sin(), {'b': y.sum()}))(x[0])",
-    "jacrev in chunks": "jacrev(torch.sin, chunk_size=2)(x[0])",
+    "jacrev in chunks": "jacrev(lambda y: y.sin(), chunk_size=2)(x[0])",
     "jacrev with aux": "jacrev(lambda y: (y.sin(), y.sum()), has_aux=True)(x)",
     "jacfwd": "jacfwd(lambda y: y.sin() * y.sum())(x[0])",
     "hessian": "hessian(cube)(x[0])",

@@ -42,9 +42,7 @@ def is_used_up(output: torch.Tensor) -> bool:
     if not leaves:
         return False
     try:
-        torch.autograd.grad(
-            [output], leaves, [torch.ones_like(output)], retain_graph=True, allow_unused=True
-        )
+        torch.autograd.grad([output], leaves, [torch.ones_like(output)], retain_graph=True, allow_unused=True)
     except RuntimeError as error:
         return "second time" in str(error)
     return False

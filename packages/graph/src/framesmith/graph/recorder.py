@@ -468,9 +468,7 @@ class Recorder:
             groups = self._repetition.groups()
             call = finishing.call_backend(self.options, module, groups, used, self._start, context)
         return CompiledSubgraph(
-            call=restore_histories(
-                finishing.returns_tuple(call, module, self.options.backend_name), used_up
-            ),
+            call=restore_histories(finishing.returns_tuple(call, module, self.options.backend_name), used_up),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

@@ -23,7 +23,8 @@ def map_batched(
     operands: Sequence[object],
 ) -> tuple[torch.Tensor, ...]:
     """The results of the body, stacked along `out_dims`."""
-    mapped: Any = torch.vmap(body, tuple(in_dims), tuple(out_dims), randomness)
+    transform: Any = torch.vmap  # typed for dimensions that are no None
+    mapped = transform(body, tuple(in_dims), tuple(out_dims), randomness)
     result: tuple[torch.Tensor, ...] = mapped(*operands)
     return result
 
@@ -50,7 +51,8 @@ def pull_back(
         results = body(*_replaced(operands, which, chosen))
         return results[:count], results[count:]
 
-    results, pullback, rest = torch.func.vjp(split, *(operands[index] for index in which), has_aux=True)
+    transform: Any = torch.func.vjp  # typed for results without further ones
+    results, pullback, rest = transform(split, *(operands[index] for index in which), has_aux=True)
     return (*results, *rest), pullback
 
 
@@ -75,7 +77,8 @@ def push_forward(
         return results[:count], results[count:]
 
     chosen = tuple(operands[index] for index in which)
-    values, derived, rest = torch.func.jvp(split, chosen, tuple(tangents), strict=strict, has_aux=True)
+    transform: Any = torch.func.jvp  # typed as above
+    values, derived, rest = transform(split, chosen, tuple(tangents), strict=strict, has_aux=True)
     return (*values, *derived, *rest)
 
 
@@ -92,7 +95,10 @@ def _replaced(
 def keep_dispatch_keys() -> Iterator[None]:
     """Puts the thread's dispatch keys back at the end: where a transform of functorch fails on fakes, the frames in the
     traceback hold guards of C++ that change them whenever they die."""
-    included, excluded = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    included, excluded = (
+        torch._C._dispatch_tls_local_include_set(),
+        torch._C._dispatch_tls_local_exclude_set(),
+    )
     with torch._C._ForceDispatchKeyGuard(included, excluded):
         try:
             yield

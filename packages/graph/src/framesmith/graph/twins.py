@@ -25,7 +25,9 @@ class _History(torch.autograd.Function):
     """Gives new tensors a history, as an operation does that autograd records."""
 
     @staticmethod
-    def forward(ctx: Any, made: "CopiedResults", *operands: torch.Tensor) -> tuple[torch.Tensor, ...]:  # torch's own context
+    def forward(
+        ctx: Any, made: "CopiedResults", *operands: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:  # torch's own context
         # a weak reference: autograd's nodes are no concern of the garbage collector
         ctx.made = weakref.ref(made)
         ctx.save_for_backward(*operands)
@@ -33,7 +35,9 @@ class _History(torch.autograd.Function):
         return made.take_tensors()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:  # torch's own context
+    def backward(
+        ctx: Any, *gradients: torch.Tensor | None
+    ) -> tuple[torch.Tensor | None, ...]:  # torch's own context
         operands = ctx.saved_tensors  # raises for a history that was used up
         made = ctx.made()
         assert made is not None, "the recording that made the fakes has ended"
@@ -90,23 +94,22 @@ class CopiedResults:
 
     def _run(self, stand_ins: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
         """Run the operations; what they compute, by the `id` of the first result that it repeats."""
-        values: dict[fx.Node, object] = {
-            node: _replaced(copy.meta[EXAMPLE], lambda one: stand_ins.get(id(one), one))
-            for node, copy in self._known.items()
-        }
+        values: dict[fx.Node, Any] = {}  # of any type, as fx's arguments
+
+        def value_of(node: fx.Node) -> Any:
+            if node not in values:
+                known = self._known.get(node, node)
+                values[node] = _replaced(known.meta[EXAMPLE], lambda one: stand_ins.get(id(one), one))
+            return values[node]
+
         found: dict[int, torch.Tensor] = {}
         for node in self._nodes:
-            args, kwargs = fx.node.map_arg(
-                (node.args, node.kwargs),
-                lambda one: values[one] if one in values else _replaced(one.meta[EXAMPLE], lambda it: stand_ins.get(id(it), it)),
-            )
-            call: Callable[..., object] = (
-                getattr(args[0], str(node.target)) if node.op == "call_method" else node.target
-            )
-            values[node] = call(*(args[1:] if node.op == "call_method" else args), **kwargs)
-            found.update(
-                zip(map(id, tensors_in(node.meta[EXAMPLE])), tensors_in(values[node]), strict=True)
-            )
+            args, kwargs = fx.node.map_arg((node.args, node.kwargs), value_of)
+            target: Any = node.target
+            if node.op == "call_method":
+                target, args = getattr(args[0], target), args[1:]
+            values[node] = target(*args, **kwargs)
+            found.update(zip(map(id, tensors_in(node.meta[EXAMPLE])), tensors_in(values[node]), strict=True))
         return found
 
 

@@ -17,7 +17,15 @@ from framesmith.variables.core.cpython_messages import PlainSample, find_error_t
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq, logging, masked, optimizers
+from framesmith.variables.polyfills import (
+    bisect,
+    collections,
+    dataclasses,
+    heapq,
+    logging,
+    masked,
+    optimizers,
+)
 
 ROWS: Final = Rows()
 

@@ -17,10 +17,7 @@ def leaves_of(tx: TraceContext, value: Tracker, kind: BreakKind) -> Iterator[Lea
     value = value.realize()
     if isinstance(value, TensorTracker | Constant):
         yield value
-    elif isinstance(value, TupleTracker):
-        for item in value.items:
-            yield from leaves_of(tx, item, kind)
-    elif isinstance(value, ListTracker) and value.python_type is list:
+    elif isinstance(value, TupleTracker) or (isinstance(value, ListTracker) and value.python_type is list):
         for item in value.items:
             yield from leaves_of(tx, item, kind)
     elif isinstance(value, DictTracker) and value.python_type is dict:

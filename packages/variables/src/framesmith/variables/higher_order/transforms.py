@@ -13,6 +13,7 @@ from typing import Final, final
 import torch
 from torch import fx
 from torch._functorch import apis, eager_transforms, vmap
+from torch._functorch.predispatch import lazy_load_decompositions
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register, transforms
 from framesmith.variables.builtin_types.iterators import unpack
@@ -72,12 +73,12 @@ class PullbackTracker(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """Break the graph."""
-        raise GraphBreak(TRANSFORM_KIND, "the function that torch.func.vjp returns is used outside of the graph")
+        raise GraphBreak(
+            TRANSFORM_KIND, "the function that torch.func.vjp returns is used outside of the graph"
+        )
 
 
-def _register(
-    original: Callable[..., object], replacement: Callable[..., object]
-) -> None:
+def _register(original: Callable[..., object], replacement: Callable[..., object]) -> None:
     """Trace the polyfill to its end in place of torch's function, which runs natively where that breaks the graph."""
     tracker = polyfill_function(replacement)
 
@@ -101,11 +102,11 @@ _register(eager_transforms._vjp_with_argnums, function_transforms.vjp_with_argnu
 _register(eager_transforms._jvp_with_argnums, function_transforms.jvp_with_argnums)
 
 
-@ROWS.call(vmap.lazy_load_decompositions)
+@ROWS.call(lazy_load_decompositions)
 def load_decompositions(tx: TraceContext) -> Tracker:
     """Load torch's rules for vmap now: the graph will need them."""
     with tx.graph.pause_recording():
-        vmap.lazy_load_decompositions()
+        lazy_load_decompositions()
     return Constant(None)
 
 
@@ -116,16 +117,16 @@ def refuse(tx: TraceContext) -> Tracker:
 
 
 @ROWS.call(transform_bodies.map_batched)
-def map_batched(tx: TraceContext, run: Tracker, tensors: Tracker, in_dims: Tracker, randomness: Tracker) -> Tracker:
+def map_batched(
+    tx: TraceContext, run: Tracker, tensors: Tracker, in_dims: Tracker, randomness: Tracker
+) -> Tracker:
     """A node that calls `torch.vmap`."""
     given = _tensors(tx, tensors)
     dims = [_number(tx, dim) for dim in unpack(tx, in_dims)]
     body = _trace(tx, run, given, [_slice(one, dim) for one, dim in zip(given, dims, strict=True)])
     first = list(leaves_of(tx, body.first, TRANSFORM_KIND))
     out_dims = [_number(tx, dim) for dim in unpack(tx, body.result.items[1])]
-    tensor_dims = [
-        dim for leaf, dim in zip(first, out_dims, strict=True) if isinstance(leaf, TensorTracker)
-    ]
+    tensor_dims = [dim for leaf, dim in zip(first, out_dims, strict=True) if isinstance(leaf, TensorTracker)]
     if any(dim is not None for leaf, dim in zip(first, out_dims, strict=True) if isinstance(leaf, Constant)):
         raise GraphBreak(TRANSFORM_KIND, "it gives a value that is no tensor")
     mapped = [dim for dim in dims if dim is not None]

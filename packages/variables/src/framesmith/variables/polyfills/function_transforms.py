@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 from torch._functorch.eager_transforms import _slice_argnums
-from torch._functorch.vmap import _broadcast_to_and_flatten
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 from framesmith.variables.polyfills import transform_bodies as bodies
 
@@ -48,6 +47,7 @@ def flat_vmap(
             values[index] = tensor
         outputs = func(*tree_unflatten(values, args_spec), **kwargs)
         leaves, spec = tree_flatten(outputs)
+        dims: Any
         if isinstance(outputs, torch.Tensor):
             dims = out_dims if isinstance(out_dims, tuple) else (out_dims,)
         else:
@@ -86,7 +86,10 @@ def grad_and_value_impl(
 
 
 def vjp_with_argnums(
-    func: Callable[..., Tree], *primals: Tree, argnums: int | tuple[int, ...] | None = None, has_aux: bool = False
+    func: Callable[..., Tree],
+    *primals: Tree,
+    argnums: int | tuple[int, ...] | None = None,
+    has_aux: bool = False,
 ) -> tuple[Tree, ...]:
     """`_vjp_with_argnums`."""
     chosen = tuple(range(len(primals))) if argnums is None else argnums
