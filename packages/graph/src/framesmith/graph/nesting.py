@@ -53,7 +53,7 @@ class NestedRecording:
 
     def writes_outside(self, versions: Mapping[int, int]) -> bool:
         """Whether the body writes to its own inputs or to tensors of the enclosing graphs. `versions`: of the latter, at its
-        beginning (`Recorder.versions`); an input of the whole graph that is not among them was requested since."""
+        beginning; an input of the whole graph that is not among them was requested since."""
         inputs = [example(node) for node in self.body.order if node.op == "placeholder"]
         tensors = [value for value in inputs if isinstance(value, torch.Tensor)]
         if any(tensor._version != versions.get(id(tensor), 0) for tensor in tensors):

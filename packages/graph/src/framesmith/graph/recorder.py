@@ -48,7 +48,7 @@ from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
-from framesmith.graph.used_up import detach_used_up, differentiates, restore_histories
+from framesmith.graph.used_up import detach_used_up, restore_histories
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
@@ -386,30 +386,20 @@ class Recorder:
         known = self._inputs.find(source)
         return known.node if known is not None else self._add_input(source, None, example, None)
 
-    def storages(self) -> set[int]:
-        """The storages of all tensors that the graph, or one around it, holds so far."""
-        return {storage_of(tensor) for tensor in tensors_of(self._body)}
+    def tensors(self) -> Iterator[torch.Tensor]:
+        """The fakes of all tensors that the graph, or one around it, holds so far."""
+        return tensors_of(self._body)
 
     # nested graphs
 
     @property
-    def is_nested(self) -> bool:
-        """Whether a nested graph is being recorded."""
-        return self._body is not self._root
-
-    @property
     def is_transformed(self) -> bool:
-        """Whether a nested graph is being recorded to which a transform will be applied."""
+        """Whether a transform will be applied to the graph that is being recorded."""
         return self._body.is_transformed
-
-    def versions(self) -> dict[int, int]:
-        """How often each tensor that the graph holds was written to, by its `id`."""
-        return {id(tensor): tensor._version for tensor in tensors_of(self._body)}
 
     @contextmanager
     def subgraph(self, *, is_transformed: bool = False) -> Iterator[NestedRecording]:
-        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it. `is_transformed`: under a
-        transform, in which tensors do not show the history of gradients that fakes have."""
+        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it (`is_transformed`: see above)."""
         parent = self._body
         body = Subgraph(parent, is_transformed)
         self._body = body
@@ -458,9 +448,7 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, kept)
         if not finishing.has_operations(graph):
             return self._without_graph(outputs)
-        used_up: frozenset[int] = frozenset()
-        if not self.runs_as_captured and differentiates(graph):
-            used_up = detach_used_up(graph)
+        used_up = frozenset[int]() if self.runs_as_captured else detach_used_up(graph)
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]

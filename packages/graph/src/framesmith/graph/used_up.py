@@ -35,18 +35,16 @@ class UsedUp(torch.autograd.Function):
         raise RuntimeError(_MESSAGE)
 
 
-def differentiates(graph: fx.Graph) -> bool:
-    """Whether an operation of the graph is a backward pass."""
-    return any(True for _ in graph.find_nodes(op="call_function", target=torch.autograd.grad))
-
-
 def detach_used_up(graph: fx.Graph) -> frozenset[int]:
     """Detach the outputs whose history a backward pass of the graph has used up; returns their positions.
 
     The backward passes themselves keep what they need: in a compiled graph this costs nothing, and AOTAutograd may have to
     differentiate other outputs through it.
     """
-    for node in graph.find_nodes(op="call_function", target=torch.autograd.grad):
+    passes = list(graph.find_nodes(op="call_function", target=torch.autograd.grad))
+    if not passes:
+        return frozenset()
+    for node in passes:
         node.update_kwarg("retain_graph", True)
     output = graph.output_node()
     values = list(cast(Sequence[fx.Node], output.args[0]))

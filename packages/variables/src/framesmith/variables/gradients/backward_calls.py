@@ -66,7 +66,7 @@ def _run_backward(
     given = _read_gradients(tx, gradients, len(outputs))
     if create_graph is not None and bool(create_graph.as_python_constant()):
         raise GraphBreak(BACKWARD_CALL, "create_graph=True: torch warns of a cycle")
-    if tx.graph.is_nested:
+    if tx.graph.length() is None:
         raise GraphBreak(BACKWARD_CALL, "in the body of a higher-order operator")
     leaves = find_known_leaves(tx, outputs)
     if inputs is not None and not _is_none(inputs):
@@ -79,7 +79,7 @@ def _run_backward(
     former = [_read_former(tx, leaf) for leaf in leaves]
     keep = Constant(False) if retain_graph is None or _is_none(retain_graph) else retain_graph
     options = {"retain_graph": keep, "allow_unused": Constant(True)}
-    taken = tx.graph.storages()
+    taken = {storage_of(tensor) for tensor in tx.graph.tensors()}
     found = record(
         tx,
         torch.autograd.grad,

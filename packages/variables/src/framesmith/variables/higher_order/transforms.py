@@ -192,7 +192,8 @@ def _trace(
     """Trace `run` into a nested graph. A tensor with a fake becomes an input of it; any other is one from elsewhere."""
     switches = torch.is_grad_enabled()
     outside = reachable([run, *given, *tx.changes.changed_trackers()])
-    versions = tx.graph.versions() | {id(fake): fake._version for fake in fakes if fake is not None}
+    shown = (fake for fake in fakes if fake is not None)
+    versions = {id(tensor): tensor._version for tensor in (*tx.graph.tensors(), *shown)}
     with tx.graph.subgraph(is_transformed=True) as recording, tx.changes.watch_changes() as noted:
         inner = [
             outer if fake is None else _input(tx, recording, fake, index)

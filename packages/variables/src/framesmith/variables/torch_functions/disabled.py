@@ -1,4 +1,4 @@
-"""Functions that torch itself excludes from capture, and annotations without an effect at run time."""
+"""Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
 from collections.abc import Callable
 from types import CodeType
@@ -31,6 +31,21 @@ def _trace_anyway(disabled: Callable[..., object]) -> None:
 
 
 _trace_anyway(torch.optim.Optimizer.zero_grad)
+
+
+def _load_first(function: Callable[[], object]) -> None:
+    """Call a function that imports a module once, before it is traced: it only has to find the module then."""
+    tracker = polyfill_function(function)
+
+    @ROWS.call(function)
+    def call(tx: TraceContext) -> Tracker | PendingCall:
+        with tx.graph.pause_recording():
+            function()
+        return tracker.bind(tx, (), {})
+
+
+if hasattr(torch.autograd.profiler, "_maybe_cupti_monitor"):  # torch 2.13
+    _load_first(torch.autograd.profiler._maybe_cupti_monitor)
 
 
 @ROWS.call(torch.jit.annotate)

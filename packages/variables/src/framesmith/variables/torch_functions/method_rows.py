@@ -84,7 +84,7 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
     wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
     tensor = require_tensor(self, "requires_grad_")
     if tensor.fake.requires_grad != wanted:
-        if wanted and tensor.value is None and tx.graph.runs_as_captured and not tx.graph.is_nested:
+        if wanted and tensor.value is None and tx.graph.runs_as_captured and tx.graph.length() is not None:
             return graph_call(tx, "requires_grad_", (tensor,), {})
         raise GraphBreak(
             BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}"
