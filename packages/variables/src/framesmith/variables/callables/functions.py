@@ -86,6 +86,9 @@ DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
 """Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
 
+TRACED_ORIGINALS: Final = Table[FunctionType, None]("disabled functions that are traced")
+"""Functions of torch that its own compiler disables, but that are traced here."""
+
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 
 
@@ -150,9 +153,14 @@ class FunctionTracker(Tracker):
         function, a break in a native module, its marks; else its frame."""
         value = self.value
         row = row_of(tx.registry, value)
-        if row is None and value.__code__ in tx.registry[DISABLED_CODES]:
-            # torch's compiler wraps some when it is loaded
-            row = row_of(tx.registry, value.__dict__.get("__wrapped__"))
+        if row is None and "__wrapped__" in value.__dict__:
+            # torch's compiler wraps some when it is loaded, or when it runs first
+            original = value.__dict__["__wrapped__"]
+            is_marked = "_torchdynamo_disable" in value.__dict__ and type(original) is FunctionType
+            if value.__code__ in tx.registry[DISABLED_CODES] or (
+                is_marked and original in tx.registry[TRACED_ORIGINALS]
+            ):
+                row = row_of(tx.registry, original)
         if row is not None:
             return row.begin(tx, args, kwargs)
         directive = tx.registry[DIRECTIVES].get((value.__module__, value.__qualname__))

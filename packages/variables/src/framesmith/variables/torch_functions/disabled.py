@@ -7,7 +7,7 @@ from typing import Final
 import torch
 from torch import _compile
 
-from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES
+from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES, TRACED_ORIGINALS
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
@@ -20,10 +20,12 @@ for _constant in _compile._disable_dynamo.__code__.co_consts:
         ROWS.add(DISABLED_CODES, _constant, None)
 
 
-def _trace_anyway(disabled: Callable[..., object]) -> None:
-    """Trace the original of a function that torch disables, because its own compiler breaks the graph in front of it."""
-    original: object = getattr(disabled, "__wrapped__")  # noqa: B009  # unknown to typing
+def _trace_anyway(function: Callable[..., object]) -> None:
+    """Trace the original of a function that torch disables, now or once TorchDynamo has run: its own compiler makes a graph
+    of what comes after it."""
+    original = getattr(function, "__wrapped__", function)
     tracker = polyfill_function(original)
+    ROWS.add(TRACED_ORIGINALS, original, None)
 
     @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
@@ -31,6 +33,9 @@ def _trace_anyway(disabled: Callable[..., object]) -> None:
 
 
 _trace_anyway(torch.optim.Optimizer.zero_grad)
+for _kind in vars(torch.optim).values():
+    if isinstance(_kind, type) and "_init_group" in vars(_kind):
+        _trace_anyway(vars(_kind)["_init_group"])
 
 
 def _load_first(function: Callable[[], object]) -> None:
