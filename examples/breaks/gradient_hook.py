@@ -3,11 +3,15 @@
 import torch
 
 
+def halve(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient / 2
+
+
 def program(weight: torch.Tensor) -> torch.Tensor:
+    handle = weight.register_hook(halve)
     (weight * weight).sum().backward()
+    handle.remove()
     return weight.grad * 3
 
 
-WEIGHT = torch.ones(3, requires_grad=True)
-WEIGHT.register_hook(lambda gradient: gradient.clamp(max=1))
-ARGUMENTS = (WEIGHT,)
+ARGUMENTS = (torch.ones(3, requires_grad=True),)

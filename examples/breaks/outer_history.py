@@ -3,9 +3,11 @@
 import torch
 
 
-def program(doubled: torch.Tensor) -> torch.Tensor:
+def program(weight: torch.Tensor) -> torch.Tensor:
+    doubled = weight * 2
+    torch.manual_seed(0)  # a break: what comes next is another graph
     (doubled * doubled).sum().backward()
-    return doubled.detach() * 3
+    return weight.grad * 3
 
 
-ARGUMENTS = (torch.ones(3, requires_grad=True) * 2,)
+ARGUMENTS = (torch.ones(3, requires_grad=True),)

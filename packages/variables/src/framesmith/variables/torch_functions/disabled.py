@@ -1,7 +1,7 @@
 """Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Final
 
 import torch
@@ -24,6 +24,7 @@ def _trace_anyway(function: Callable[..., object]) -> None:
     """Trace the original of a function that torch disables, now or once TorchDynamo has run: its own compiler makes a graph
     of what comes after it."""
     original = getattr(function, "__wrapped__", function)
+    assert isinstance(original, FunctionType)
     tracker = polyfill_function(original)
     ROWS.add(TRACED_ORIGINALS, original, None)
 
