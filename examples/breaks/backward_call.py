@@ -1,12 +1,13 @@
-"""A graph break: call of backward()."""
+"""A graph break: a call of backward() that does more than give leaves their gradients."""
 
 import torch
 
 
 def program(weight: torch.Tensor) -> torch.Tensor:
-    loss = (weight * 2).sum()
-    loss.backward()
-    return weight.grad * 3
+    doubled = weight * 2
+    doubled.retain_grad()
+    (doubled * doubled).sum().backward()
+    return doubled.grad * 3
 
 
 ARGUMENTS = (torch.ones(3, requires_grad=True),)

@@ -166,6 +166,7 @@ PROGRAMS = {
     "ProfilerMark": (marked, X),
     "EndOfMark": (marked_with_break, X),
     "Switch": (switched, X),
+    "PullbackTracker": (lambda x: torch.func.vjp(torch.sin, x)[1](x), X),
     "SwitchedOff": (switched, X),
     "ScriptFunctionTracker": (lambda x: scripted(x) * 2, X),
     "DeferredCall": (warned, X),

@@ -4,9 +4,11 @@ Those of torch are known by module and name, so that its compiler need not be im
 this module.
 """
 
+from types import CodeType
 from typing import Final
 
 import torch
+from torch.optim.optimizer import _use_grad_for_differentiable
 
 from framesmith.frontend.argument_checks import check_text
 from framesmith.graph import GraphBreak
@@ -20,6 +22,11 @@ _BREAKS: Final = (
     ("torch._dynamo.decorators", "skip_frame"),
     ("torch._dynamo.decorators", "step_unsupported"),
 )
+_STEP: Final = next(
+    constant for constant in _use_grad_for_differentiable.__code__.co_consts if isinstance(constant, CodeType)
+)
+"""The code around the step of every optimizer. It asks for breaks for the sake of torch's compiler, whose graphs do not
+keep the grad mode in which the step runs."""
 _QUESTION: Final = ("torch._dynamo.external_utils", "is_compiling")
 
 
@@ -36,7 +43,9 @@ def is_compiling() -> bool:
 @ROWS.call(graph_break)
 @ROWS.entry(DIRECTIVES, *_BREAKS)
 def call_graph_break(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`graph_break()`: always a break; constants among the arguments are its message."""
+    """`graph_break()`: a break, but for those that torch asks for; constants among the arguments are its message."""
+    if tx.graph.asking is not None and tx.graph.asking() is _STEP:
+        return Constant(None)
     shown = [
         argument.as_python_constant()
         for argument in (*args, *kwargs.values())

@@ -16,6 +16,7 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.failed_graphs import describe_graph
+from framesmith.graph.inductor_bugs import replace_scaled_sums
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, write_count
@@ -193,6 +194,7 @@ def inductor(
     if mode is not None:
         patches.update(package.list_mode_options(mode))
     patches.update(_option_patches(package.config.get_config_copy(), options or {}))
+    replace_scaled_sums(module)
     compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches or None)
     return compiled
 

@@ -72,9 +72,10 @@ IMPORT = _row(
 )
 BACKWARD_CALL = _row(
     "backward-call",
-    "call of backward()",
-    "The gradients are written to leaves of a graph that is only known when it runs.",
-    "Leave backward() outside the compiled function, or use torch.autograd.grad or torch.func.grad inside.",
+    "a call of backward() that does more than give leaves their gradients",
+    "A graph computes gradients and gives them to leaves. It does not keep those of other tensors (retain_grad), differentiate "
+    "them once more (create_graph=True), or give them to leaves with gaps in their memory.",
+    "Use torch.autograd.grad or torch.func.grad, or leave backward() outside of the compiled function.",
 )
 
 # values that only the running program knows

@@ -4,14 +4,16 @@ Before: a body that uses a node of the enclosing graph. After: the body has a pl
 listed in `lifted`, to be passed as an operand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.attributes import Attributes
+from framesmith.graph.purity import IMPURE, is_normalization
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.verify import verify
 
@@ -48,6 +50,15 @@ class NestedRecording:
         """Add an input of the body itself, such as the carried value of a loop; to be called before anything is lifted."""
         assert not self.body.lifted, "own inputs of a body stand before the lifted ones"
         return self.body.placeholder(name, value)
+
+    def writes_outside(self, versions: Mapping[int, int]) -> bool:
+        """Whether the body writes to its own inputs or to tensors of the enclosing graphs. `versions`: of the latter, at its
+        beginning; an input of the whole graph that is not among them was requested since."""
+        inputs = [example(node) for node in self.body.order if node.op == "placeholder"]
+        tensors = [value for value in inputs if isinstance(value, torch.Tensor)]
+        if any(tensor._version != versions.get(id(tensor), 0) for tensor in tensors):
+            return True
+        return any(is_normalization(node.target) for node in self.body.order if node.meta.get(IMPURE))
 
     def finish(self, outputs: Sequence[fx.Node], *, name: str = "body", single: bool = False) -> NestedGraph:
         """Close the body and put it into the enclosing graph as an attribute.

@@ -78,11 +78,11 @@ def may_mutate(op: str, target: object, args: Sequence[object], kwargs: Mapping[
         return True
     if _target_mutates(op, target) or (len(args) > 1 and _inplace_flag(target, args)):
         return True
-    return _takes_statistics(target) and _is_training(args, kwargs)
+    return is_normalization(target) and _is_training(args, kwargs)
 
 
 @lru_cache(maxsize=4096)
-def _takes_statistics(target: object) -> bool:
+def is_normalization(target: object) -> bool:
     """Whether it is a normalization that writes to running statistics; schemas and version counters do not show it."""
     if isinstance(target, torch._ops.OpOverload):
         target = target.overloadpacket

@@ -49,6 +49,7 @@ from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
+from framesmith.graph.used_up import detach_used_up, restore_histories
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
@@ -284,8 +285,10 @@ class Recorder:
             impure = may_mutate(op, target, own, own_kwargs)
             if impure and self._inference:
                 check_writes(operation_name(op, target), tensors + more, self._inference)
-            if self.has_changes and self.fallible is not None and fails_on_data(op, target):
-                self.fallible.before_recording()
+            # what fails in the body of a transform is the call of that: it is recorded, and watched, afterwards
+            watch = None if body.is_transformed or not self.has_changes else self.fallible
+            if watch is not None and fails_on_data(op, target):
+                watch.before_recording()
             if result is _COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
@@ -313,7 +316,7 @@ class Recorder:
             self.has_changes = not is_switch(node)
         elif not self.has_changes:
             self.has_changes = is_random(node)
-        if self.has_changes and self.fallible is not None:
+        if self.has_changes and self.fallible is not None and not body.is_transformed:
             self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()
@@ -389,13 +392,22 @@ class Recorder:
         known = self._inputs.find(source)
         return known.node if known is not None else self._add_input(source, None, example, None)
 
+    def tensors(self) -> Iterator[torch.Tensor]:
+        """The fakes of all tensors that the graph, or one around it, holds so far."""
+        return tensors_of(self._body)
+
     # nested graphs
 
+    @property
+    def is_transformed(self) -> bool:
+        """Whether a transform will be applied to the graph that is being recorded."""
+        return self._body.is_transformed
+
     @contextmanager
-    def subgraph(self) -> Iterator[NestedRecording]:
-        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it."""
+    def subgraph(self, *, is_transformed: bool = False) -> Iterator[NestedRecording]:
+        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it (`is_transformed`: see above)."""
         parent = self._body
-        body = Subgraph(parent)
+        body = Subgraph(parent, is_transformed)
         self._body = body
         try:
             yield NestedRecording(body, parent, self._attributes)
@@ -442,16 +454,16 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, kept)
         if not finishing.has_operations(graph):
             return self._without_graph(outputs)
+        used_up = frozenset[int]() if self.runs_as_captured else detach_used_up(graph)
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
             _, context = self._world.for_backend()
             groups = self._repetition.groups()
             call = finishing.call_backend(self.options, module, groups, used, self._start, context)
+        tupled = finishing.returns_tuple(call, module, self.options.backend_name)
         return CompiledSubgraph(
-            call=finishing.on_plain_tensors(
-                finishing.returns_tuple(call, module, self.options.backend_name), module, used
-            ),
+            call=restore_histories(finishing.on_plain_tensors(tupled, module, used), used_up),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

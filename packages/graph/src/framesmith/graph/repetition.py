@@ -14,7 +14,7 @@ from framesmith.graph.data_errors import may_raise
 from framesmith.graph.failures import STEP, changes
 from framesmith.graph.infer import CallKind
 from framesmith.graph.purity import IMPURE
-from framesmith.graph.twins import copy_results
+from framesmith.graph.twins import CopiedResults, copy_results
 
 Stacks: TypeAlias = tuple[str, str]
 """The user's frames around the operations, as text: when they were recorded first, and now."""
@@ -44,6 +44,7 @@ class Repetition:
 
     def __init__(self) -> None:
         self._stretches: dict[Stretch, list[Stretch]] = {}
+        self._kept: list[CopiedResults] = []
 
     def groups(self) -> Iterator[tuple[Stretch, ...]]:
         """Each stretch that was repeated, followed by its repetitions."""
@@ -61,7 +62,7 @@ class Repetition:
         """Record the operations with other operands (`known`); returns the new node of each. `returned` are those that the
         program goes on with. Where it can be (and `mode` is given) the results are copied instead of computed."""
         made = dict(known)
-        results = None if mode is None else copy_results(mode, nodes, known, returned)
+        results = None if mode is None else copy_results(mode, nodes, known, returned, self._kept)
         for node in nodes:
             args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda one: made.get(one, one))
             op: CallKind = "call_method" if node.op == "call_method" else "call_function"

@@ -17,8 +17,9 @@ class Subgraph:
     node of the enclosing graph to its placeholder here, `symbols` the expression of a symbolic number to its node.
     """
 
-    def __init__(self, parent: "Subgraph | None" = None) -> None:
+    def __init__(self, parent: "Subgraph | None" = None, is_transformed: bool = False) -> None:
         self.parent = parent
+        self.is_transformed: bool = is_transformed or (parent is not None and parent.is_transformed)
         self.graph = fx.Graph()
         self.order: list[fx.Node] = []
         self.lifted: dict[fx.Node, fx.Node] = {}

@@ -4,8 +4,8 @@ The operations and the metadata of their operands are the same, so those of the 
 other and with the operands as the first results do. One that requires a gradient has a history, so it is no leaf.
 """
 
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import torch
@@ -13,6 +13,7 @@ from torch import fx
 from torch._C import _DisableTorchDispatch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.execution import storage_of
 from framesmith.graph.purity import IMPURE, is_switch
@@ -25,17 +26,91 @@ class _History(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, anchor: torch.Tensor, made: "_NewTensors"
+        ctx: Any, made: "CopiedResults", *operands: torch.Tensor
     ) -> tuple[torch.Tensor, ...]:  # torch's own context
-        return made.tensors
+        # a weak reference: autograd's nodes are no concern of the garbage collector
+        ctx.made = weakref.ref(made)
+        ctx.save_for_backward(*operands)
+        ctx.set_materialize_grads(False)
+        return made.take_tensors()
+
+    @staticmethod
+    def backward(
+        ctx: Any, *gradients: torch.Tensor | None
+    ) -> tuple[torch.Tensor | None, ...]:  # torch's own context
+        operands = ctx.saved_tensors  # raises for a history that was used up
+        made = ctx.made()
+        assert made is not None, "the recording that made the fakes has ended"
+        found: Sequence[torch.Tensor | None] = made.differentiate(operands, gradients)
+        return None, *found
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class _NewTensors:
-    """New tensors, hidden from autograd, which would take them for operands."""
+class CopiedResults:
+    """The new tensors of one repetition that have a history, and how a backward pass differentiates it.
 
-    tensors: tuple[torch.Tensor, ...]
+    Only then are the operations run on fakes, on operands that stand for those of the repetition. To be kept as long as the
+    fakes.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[fx.Node],
+        known: Mapping[fx.Node, fx.Node],
+        operands: Sequence[torch.Tensor],
+        pairs: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    ) -> None:
+        self._nodes = nodes
+        self._known = known
+        self._operands = [id(operand) for operand in operands]
+        self._results = [id(first) for first, _ in pairs]
+        self._tensors = tuple(copy for _, copy in pairs)
+        self._ambient = Ambient.now()
+
+    def take_tensors(self) -> tuple[torch.Tensor, ...]:
+        """The new tensors, hidden from autograd, which would take them for operands. They are handed over."""
+        taken, self._tensors = self._tensors, ()
+        return taken
+
+    def differentiate(
+        self, operands: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor | None]
+    ) -> Sequence[torch.Tensor | None]:
+        """The gradients of the operands for those of the results; None for an operand without one."""
+        now = Ambient.now()
+        with torch.enable_grad():
+            inner = [operand.view_as(operand) for operand in operands]
+        self._ambient.restore()
+        try:
+            found = self._run(dict(zip(self._operands, inner, strict=True)))
+        finally:
+            now.restore()
+        pairs = [
+            (found[result], gradient)
+            for result, gradient in zip(self._results, gradients, strict=True)
+            if gradient is not None
+        ]
+        outputs, given = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return torch.autograd.grad(outputs, inner, given, create_graph=now.grad, allow_unused=True)
+
+    def _run(self, stand_ins: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
+        """Run the operations; what they compute, by the `id` of the first result that it repeats."""
+        values: dict[fx.Node, Any] = {}  # of any type, as fx's arguments
+
+        def value_of(node: fx.Node) -> Any:
+            if node not in values:
+                known = self._known.get(node, node)
+                values[node] = _replaced(known.meta[EXAMPLE], lambda one: stand_ins.get(id(one), one))
+            return values[node]
+
+        found: dict[int, torch.Tensor] = {}
+        for node in self._nodes:
+            args, kwargs = fx.node.map_arg((node.args, node.kwargs), value_of)
+            target: Any = node.target
+            if node.op == "call_method":
+                target, args = getattr(args[0], target), args[1:]
+            values[node] = target(*args, **kwargs)
+            found.update(zip(map(id, tensors_in(node.meta[EXAMPLE])), tensors_in(values[node]), strict=True))
+        return found
 
 
 def copy_results(
@@ -43,10 +118,11 @@ def copy_results(
     nodes: Sequence[fx.Node],
     known: Mapping[fx.Node, fx.Node],
     returned: Iterable[fx.Node],
+    keep: list[CopiedResults],
 ) -> dict[fx.Node, object] | None:
     """Results for the nodes, if they are recorded again on other operands (`known`); `returned` are those that the program
     goes on with. None where the operations have to be run on fakes: one writes, or a returned value is a view, or sizes are
-    no numbers."""
+    no numbers. What has to be kept as long as the results is added to `keep`."""
     operands = [(first, other) for node, copy in known.items() for first, other in _pairs(node, copy)]
     copies = _Copies(mode, operands)
     if not all(map(_is_computed, nodes)) or not copies.can_return(returned):
@@ -60,8 +136,11 @@ def copy_results(
                     return None
                 results[id(tensor)] = tensor, copies.make(tensor)
     with_history = [pair for pair in results.values() if pair[0].requires_grad]
-    if with_history and not copies.add_history(with_history):
-        return None
+    if with_history:
+        made = copies.add_history(with_history, nodes, known)
+        if made is None:
+            return None
+        keep.append(made)
     return {node: _replaced(node.meta[EXAMPLE], copies.of) for node in found}
 
 
@@ -111,12 +190,12 @@ class _Copies:
         self._mode = mode
         self._copies: dict[int, torch.Tensor] = {}
         self._storages: dict[int, torch.UntypedStorage] = {}
-        self._anchor: torch.Tensor | None = None
+        self._differentiable: dict[int, torch.Tensor] = {}
         for first, other in operands:
             self._copies[id(first)] = other
             self._storages[storage_of(first)] = other.untyped_storage()
-            if other.requires_grad and self._anchor is None:
-                self._anchor = other
+            if other.requires_grad:
+                self._differentiable[id(other)] = other
 
     def has(self, tensor: torch.Tensor) -> bool:
         """Whether there is a copy: the tensor is an operand, or met before."""
@@ -153,14 +232,21 @@ class _Copies:
         self._copies[id(tensor)] = copy
         return copy
 
-    def add_history(self, pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> bool:
-        """Make these copies results of an operation on the operands. False if no operand requires a gradient."""
-        if self._anchor is None:
-            return False
+    def add_history(
+        self,
+        pairs: Sequence[tuple[torch.Tensor, torch.Tensor]],
+        nodes: Sequence[fx.Node],
+        known: Mapping[fx.Node, fx.Node],
+    ) -> CopiedResults | None:
+        """Make these copies results of an operation on the operands. None if no operand requires a gradient."""
+        operands = list(self._differentiable.values())
+        if not operands:
+            return None
+        results = CopiedResults(nodes, known, operands, pairs)
         with torch.enable_grad():
-            made = _History.apply(self._anchor, _NewTensors(tuple(copy for _, copy in pairs)))  # type: ignore[no-untyped-call]
+            made = _History.apply(results, *operands)  # type: ignore[no-untyped-call]
         self._copies.update((id(first), copy) for (first, _), copy in zip(pairs, made, strict=True))
-        return True
+        return results
 
 
 def _pairs(node: fx.Node, copy: fx.Node) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:

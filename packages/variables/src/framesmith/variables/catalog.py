@@ -52,6 +52,10 @@ from framesmith.variables.callables import (
 )
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.gradients import (
+    backward_calls,
+    grad_calls,
+)
 from framesmith.variables.graph_nodes import (
     arguments,
 )
@@ -59,6 +63,7 @@ from framesmith.variables.higher_order import (
     autograd_functions,
     checkpointing,
     conditionals,
+    transforms,
 )
 from framesmith.variables.nn import (
     nn_modules,
@@ -218,10 +223,15 @@ TORCH_CONTEXTS: Final[Family] = (
     modes.ROWS,
     native_contexts.ROWS,
 )
+GRADIENTS: Final[Family] = (
+    backward_calls.ROWS,
+    grad_calls.ROWS,
+)
 HIGHER_ORDER: Final[Family] = (
     autograd_functions.ROWS,
     checkpointing.ROWS,
     conditionals.ROWS,
+    transforms.ROWS,
 )
 NN: Final[Family] = (nn_modules.ROWS,)
 NUMPY_VALUES: Final[Family] = (
@@ -248,6 +258,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     TENSORS,
     TORCH_FUNCTIONS,
     TORCH_CONTEXTS,
+    GRADIENTS,
     HIGHER_ORDER,
     NN,
     NUMPY_VALUES,

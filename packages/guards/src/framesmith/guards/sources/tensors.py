@@ -96,7 +96,11 @@ class Gradient(Source):
 
     def expression(self, names: Names) -> str:
         tensor = names.source(self.base)
-        return f"{names.constant(read_gradient, 'read_gradient')}({tensor})" if self.overridden else f"{tensor}.grad"
+        return (
+            f"{names.constant(read_gradient, 'read_gradient')}({tensor})"
+            if self.overridden
+            else f"{tensor}.grad"
+        )
 
     def text(self) -> str:
         return f"{self.base.text()}.grad"

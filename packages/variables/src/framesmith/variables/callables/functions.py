@@ -74,9 +74,20 @@ NATIVE_MODULES = (
 """Modules whose Python code works on the dispatcher, autograd's
 state or other compilers: calls into them run natively."""
 
+INLINED_MODULES = (
+    "torch._functorch.apis",
+    "torch._functorch.eager_transforms",
+    "torch._functorch.functional_call",
+    "torch._functorch.vmap",
+)
+"""Modules in those whose functions are traced all the same: the transforms of `torch.func`."""
+
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
 """Code of wrappers that run a function natively: torch's own decorator `disable` makes plain closures."""
+
+TRACED_ORIGINALS: Final = Table[FunctionType, None]("disabled functions that are traced")
+"""Functions of torch that its own compiler disables, but that are traced here."""
 
 _DISABLED_MARKS = (DISABLED_MARK, "_torchdynamo_disable")
 
@@ -142,9 +153,14 @@ class FunctionTracker(Tracker):
         function, a break in a native module, its marks; else its frame."""
         value = self.value
         row = row_of(tx.registry, value)
-        if row is None and value.__code__ in tx.registry[DISABLED_CODES]:
-            # torch's compiler wraps some when it is loaded
-            row = row_of(tx.registry, value.__dict__.get("__wrapped__"))
+        if row is None and "__wrapped__" in value.__dict__:
+            # torch's compiler wraps some when it is loaded, or when it runs first
+            original = value.__dict__["__wrapped__"]
+            is_marked = "_torchdynamo_disable" in value.__dict__ and type(original) is FunctionType
+            if value.__code__ in tx.registry[DISABLED_CODES] or (
+                is_marked and original in tx.registry[TRACED_ORIGINALS]
+            ):
+                row = row_of(tx.registry, original)
         if row is not None:
             return row.begin(tx, args, kwargs)
         directive = tx.registry[DIRECTIVES].get((value.__module__, value.__qualname__))
@@ -156,7 +172,7 @@ class FunctionTracker(Tracker):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_disabled_note(value)}")
         if is_compiled(value):
             return self.original(tx).begin_call(tx, args, kwargs)
-        if str(value.__module__).startswith(NATIVE_MODULES):
+        if _is_native(str(value.__module__)):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
         for marked in tx.registry[MARKED_CALLS].values():
             result = marked(tx, self, args, kwargs)
@@ -205,6 +221,10 @@ class FunctionTracker(Tracker):
     def describe(self) -> str:
         """`function f`."""
         return f"function {self.value.__qualname__}"
+
+
+def _is_native(module: str) -> bool:
+    return module.startswith(NATIVE_MODULES) and not module.startswith(INLINED_MODULES)
 
 
 def _reads_globals(code: CodeType) -> bool:

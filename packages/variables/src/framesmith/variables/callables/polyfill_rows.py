@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import torch.masked
+from torch.optim.optimizer import _get_value
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
@@ -16,7 +17,15 @@ from framesmith.variables.core.cpython_messages import PlainSample, find_error_t
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.polyfills import bisect, collections, dataclasses, heapq, logging, masked
+from framesmith.variables.polyfills import (
+    bisect,
+    collections,
+    dataclasses,
+    heapq,
+    logging,
+    masked,
+    optimizers,
+)
 
 ROWS: Final = Rows()
 
@@ -55,3 +64,4 @@ register_polyfill(getattr(c_collections, "_count_elements"), collections.count_e
 register_polyfill(py_dataclasses.fields, dataclasses.fields)
 register_polyfill(py_logging.getLogger, logging.get_logger)
 register_polyfill(torch.masked._ops._combine_input_and_mask, masked.combine_input_and_mask)
+register_polyfill(_get_value, optimizers.get_value)

@@ -3,6 +3,7 @@
 Classes that the user wrote are in `objects.classes`.
 """
 
+import collections.abc
 import types
 import typing
 from collections.abc import Hashable
@@ -28,7 +29,7 @@ _KINDS: Final[tuple[type, ...]] = tuple(
         for sample in (
             list[int], int | str, typing.List[int], typing.List, typing.Optional[int], typing.Callable[..., int],  # noqa: UP006, UP045
             typing.Callable, typing.Any, typing.Union, typing.Literal[1], typing.Tuple, typing.Tuple[int],  # noqa: UP006
-            typing.Annotated[int, 1], typing.ForwardRef("int"), _T,
+            typing.Annotated[int, 1], typing.ForwardRef("int"), _T, collections.abc.Callable[..., int],
         )
     )
 )  # fmt: skip

@@ -24,7 +24,7 @@ from framesmith.variables.tensors.tensors import (
 ROWS: Final = Rows()
 
 # Read from the fake tensor; the claim on the tensor's metadata covers all of them.
-_METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "requires_grad", "grad_dtype")
+_METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "grad_dtype")
 # Views and computed tensors: one node each.
 _TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
 _DEVICES = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla", "xpu")
@@ -55,6 +55,21 @@ for _name in _TENSORS:
     _register_computed(_name)
 for _name in _DEVICES:
     _register_device(_name)
+
+
+def check_history(tx: TraceContext, tensor: TensorTracker) -> None:
+    """Break the graph in a function under a transform, if a computed tensor requires a gradient: of the levels of functorch
+    the trace does not know for which one."""
+    computed = tensor.value is None and tensor.node.op != "placeholder"
+    if computed and tensor.fake.requires_grad and tx.graph.is_transformed:
+        raise GraphBreak(TENSOR_INTERNALS, "whether a tensor in a transformed function requires a gradient")
+
+
+@ROWS.entry(READERS, "requires_grad")
+def read_requires_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """`requires_grad`, of the fake."""
+    check_history(tx, tensor)
+    return Constant(tensor.fake.requires_grad)
 
 
 @ROWS.entry(READERS, "nbytes")
@@ -92,6 +107,7 @@ def _read(tensor: torch.Tensor, name: str) -> object:
 def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`is_leaf`. For an input with the same answer it has its
     own guard, since the claim on metadata does not cover it."""
+    check_history(tx, tensor)
     answer = bool(tensor.fake.is_leaf)
     if tensor.value is not None and answer == _read(tensor.value, "is_leaf"):
         tx.guard(tensor, TensorProperty("is_leaf", answer))

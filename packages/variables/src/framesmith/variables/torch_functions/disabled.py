@@ -1,12 +1,13 @@
-"""Functions that torch itself excludes from capture, and annotations without an effect at run time."""
+"""Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
-from types import CodeType
+from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import Final
 
 import torch
 from torch import _compile
 
-from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES
+from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES, TRACED_ORIGINALS
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
@@ -17,6 +18,40 @@ ROWS: Final = Rows()
 for _constant in _compile._disable_dynamo.__code__.co_consts:
     if isinstance(_constant, CodeType) and _constant.co_name == "inner":
         ROWS.add(DISABLED_CODES, _constant, None)
+
+
+def _trace_anyway(function: Callable[..., object]) -> None:
+    """Trace the original of a function that torch disables, now or once TorchDynamo has run: its own compiler makes a graph
+    of what comes after it."""
+    original = getattr(function, "__wrapped__", function)
+    assert isinstance(original, FunctionType)
+    tracker = polyfill_function(original)
+    ROWS.add(TRACED_ORIGINALS, original, None)
+
+    @ROWS.call(original)
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        return tracker.bind(tx, args, kwargs)
+
+
+_trace_anyway(torch.optim.Optimizer.zero_grad)
+for _kind in vars(torch.optim).values():
+    if isinstance(_kind, type) and "_init_group" in vars(_kind):
+        _trace_anyway(vars(_kind)["_init_group"])
+
+
+def _load_first(function: Callable[[], object]) -> None:
+    """Call a function that imports a module once, before it is traced: it only has to find the module then."""
+    tracker = polyfill_function(function)
+
+    @ROWS.call(function)
+    def call(tx: TraceContext) -> Tracker | PendingCall:
+        with tx.graph.pause_recording():
+            function()
+        return tracker.bind(tx, (), {})
+
+
+if hasattr(torch.autograd.profiler, "_maybe_cupti_monitor"):  # torch 2.13
+    _load_first(torch.autograd.profiler._maybe_cupti_monitor)
 
 
 @ROWS.call(torch.jit.annotate)

@@ -38,7 +38,7 @@ METADATA: Final = (
 
 # These cannot be a node, or a node would not do the same.
 BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
-    BACKWARD_CALL: ("backward", "retain_grad"),
+    BACKWARD_CALL: ("retain_grad",),
     TENSOR_INTERNALS: (
         "numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__",
         "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
@@ -79,10 +79,13 @@ def require_tensor(self: Tracker, name: str) -> TensorTracker:
 
 @ROWS.call(torch.Tensor.requires_grad_)
 def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
-    """`requires_grad_()` if it changes nothing. Else breaks the graph,
-    as a backend could not change it on an input or on its own values."""
+    """`requires_grad_()` if it changes nothing, or on a new tensor where the backend runs the graph as captured. Else breaks
+    the graph, as a backend could not change it on an input or on its own values."""
     wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
-    if require_tensor(self, "requires_grad_").fake.requires_grad != wanted:
+    tensor = require_tensor(self, "requires_grad_")
+    if tensor.fake.requires_grad != wanted:
+        if wanted and tensor.value is None and tx.graph.runs_as_captured and tx.graph.length() is not None:
+            return graph_call(tx, "requires_grad_", (tensor,), {})
         raise GraphBreak(
             BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}"
         )

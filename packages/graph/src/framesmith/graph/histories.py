@@ -1,0 +1,60 @@
+"""The history that autograd keeps of fakes: where it begins, and whether a backward pass has used it up.
+
+Fakes are recorded by autograd as real tensors are, so a backward pass over fakes gives gradients of the right metadata.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch.autograd.graph import Node
+
+
+def find_leaves(outputs: Iterable[torch.Tensor], stops: Iterable[torch.Tensor] = ()) -> list[torch.Tensor]:
+    """The leaves that a backward pass from these tensors reaches, each once. It does not go on behind the tensors in `stops`."""
+    ends = {id(tensor.grad_fn): tensor.grad_fn for tensor in stops if tensor.grad_fn is not None}
+    leaves: dict[int, torch.Tensor] = {}
+    todo: list[Node] = []
+    for output in outputs:
+        if output.grad_fn is not None:
+            todo.append(output.grad_fn)
+        elif output.requires_grad:
+            leaves[id(output)] = output
+    seen: set[Node] = set()
+    while todo:
+        node = todo.pop()
+        if node in seen or id(node) in ends:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)  # of `AccumulateGrad`
+        if isinstance(leaf, torch.Tensor):
+            leaves[id(leaf)] = leaf
+        todo += _before(node)
+    return list(leaves.values())
+
+
+def _before(node: Node) -> Iterator[Node]:
+    return (one for one, _ in node.next_functions if one is not None)
+
+
+def is_used_up(output: torch.Tensor) -> bool:
+    """Whether a backward pass from this fake raises, since an earlier one has freed what it needs."""
+    leaves = find_leaves([output])
+    if not leaves:
+        return False
+    try:
+        torch.autograd.grad([output], leaves, [torch.ones_like(output)], retain_graph=True, allow_unused=True)
+    except RuntimeError as error:
+        return "second time" in str(error)
+    return False
+
+
+def has_gaps(leaf: torch.Tensor) -> bool:
+    """Whether the elements of a leaf lie apart or share memory, so that its gradient has other strides."""
+    return torch.empty_like(leaf).stride() != leaf.stride()
+
+
+def is_laid_out_alike(gradient: torch.Tensor, leaf: torch.Tensor) -> bool:
+    """Whether autograd keeps this gradient of a leaf without gaps as `leaf.grad`: it has the strides of the leaf. Any other
+    is copied into such a tensor ("gradient layout contract" in torch's `accumulate_grad.h`)."""
+    strides = zip(leaf.shape, leaf.stride(), gradient.stride(), strict=True)
+    return all(one == other or size == 1 for size, one, other in strides)

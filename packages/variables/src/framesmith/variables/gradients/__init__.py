@@ -1,0 +1,1 @@
+"""Gradients that a graph computes itself: `torch.autograd.grad`, `Tensor.backward`."""

@@ -1,0 +1,60 @@
+"""Which gradients a graph can compute: the history of the outputs has to begin, and stay, in the graph.
+
+What autograd does beyond computing (hooks, memory that is shared with other tensors) is checked and guarded here.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from framesmith.graph import BreakKind, GraphBreak, register
+from framesmith.graph.histories import find_leaves
+from framesmith.guards.kinds import TensorProperty
+from framesmith.variables.core import TraceContext
+from framesmith.variables.tensors.tensors import TensorTracker
+
+OUTER_HISTORY = register(
+    BreakKind(
+        "outer-history",
+        "gradients through operations that ran before the graph",
+        "The result depends on a tensor that was computed before the graph, from others that require gradients: a backward "
+        "pass goes on behind the graph, and frees what it needs there.",
+        "Compute in one compiled function, without a graph break, what is differentiated there.",
+    )
+)
+GRADIENT_HOOK = register(
+    BreakKind(
+        "gradient-hook",
+        "gradients of a tensor with hooks",
+        "Hooks are functions of the program that run within the backward pass, in which a graph cannot call them.",
+        "Change the gradients after the backward pass, or leave it outside of the compiled function.",
+    )
+)
+_HOOKS: Final = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+def find_known_leaves(
+    tx: TraceContext, outputs: Sequence[TensorTracker], stops: Sequence[TensorTracker] = ()
+) -> list[TensorTracker]:
+    """The leaves on which the outputs depend; guarded. Breaks the graph where one is not known to the trace."""
+    leaves: list[TensorTracker] = []
+    for fake in find_leaves([one.fake for one in outputs], [one.fake for one in stops]):
+        leaf = tx.changes.results.get(id(fake))
+        if not isinstance(leaf, TensorTracker) or (leaf.value is not None and not leaf.value.is_leaf):
+            raise GraphBreak(OUTER_HISTORY, ", ".join(one.describe() for one in outputs))
+        if leaf.value is not None:
+            tx.guard(leaf, TensorProperty("is_leaf", True))
+        leaves.append(leaf)
+    return leaves
+
+
+def check_hooks(tx: TraceContext, tensor: TensorTracker) -> None:
+    """Break the graph for an existing tensor with hooks; that it has none is guarded."""
+    if tensor.value is None:
+        return
+    for name in _HOOKS:
+        if getattr(tensor.value, name) is not None:
+            raise GraphBreak(GRADIENT_HOOK, tensor.describe())
+        tx.guard(tensor, TensorProperty(name, None))
+    if tensor.value.retains_grad:
+        raise GraphBreak(GRADIENT_HOOK, f"{tensor.describe()} retains its gradient")
+    tx.guard(tensor, TensorProperty("retains_grad", False))

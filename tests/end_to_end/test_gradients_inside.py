@@ -1,0 +1,160 @@
+"""`backward()` and `torch.autograd.grad` in a compiled function: what leaves get, what is freed, what breaks the graph."""
+
+import pytest
+from tests.end_to_end.support import check_source
+
+W = "w, v = (torch.tensor([1.0, -2.0, 0.5], requires_grad=True) for _ in range(2))\n"
+BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+
+
+def program(*lines: str, setup: str = "") -> str:
+    """A program whose function has these lines."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return (
+        f"import torch\n{W}{setup}\ndef f(x):\n{body}\ndef args(): return (torch.tensor([1.0, 2.0, 3.0]),)\n"
+    )
+
+
+@BACKENDS
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["(w * x).sum().backward()"],
+        ["(w * x).backward(x)"],
+        ["(w + v).sum().backward()", "w.grad.mul_(2)", "return v.grad * 1"],
+        ["loss = (w * w * x).sum()", "loss.backward(retain_graph=True)", "loss.backward()"],
+        ["h = w * w * x", "h.sum().backward(retain_graph=True)", "h.mean().backward()", "return w.grad * 2"],
+        ["(w * v * x).sum().backward(inputs=[w])", "return v.grad is None"],
+        ["torch.autograd.backward([(w * x).sum(), (v * x).sum()])"],
+        ["for _ in range(3):", "    ((w * x) ** 2).sum().div(3).backward()"],
+        ["with torch.no_grad():", "    g = w.grad", "(w * x).sum().backward()", "return g is w.grad"],
+        [
+            "for _ in range(3):",
+            "    (w * w * x).sum().backward()",
+            "    with torch.no_grad(): w.sub_(w.grad, alpha=0.1)",
+            "    w.grad = None",
+        ],
+    ],
+)
+def test_leaves_get_their_gradients(backend, lines):
+    check_source(program(*lines), breaks=0, backward=False, backend=backend, calls=4, tolerance=1e-7)
+
+
+@BACKENDS
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["g, = torch.autograd.grad((w**3 * x).sum(), w)", "return g"],
+        [
+            "g, = torch.autograd.grad((w**3 * x).sum(), w, create_graph=True)",
+            "return torch.autograd.grad(g.sum(), w)",
+        ],
+        ["g, = torch.autograd.grad((w**3 * x).sum(), w, create_graph=True)", "return g"],
+        ["return torch.autograd.grad((w * x).sum(), [w, v], allow_unused=True)"],
+        ["return torch.autograd.grad((w * x).sum(), [w, v], materialize_grads=True)"],
+        ["return torch.autograd.grad([w * x, v * w], (one for one in (w, v)), [x, x])"],
+        ["h = w * x", "return torch.autograd.grad((h * h).sum(), h)[0] + h.detach()"],
+    ],
+)
+def test_gradients_that_the_function_asks_for(backend, lines):
+    check_source(program(*lines), breaks=0, backend=backend, tolerance=1e-7)
+
+
+@BACKENDS
+def test_a_result_that_was_differentiated_cannot_be_once_more(backend):
+    source = program("loss = (w * w * x).sum()", "loss.backward()", "return loss") + (
+        "inner = f\n"
+        "def f(x):\n"
+        "    loss = inner(x)\n"
+        "    print('outside')\n"
+        "    try: loss.backward()\n"
+        "    except RuntimeError as error: return loss.requires_grad, str(error)\n"
+    )
+    check_source(source, backward=False, backend=backend)
+
+
+@BACKENDS
+def test_a_result_beside_it_can(backend):
+    source = program("a, b = w * w * x, w * w * w * x", "a.sum().backward()", "return b")
+    check_source(source, breaks=0, backend=backend, tolerance=1e-6)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        "w.register_hook(lambda g: g * 10)",
+        "w.register_post_accumulate_grad_hook(lambda p: p.grad.mul_(3))",
+        "w = torch.arange(6.0).reshape(3, 2)[:, 0].requires_grad_()",
+        "w.grad = torch.ones(3, requires_grad=True)",
+    ],
+)
+def test_what_a_graph_cannot_do_to_a_leaf_is_done_natively(setup):
+    report = check_source(
+        program("(w * x).sum().backward()", "return w.grad * 2", setup=setup), backward=False
+    )
+    assert report.breaks
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["w.requires_grad_(False)", "w.grad = None", "w.register_hook(lambda g: g * 2)", "w.grad.zero_()"],
+)
+def test_what_changes_between_calls_is_guarded(change):
+    lines = ["(w * v * x).sum().backward()", "return v.grad * 2"]
+    source = (
+        program(*lines)
+        .replace("return (torch", "return (change, torch")
+        .replace("def f(x)", "def f(change, x)")
+    )
+    source += f"def change():\n    {change}\n"
+    check_source(source, backward=False, calls=4, change=lambda change, x: change())
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["(w * x).backward()"],
+        ["with torch.no_grad(): (w * x).sum().backward()"],
+        ["loss = (w * w * x).sum()", "loss.backward()", "loss.backward()"],
+        ["h = w.exp()", "h.mul_(x)", "h.sum().backward()"],
+        ["torch.autograd.grad((w * x).sum(), [w, v])"],
+        ["torch.autograd.grad((w * x).sum(), [])"],
+    ],
+)
+def test_errors_are_those_of_eager(lines):
+    caught = ["try:", *(f"    {line}" for line in lines), "except RuntimeError as error: return str(error)"]
+    check_source(program(*caught), backward=False)
+
+
+def test_history_from_outside_is_differentiated_natively():
+    source = program("y = x * 1 + w * 2", "print(1)", "(y * y).sum().backward()")
+    report = check_source(source, backward=False)
+    assert any(one.startswith("outer-history") for one in report.breaks)
+
+
+@BACKENDS
+def test_a_transposed_leaf_gets_a_gradient_with_its_strides(backend):
+    setup = "w = torch.arange(6.0).reshape(2, 3).t().requires_grad_()"
+    source = program("(w.sum(1) * x).sum().backward()", "return w.grad.stride()", setup=setup)
+    check_source(source, breaks=0, backward=False, backend=backend)
+
+
+@BACKENDS
+def test_a_function_of_the_user_that_returns_what_it_saved(backend):
+    setup = (
+        "class Keep(torch.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n        ctx.save_for_backward(x)\n        return x * 2\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g):\n        return ctx.saved_tensors[0]\n"
+    )
+    source = program("Keep.apply(w).sum().backward()", "w.grad.add_(1)", setup=setup)
+    check_source(source, breaks=0, backward=False, backend=backend)
+
+
+def test_sizes_change_down_to_none():
+    for size in (4, 1, 0):
+        source = program("(w * x).sum().backward()", "return w.grad * 1").replace(
+            "torch.tensor([1.0, 2.0, 3.0])", f"torch.ones({size}, 3)"
+        )
+        check_source(source, breaks=0, backward=False)

@@ -1,0 +1,143 @@
+"""`torch.vmap` and `torch.func` in a compiled function: in one graph, nested, or natively where a body does more than compute."""
+
+import pytest
+from tests.end_to_end.support import check_source
+
+SETUP = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.func import *
+from torch import vmap
+torch.manual_seed(0)
+w = torch.linspace(-1, 1, 3)
+leaf = torch.linspace(-2, 1, 3).requires_grad_()
+net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+def args(): return (torch.linspace(-1, 1, 12).reshape(4, 3),)
+cube = lambda y: (y**3).sum()
+seen = []
+"""
+ONE_GRAPH = {
+    "grad": "grad(cube)(x)",
+    "grad and value": "grad_and_value(cube)(x)",
+    "aux": "grad(lambda y: (cube(y), {'n': y.sum(), 'm': [y, y]}), has_aux=True)(x)",
+    "argnums": "grad(lambda a, b, c: ((a @ b - c) ** 2).mean(), argnums=(-1, 0))(x, w, x[:, 0])",
+    "nested structures": "grad(lambda d, s: (d['a'] * d['b'][0] * s).sum())({'a': x, 'b': [x + 1, x]}, 2.0)",
+    "keywords": "vmap(lambda a, *, s: a * s)(x, s=x)",
+    "vmap": "vmap(lambda a: a.sin().sum())(x)",
+    "vmap of vmap": "vmap(lambda a: vmap(lambda b: (a * b).sum())(x))(x)",
+    "dimensions": "vmap(lambda a, b: (a * b, a.sum()), in_dims=(1, 0), out_dims=(1, 0))(x, x.t())",
+    "dimensions in a dict": "vmap(lambda d: d['a'] @ d['b'], in_dims=({'a': 0, 'b': None},))({'a': x, 'b': w})",
+    "not mapped": "vmap(lambda a: (a * 2, w * 1), out_dims=(0, None))(x)",
+    "chunks": "vmap(lambda a: a.sin().sum(), chunk_size=3)(x)",
+    "random numbers": "vmap(lambda a: a + torch.rand(3), randomness='different')(x)",
+    "the same random numbers": "vmap(lambda a: F.dropout(a, 0.5), randomness='same')(x)",
+    "grad of grad": "grad(lambda y: grad(cube)(y).sum())(x)",
+    "vmap of grad": "vmap(grad(cube))(x)",
+    "grad of vmap": "grad(lambda y: vmap(lambda z: (z * y).sum())(x).pow(2).sum())(x[0])",
+    "a leaf from elsewhere": "grad(lambda y: (leaf * y**2).sum())(x)",
+    "jacrev": "jacrev(lambda y: (y.sin(), {'b': y.sum()}))(x[0])",
+    "jacrev in chunks": "jacrev(lambda y: y.sin(), chunk_size=2)(x[0])",
+    "jacrev with aux": "jacrev(lambda y: (y.sin(), y.sum()), has_aux=True)(x)",
+    "jacfwd": "jacfwd(lambda y: y.sin() * y.sum())(x[0])",
+    "hessian": "hessian(cube)(x[0])",
+    "jacrev of jacfwd": "jacrev(jacfwd(cube))(x[0])",
+    "jvp": "jvp(lambda a, b: (a * b, [a.sum()]), (x, x + 1), (x, x))",
+    "product with a hessian": "jvp(grad(cube), (x,), (x,))[1], vjp(grad(cube), x)[1](x)",
+    "vmap of jvp": "vmap(lambda t: jvp(torch.sin, (x[0],), (t,))[1])(torch.eye(3))",
+    "no_grad inside": "grad(lambda a: (a * no_grad(a)).sum())(x)",
+    "per sample": (
+        "vmap(grad(lambda p, r: functional_call(net, p, (r,)).pow(2).sum()), (None, 0))"
+        "({k: v.detach() for k, v in net.named_parameters()}, x)"
+    ),
+    "a module": "vmap(net)(x)",
+    "the same tensor twice": "grad(lambda a, b: (a * b).sum())(x, x)",
+    "changes of its own": "grad(lambda a: (a + torch.zeros(3).add_(1)).sum())(x[0])",
+}
+HELPERS = """
+def no_grad(a):
+    with torch.no_grad():
+        return a * 2
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", ONE_GRAPH)
+def test_transforms_are_in_one_graph(name, backend):
+    check_source(
+        f"{SETUP}{HELPERS}def f(x): return {ONE_GRAPH[name]}\n",
+        breaks=0,
+        backend=backend,
+        tolerance=1e-6,
+        calls=2,
+    )
+
+
+def test_transforms_made_outside_and_as_decorators():
+    source = "double = vmap(grad(cube))\n@vmap\ndef sine(a): return a.sin()\n@grad\ndef slope(a): return sine(a).sum()\n"
+    check_source(f"{SETUP}{source}def f(x): return double(x), slope(x)\n", breaks=0)
+
+
+def test_the_function_of_vjp_is_called_twice():
+    lines = "def f(x):\n    out, back, aux = vjp(lambda a: (a.sin(), a.sum()), x, has_aux=True)\n    return out, back(x), back(out), aux\n"
+    check_source(SETUP + lines, breaks=0)
+
+
+def test_gradients_through_a_transform():
+    lines = "def f(x):\n    vmap(lambda a: (a * leaf).sin().sum())(x).sum().backward()\n    return leaf.grad * 1\n"
+    check_source(SETUP + lines, breaks=0, backward=False)
+
+
+def test_a_step_of_learning_in_the_loss():
+    lines = (
+        "def inner(p, r):\n"
+        "    loss = lambda p: (functional_call(net, p, (r,)) ** 2).mean()\n"
+        "    g = grad(loss)(p)\n"
+        "    return loss({k: p[k] - 0.1 * g[k] for k in p})\n"
+        "def f(x):\n"
+        "    vmap(inner, (None, 0))(dict(net.named_parameters()), x).mean().backward()\n"
+    )
+    check_source(SETUP + lines, breaks=0, backward=False, tolerance=1e-7)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "    def g(a):\n        seen.append(1)\n        return a * 2\n    return vmap(g)(x), len(seen)\n",
+        "    def g(a):\n        print('in')\n        return (a * 2).sum()\n    return grad(g)(x)\n",
+        "    def g(a):\n        w.add_(1)\n        return (a * w).sum()\n    return grad(g)(x), w * 1\n",
+        "    def g(a):\n        a.add_(1)\n        return a * 2\n    return vmap(g)(x), x\n",
+        "    return vjp(torch.sin, x)[1](x), vmap(lambda a: a.sum())(x[:0]).shape\n",
+        "    out, back = vjp(torch.sin, x)\n    print('between')\n    return back(x)\n",
+        "    return grad(lambda a: (a * 2).sum() if (a * 2).requires_grad else a.sum())(x)\n",
+    ],
+)
+def test_a_body_that_does_more_than_compute_runs_natively(lines):
+    report = check_source(f"{SETUP}def f(x):\n{lines}", backward=False)
+    assert report.breaks
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "grad(lambda a: a * 2)(x)",
+        "grad(lambda a: 3)(x)",
+        "grad(lambda a: (a.sum(), 3), has_aux=True)(x)",
+        "grad(cube, argnums=2)(x)",
+        "vmap(lambda a, b: a * b)(x, x.t())",
+        "vmap(lambda a: a + torch.rand(3))(x)",
+        "vmap(lambda a: a * a.sum().item())(x)",
+        "vmap(lambda a: 3)(x)",
+        "vmap(lambda a: a, out_dims=(0, 0))(x)",
+        "vjp(torch.sin, x)[1]((x, x))",
+        "jvp(torch.sin, x, x)",
+        "jvp(torch.sin, (x,), (x, x))",
+        "grad(lambda a: a.backward())(x[0, 0])",
+        "[][vmap(lambda a: a)(x).shape[0]]",
+    ],
+)
+def test_errors_are_those_of_eager(expression):
+    check_source(
+        f"{SETUP}def f(x):\n    try: return {expression}\n    except Exception as error: return type(error), str(error)\n",
+        backward=False,
+    )
