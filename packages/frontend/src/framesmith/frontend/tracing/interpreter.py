@@ -300,7 +300,7 @@ class Interpreter:
         if self._stop is not None and self._steps == self._stop.step:
             return self._stop_as_planned(frame)
         unbound: ObservedException | None = None
-        known, decisions = len(tx.guards), tx.graph.decisions
+        known, decisions = tx.guards.mark(), tx.graph.decisions
         references = machine.value_ends.references
         stack, depth, handled = frame.stack.copy(), len(machine.frames), machine.handled
         state = self._change_versions()
