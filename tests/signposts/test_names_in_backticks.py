@@ -49,7 +49,8 @@ ELSEWHERE = {
     "_is_internal_frame": "warnings",
     "singledispatchmethod": "functools",
     "boolean_dispatch": "torch._jit_internal",
-    "clip_grad_norm_": "torch.nn.utils",
+    "make_fx": "torch.fx.experimental.proxy_tensor",
+    "linearize": "torch.func",
     "sdpa_kernel": "torch.nn.attention",
     "extract_model_from_parallel": "accelerate.utils",
 }
@@ -61,6 +62,9 @@ NO_NAMES = {
     "param_groups": "an attribute of an optimizer",
     "infj": "text that Python prints",
     "compile_wrapper": "a function inside a function of torch",
+    "maybe_run_autograd": "a function inside a function of torch",
+    "AccumulateGrad": "a node of autograd, written in C++",
+    "accumulate_grad.h": "a file of torch",
     "is_internal_filename": "a function inside a function of the standard library",
 }
 """Words in back-ticks that no module defines, with what they are."""

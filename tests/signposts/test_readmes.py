@@ -1,6 +1,8 @@
 """What the READMEs promise: their code runs and prints what they say, and the commands and files they name are there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import dev
@@ -32,10 +34,17 @@ def test_every_code_block_runs_and_prints_what_the_page_says(name, tmp_path, cap
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_every_code_block_of_the_documents_runs(name, tmp_path) -> None:
-    def run() -> None:
-        assert readme.run((ROOT / name).read_text(), tmp_path) == 0
+    text = (ROOT / name).read_text()
+    if "LIBRARY.define(" in text:  # a process can register an operator once, and another test may have
+        page = tmp_path / "page.md"
+        page.write_text(text)
+        subprocess.run([sys.executable, "-m", "tools.readme", page], check=True, cwd=ROOT)
+        return
 
-    in_child(run)  # some register an operator, which a process can do once
+    def run() -> None:
+        assert readme.run(text, tmp_path) == 0
+
+    in_child(run)  # some change what other tests rely on
 
 
 def commands(page: str) -> list[list[str]]:

@@ -194,7 +194,8 @@ class EntryBuilder:
             except Restart as restart:
                 stop = restart.stop
             except FullGraphError as error:
-                import_first(error, imported)
+                if not import_first(error, imported):
+                    raise
                 stop = None
             name.attempt += 1
         code = self.start.code

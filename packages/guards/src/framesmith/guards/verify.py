@@ -58,7 +58,7 @@ def verify_program(
         if load.partition("[")[0] not in known | bound:
             problems.append(f"the preloaded {load} is never bound")
     for value in program.constants.values():
-        if isinstance(value, FamilyCheck):
+        if type(value) is FamilyCheck:
             problems += _family_problems(value)
     return problems
 

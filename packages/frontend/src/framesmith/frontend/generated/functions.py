@@ -142,7 +142,7 @@ def bind_families(constants: Mapping[str, object], identity: Identity) -> dict[s
                 hidden,
                 {},
             )
-            if isinstance(value, FamilyCheck)
+            if type(value) is FamilyCheck
             else value
         )
         for name, value in constants.items()

@@ -24,7 +24,7 @@ _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_
 class Row:
     """A callable and the function that models its calls; `signature` is the function's without `tx`.
 
-    `positional`: how many arguments fit it where none is given by name; for those `Signature.bind`, which is slow, is not
+    `positional`: how many arguments fit it where none is given by name; for those `inspect.Signature.bind`, which is slow, is not
     asked.
     """
 

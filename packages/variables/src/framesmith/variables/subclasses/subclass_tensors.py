@@ -15,7 +15,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
 from framesmith.graph.inputs import parts_of
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import MISSING, class_name, static_lookup
+from framesmith.guards.class_lookup import MISSING, class_name, overrides, static_lookup
 from framesmith.guards.words import a_type
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer, is_constant_type
 from framesmith.variables.core.base import FieldDescriptor, NativeMethod, run_pending
@@ -40,6 +40,8 @@ _CLASSES: Final = (torch._C.TensorBase, torch.Tensor)
 
 def refuses(kind: type) -> str | None:
     """Why tensors of a class have no tracker of this kind, or None."""
+    if overrides(kind, torch.Tensor, "__class__"):  # torch asks a tensor for it where it makes a fake of one
+        return f"{a_type(kind)} with a __class__ of its own"
     dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
     return a_type(kind) if dispatches and not hasattr(kind, "__tensor_flatten__") else None
 

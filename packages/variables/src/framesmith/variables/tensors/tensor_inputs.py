@@ -44,6 +44,7 @@ def _symbolic(numbers: Iterable[int]) -> list[int]:
 def wrap_tensor(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A tensor as an input of the graph. One claim guards everything that its fake tensor shows."""
     assert isinstance(value, torch.Tensor)
+    check_modes()  # before the tensor is read, which a mode would see
     return wrap_with_sizes(tx, value, source, tx.wrap.policy.dynamic_dims(source, value))
 
 
@@ -51,7 +52,6 @@ def wrap_with_sizes(
     tx: TraceContext, value: torch.Tensor, source: Source, dims: DynamicDims
 ) -> TensorTracker:
     """A tensor as an input of the graph with such sizes."""
-    check_modes()  # before the tensor is read, which a mode would see
     problem = _problem(value)
     if problem is not None:
         raise GraphBreak(FAKE_INPUT, f"{source.text()} is {problem}")

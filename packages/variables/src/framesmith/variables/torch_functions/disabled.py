@@ -1,5 +1,6 @@
 """Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
+import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Final
@@ -37,6 +38,13 @@ _trace_anyway(torch.optim.Optimizer.zero_grad)
 for _kind in vars(torch.optim).values():
     if isinstance(_kind, type) and "_init_group" in vars(_kind):
         _trace_anyway(vars(_kind)["_init_group"])
+
+
+for _kind in vars(torch.optim).values():
+    if isinstance(_kind, type) and _kind.__module__.startswith("torch.optim."):
+        _fused = getattr(sys.modules[_kind.__module__], f"_fused_{_kind.__name__.lower()}", None)
+        if _fused is not None:
+            _trace_anyway(_fused)
 
 
 def _load_first(function: Callable[[], object]) -> None:
