@@ -23,7 +23,10 @@ _BREAKS: Final = (
     ("torch._dynamo.decorators", "step_unsupported"),
 )
 _STEP: Final = next(
-    constant for constant in _use_grad_for_differentiable.__code__.co_consts if isinstance(constant, CodeType)
+    constant
+    for constant in _use_grad_for_differentiable.__code__.co_consts
+    if isinstance(constant, CodeType)
+    and constant.co_name == "_use_grad"  # on 3.14 and later its annotations have code too
 )
 """The code around the step of every optimizer. It asks for breaks for the sake of torch's compiler, whose graphs do not
 keep the grad mode in which the step runs."""

@@ -78,7 +78,7 @@ class NestedFunction(Tracker):
             return TupleTracker(self.closure) if self.closure else Constant(None)
         if name == "__kwdefaults__" and not self.keyword_defaults:
             return Constant(None)
-        if name == "__annotate__" and hasattr(FunctionType, name):
+        if name == "__annotate__" and name in vars(FunctionType):
             return self.annotate or Constant(None)
         if name.startswith("__") and name.endswith("__"):
             return self.unsupported(f"reading attribute {name!r}")
