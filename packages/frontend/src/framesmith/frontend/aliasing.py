@@ -5,11 +5,13 @@ guarded when they are wrapped, and the answer of `is` where it was asked for. Th
 `guards.kinds.aliasing`.
 """
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import torch
 
 from framesmith.graph import CompiledSubgraph
+from framesmith.graph.inputs import parts_of
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import (
     DistinctObjects,
@@ -19,6 +21,7 @@ from framesmith.guards.kinds import (
     TensorProperty,
 )
 from framesmith.guards.kinds.aliasing import overlap_of, storage_of
+from framesmith.guards.sources import InstanceItem
 from framesmith.variables.core import MutationLog, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -55,6 +58,15 @@ def _distinct(sources: dict[type, list[Source]], reason: Reason) -> list[Guard]:
     ]
 
 
+def _memories(source: Source, value: torch.Tensor) -> Iterator[tuple[Source, torch.Tensor]]:
+    """The tensor, or those in a wrapper, that have memory, with where they are read."""
+    parts = parts_of(value)
+    for name in parts:
+        yield from _memories(InstanceItem(source, name), getattr(value, name))
+    if not parts and value.layout is torch.strided:
+        yield source, value
+
+
 def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object) -> list[Guard]:
     """Inputs of a graph that writes to some of them share memory exactly as they did in the example.
 
@@ -62,16 +74,18 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     """
     if not graph.mutated or backend == "eager":
         return []
-    values = {
+    found = {
         tracker.source: value
         for value, tracker in wrapper.list_wrapped_objects()
         if issubclass(type(value), torch.Tensor) and isinstance(value, torch.Tensor)
     }
     groups: dict[int, list[Source]] = {}
-    for source in graph.inputs:
-        value = values.get(source)
-        if value is not None and value.layout is torch.strided:
-            groups.setdefault(storage_of(value), []).append(source)
+    values: dict[Source, torch.Tensor] = {}
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        for source in graph.inputs:
+            for place, value in _memories(source, found[source]) if source in found else ():
+                values[place] = value
+                groups.setdefault(storage_of(value), []).append(place)
     guards = [
         Guard.relation(SameStorage(group[0], other), _WRITTEN)
         for group in groups.values()
@@ -95,7 +109,7 @@ def leaf_states(graph: CompiledSubgraph, wrapper: Wrapper) -> list[Guard]:
     written = set(graph.mutated)
     with torch._C.DisableTorchFunction():  # no subclass is asked
         return [
-            Guard(tracker.source, TensorProperty("is_leaf", False), _NO_LEAF)
+            Guard(tracker.source, TensorProperty.of(value, "is_leaf", False), _NO_LEAF)
             for value, tracker in wrapper.list_wrapped_objects()
             if tracker.source in written
             and isinstance(value, torch.Tensor)

@@ -23,10 +23,13 @@ _BREAKS: Final = (
     ("torch._dynamo.decorators", "step_unsupported"),
 )
 _STEP: Final = next(
-    constant
-    for constant in _use_grad_for_differentiable.__code__.co_consts
-    if isinstance(constant, CodeType)
-    and constant.co_name == "_use_grad"  # on 3.14 and later its annotations have code too
+    (
+        constant
+        for constant in _use_grad_for_differentiable.__code__.co_consts
+        # on 3.14 and later its annotations have code too
+        if isinstance(constant, CodeType) and constant.co_name == "_use_grad"
+    ),
+    None,
 )
 """The code around the step of every optimizer. It asks for breaks for the sake of torch's compiler, whose graphs do not
 keep the grad mode in which the step runs."""
@@ -47,7 +50,7 @@ def is_compiling() -> bool:
 @ROWS.entry(DIRECTIVES, *_BREAKS)
 def call_graph_break(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`graph_break()`: a break, but for those that torch asks for; constants among the arguments are its message."""
-    if tx.graph.asking is not None and tx.graph.asking() is _STEP:
+    if _STEP is not None and tx.graph.asking is not None and tx.graph.asking() is _STEP:
         return Constant(None)
     shown = [
         argument.as_python_constant()

@@ -16,6 +16,7 @@ from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.options import is_symbolic
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 
 _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
@@ -163,8 +164,8 @@ def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> No
 
 
 def is_subclass(kind: type) -> bool:
-    """Whether this is a class of tensors other than torch's own."""
-    return issubclass(kind, torch.Tensor) and kind not in (torch.Tensor, torch.nn.Parameter)
+    """Whether this is a class of tensors other than `torch.Tensor` and `Parameter`."""
+    return issubclass(kind, torch.Tensor) and kind not in PLAIN_TENSORS
 
 
 def let_go(used: Sequence[Input]) -> None:

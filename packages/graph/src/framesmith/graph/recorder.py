@@ -66,6 +66,7 @@ class _Compute:
 
 
 _COMPUTE = _Compute()
+_AS_ALWAYS = nullcontext()
 
 
 @final
@@ -364,7 +365,7 @@ class Recorder:
         tensors: list[torch.Tensor],
         impure: bool,
     ) -> Execution:
-        asking = torch._C.DisableTorchFunctionSubclass() if self.asks_no_subclass else nullcontext()
+        asking = torch._C.DisableTorchFunctionSubclass() if self.asks_no_subclass else _AS_ALWAYS
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
             return execute(op, target, args, kwargs, tensors, impure, reads)

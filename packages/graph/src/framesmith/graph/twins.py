@@ -18,6 +18,7 @@ from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.execution import storage_of
 from framesmith.graph.purity import IMPURE, is_switch
 from framesmith.graph.storage_offsets import StorageOffsets
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 
 
 @final
@@ -154,7 +155,7 @@ def is_like_new(fake: torch.Tensor) -> bool:
 def is_plain_input(value: torch.Tensor) -> bool:
     """Whether an existing tensor is an ordinary leaf with memory of its own, all of it, and without a gradient so far: its fake
     shows its metadata and no more. A number (no dimensions) is none: its fake may hold its value."""
-    if type(value) is not torch.Tensor and type(value) is not torch.nn.Parameter:
+    if type(value) not in PLAIN_TENSORS:
         return False
     return not (
         value.dim() == 0

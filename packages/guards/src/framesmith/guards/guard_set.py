@@ -38,10 +38,8 @@ class GuardSet:
     def add(self, guard: Guard) -> None:
         """Add the guard unless the same claim about the same source is there; its reason gets the user's frame."""
         key = (None if isinstance(guard.claim, Relation) else guard.source, guard.claim)
-        # one look-up for a new guard too: sources and claims are hashed by code in Python
-        count = len(self._items)
-        if self._places.setdefault(key, count) == count:
-            self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
+        if self._is_new(key):
+            self._append(guard)
 
     def add_member(self, member: Member) -> None:
         """Add all guards of a member of a family. Its root is not in another member, and no member is read through it."""
@@ -55,10 +53,16 @@ class GuardSet:
 
     def require(self, source: Source, claim: Claim, reason: Reason) -> None:
         """`add` for a claim about one value; most are there already, and need no guard made for the question."""
+        if self._is_new((source, claim)):
+            self._append(Guard(source, claim, reason))
+
+    def _is_new(self, key: tuple[Source | None, Claim | Relation]) -> bool:
+        """Whether there was no such guard; its place is taken then, in one look-up: keys are hashed by code in Python."""
         count = len(self._items)
-        if self._places.setdefault((source, claim), count) == count:
-            guard = Guard(source, claim, reason)
-            self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
+        return self._places.setdefault(key, count) == count
+
+    def _append(self, guard: Guard) -> None:
+        self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
 
     def update(self, guards: Iterable[Guard]) -> None:
         """Add each guard, as `add` does; the members of another set as members."""

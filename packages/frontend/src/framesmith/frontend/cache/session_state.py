@@ -78,15 +78,18 @@ class SessionState:
             cache.sizes,
         )
 
-    def on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
-        """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.
-
-        An operation that raises runs first, since its error is the user's: the entry ends with the refusal. A call that gives
-        lazy modules their parameters makes no entry, since no other call is like it: raises EntryPostponed.
-        """
+    def postpone(self, reason: GraphBreak) -> None:
+        """A call that gives lazy modules their parameters makes no entry, since no other call is like it: raises
+        EntryPostponed for it."""
         if reason.kind is UNINITIALIZED and self._postponed < _MOST_POSTPONED:
             self._postponed += 1
             raise EntryPostponed
+
+    def on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
+        """Called at a graph break, before the entry is finished: raises FullGraphError where a break is an error.
+
+        An operation that raises runs first, since its error is the user's: the entry ends with the refusal.
+        """
         if not self.options.fullgraph and not strict:
             return None
         refusal = Refusal(reason, stack)
@@ -98,3 +101,4 @@ class SessionState:
         """Forget what happened and what was learnt."""
         self._known.clear()
         self.history = events.History()
+        self._postponed = 0

@@ -377,7 +377,11 @@ class CompiledUnit:
         return text.bind(refuse, code, self.start.own)
 
     def _make_builder(self, policy: TracePolicy) -> EntryBuilder:
-        return EntryBuilder(self.start, self._state.options, policy, self._state.on_break, self._numbers)
+        return EntryBuilder(self.start, self._state.options, policy, self._on_break, self._numbers)
+
+    def _on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
+        self._state.postpone(reason)
+        return self._state.on_break(reason, stack, strict)
 
     def _build_entry(self, values: Sequence[object]) -> tuple[BuiltEntry, Entry]:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""

@@ -5,12 +5,13 @@ When they are asked for: `frontend.aliasing`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
 import torch
 
 from framesmith.guards.kinds.base import Relation
 from framesmith.guards.names import Names
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 from framesmith.guards.words import a_type
 
@@ -157,9 +158,6 @@ class SameOverlap(Relation):
         return f"{self.left.text()} and {self.right.text()} {how} their memory"
 
 
-_PLAIN: Final = frozenset({torch.Tensor, torch.nn.Parameter})
-
-
 def overlap_of(left: object, right: object) -> Layout | None:
     """None if the byte ranges (first to last element) of the two do not overlap; else the distance in bytes from the
     left one's start to the right one's, and the sizes and strides of both. TypeError (a miss) for anything but tensors."""
@@ -184,7 +182,7 @@ def storage_of(tensor: object) -> int:
     """The identity of the tensor's storage; TypeError (a miss) for anything else."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"expected a tensor, found {a_type(type(tensor))}")
-    if type(tensor) in _PLAIN:
+    if type(tensor) in PLAIN_TENSORS:
         identity: int = tensor.untyped_storage()._cdata
         return identity
     with torch._C.DisableTorchFunction():  # no subclass is asked

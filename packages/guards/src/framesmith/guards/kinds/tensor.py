@@ -13,7 +13,8 @@ import torch
 from framesmith.guards import torch_adapter
 from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.kinds.tensor_spec import Dims, TensorSpec, details_of, sizes_of, strides_of
-from framesmith.guards.names import Names
+from framesmith.guards.names import Names, literal
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 
 
@@ -119,11 +120,18 @@ class TensorIs(Claim):
 class TensorProperty(Claim):
     """A cheap attribute of a tensor that the metadata does not hold: `is_leaf`, `retains_grad`, `_is_view` ...
 
-    The value is compared by identity; a method is called without arguments.
+    The value is compared by identity; a method is called without arguments. `overridden`: the tensor's class may override
+    the attribute; it is not asked.
     """
 
     name: str
     value: bool | None
+    overridden: bool = False
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor, name: str, value: bool | None) -> "TensorProperty":
+        """The claim about this tensor, whose class is guarded."""
+        return cls(name, value, type(tensor) not in PLAIN_TENSORS)
 
     def check(self, value: object) -> bool:
         with torch._C.DisableTorchFunction():  # no subclass is asked
@@ -131,7 +139,10 @@ class TensorProperty(Claim):
             return (found() if callable(found) else found) is self.value
 
     def render(self, value_expression: str, names: Names) -> str:
-        return f"{names.constant(self.check, self.name)}({value_expression})"
+        if self.overridden:
+            return f"{names.constant(self.check, self.name)}({value_expression})"
+        call = "()" if callable(getattr(torch.Tensor, self.name)) else ""
+        return f"{value_expression}.{self.name}{call} is {literal(self.value, names)}"
 
     def explain(self, value: object, source: Source) -> str:
         return f"{source.text()}: {self.name} is no longer {self.value}"

@@ -9,6 +9,7 @@ from typing import Final
 from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.histories import find_leaves
 from framesmith.guards.kinds import TensorProperty
+from framesmith.guards.plain_tensors import read_unasked
 from framesmith.variables.core import TraceContext
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -39,10 +40,12 @@ def find_known_leaves(
     leaves: list[TensorTracker] = []
     for fake in find_leaves([one.fake for one in outputs], [one.fake for one in stops]):
         leaf = tx.changes.results.get(id(fake))
-        if not isinstance(leaf, TensorTracker) or (leaf.value is not None and not leaf.value.is_leaf):
+        if not isinstance(leaf, TensorTracker) or (
+            leaf.value is not None and not read_unasked(leaf.value, "is_leaf")
+        ):
             raise GraphBreak(OUTER_HISTORY, ", ".join(one.describe() for one in outputs))
         if leaf.value is not None:
-            tx.guard(leaf, TensorProperty("is_leaf", True))
+            tx.guard(leaf, TensorProperty.of(leaf.value, "is_leaf", True))
         leaves.append(leaf)
     return leaves
 
@@ -52,9 +55,9 @@ def check_hooks(tx: TraceContext, tensor: TensorTracker) -> None:
     if tensor.value is None:
         return
     for name in _HOOKS:
-        if getattr(tensor.value, name) is not None:
+        if read_unasked(tensor.value, name) is not None:
             raise GraphBreak(GRADIENT_HOOK, tensor.describe())
-        tx.guard(tensor, TensorProperty(name, None))
-    if tensor.value.retains_grad:
+        tx.guard(tensor, TensorProperty.of(tensor.value, name, None))
+    if read_unasked(tensor.value, "retains_grad"):
         raise GraphBreak(GRADIENT_HOOK, f"{tensor.describe()} retains its gradient")
-    tx.guard(tensor, TensorProperty("retains_grad", False))
+    tx.guard(tensor, TensorProperty.of(tensor.value, "retains_grad", False))

@@ -5,12 +5,11 @@ Methods are in `tensors.tensor_methods`.
 
 from typing import Final
 
-import torch
-
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
+from framesmith.guards.plain_tensors import PLAIN_TENSORS, read_unasked
 from framesmith.guards.sources import Gradient, Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
@@ -96,21 +95,14 @@ def read_history(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     raise GraphBreak(TENSOR_INTERNALS, "Tensor.volatile and Tensor.name")
 
 
-def _read(tensor: torch.Tensor, name: str) -> object:
-    """An attribute of an existing tensor; no subclass is asked."""
-    with torch._C.DisableTorchFunction():
-        found: object = getattr(tensor, name)
-        return found
-
-
 @ROWS.entry(READERS, "is_leaf")
 def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`is_leaf`. For an input with the same answer it has its
     own guard, since the claim on metadata does not cover it."""
     check_history(tx, tensor)
     answer = bool(tensor.fake.is_leaf)
-    if tensor.value is not None and answer == _read(tensor.value, "is_leaf"):
-        tx.guard(tensor, TensorProperty("is_leaf", answer))
+    if tensor.value is not None and answer == read_unasked(tensor.value, "is_leaf"):
+        tx.guard(tensor, TensorProperty.of(tensor.value, "is_leaf", answer))
     return Constant(answer)
 
 
@@ -120,8 +112,8 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     where `retain_grad()` breaks the graph; guarded for an input."""
     if tensor.value is None:
         return Constant(False)
-    retains = bool(_read(tensor.value, "retains_grad"))
-    tx.guard(tensor, TensorProperty("retains_grad", retains))
+    retains = bool(read_unasked(tensor.value, "retains_grad"))
+    tx.guard(tensor, TensorProperty.of(tensor.value, "retains_grad", retains))
     return Constant(retains)
 
 
@@ -129,7 +121,7 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """None for a leaf; else breaks the graph, as nodes of the autograd graph exist only at run time."""
     if tensor.fake.grad_fn is not None or (
-        tensor.value is not None and _read(tensor.value, "grad_fn") is not None
+        tensor.value is not None and read_unasked(tensor.value, "grad_fn") is not None
     ):
         raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad_fn of a value that was computed")
     read_is_leaf(tx, tensor)
@@ -145,11 +137,11 @@ def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         assert stored is not None
         return stored
     if tensor.value is not None and tensor.source is not None:
-        if not _read(tensor.value, "is_leaf") and not _read(tensor.value, "retains_grad"):
+        if not read_unasked(tensor.value, "is_leaf") and not read_unasked(tensor.value, "retains_grad"):
             raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")
         read_is_leaf(tx, tensor)
-        overridden = type(tensor.value) not in (torch.Tensor, torch.nn.Parameter)
-        return tx.wrap(_read(tensor.value, "grad"), Gradient(tensor.source, overridden))
+        overridden = type(tensor.value) not in PLAIN_TENSORS
+        return tx.wrap(read_unasked(tensor.value, "grad"), Gradient(tensor.source, overridden))
     if tensor.fake.is_leaf:
         return Constant(None)
     raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")

@@ -37,9 +37,17 @@ def import_name(machine: Machine, operation: Operation) -> None:
     wanted = Wanted.of(machine, operation, frame.pop_many(2))
     missing = wanted.find_missing()
     if missing is not None:
-        raise GraphBreak(IMPORT, f"module {missing} is not imported yet", missing)
-    machine.tx.guard(_MODULES, HasKey(wanted.module, True))
+        first = missing if not _has_effects(machine) else None
+        raise GraphBreak(IMPORT, f"module {missing} is not imported yet", first)
+    for name in wanted.list_modules():
+        find_imported(machine, name)
     frame.push(find_imported(machine, wanted.result))
+
+
+def _has_effects(machine: Machine) -> bool:
+    """Whether the program did something that a module could see which is imported now."""
+    tx = machine.tx
+    return tx.changes.has_changes or tx.changes.ambient.version > 0 or tx.graph.has_changes
 
 
 @final
@@ -66,13 +74,19 @@ class Wanted:
     def find_missing(self) -> str | None:
         """The first module that is not imported yet: the module itself, or a submodule that the package does not hold
         (`_handle_fromlist`)."""
-        if self.module not in sys.modules:
+        if sys.modules.get(self.module) is None:  # None says that it must not be imported
             return self.module
         held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
         for name in self.names if "__path__" in held else ():
-            if name not in held and f"{self.module}.{name}" not in sys.modules:
+            if name not in held and sys.modules.get(f"{self.module}.{name}") is None:
                 return f"{self.module}.{name}"
         return None
+
+    def list_modules(self) -> list[str]:
+        """The modules that the statement finds in `sys.modules`: itself, and submodules that the package does not hold."""
+        held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
+        inside = [f"{self.module}.{name}" for name in self.names if "__path__" in held and name not in held]
+        return [self.module, *inside]
 
 
 def find_imported(machine: Machine, name: str) -> Tracker:
@@ -182,7 +196,7 @@ def class_attributes(
 def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     """The import itself. An entry with a first import serves as long as the module is not imported."""
     missing = Wanted.of(bind.machine, operation, bind.operands).find_missing()
-    if missing is not None:
+    if missing is not None and missing not in sys.modules:
         bind.machine.tx.guard(_MODULES, HasKey(missing, False))
     name = name_of(operation)
     return NativeForm.of(
