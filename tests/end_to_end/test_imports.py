@@ -3,6 +3,8 @@
 import importlib
 import itertools
 import sys
+import types
+import xml.dom
 
 import pytest
 import torch
@@ -121,3 +123,72 @@ def test_a_module_that_was_taken_out_is_imported_again(tmp_path, monkeypatch) ->
     for _ in range(3):
         function(torch.ones(1))
         assert sys.modules.pop(f"{package}.inner.leaf")
+
+
+def found_or_not(x):
+    try:
+        import xml.dom.minidom
+    except ImportError:
+        return x + 100
+    return x + len(xml.dom.minidom.__name__)
+
+
+def found_inside_or_not(x):
+    try:
+        from xml.dom import minidom
+    except ImportError:
+        return x + 100
+    return x + len(minidom.__name__)
+
+
+def found_and_not_used(x):
+    try:
+        from xml.dom import minidom  # noqa: F401
+    except ImportError:
+        return x + 100
+    return x + 1
+
+
+@pytest.mark.parametrize("program", [found_or_not, found_inside_or_not, found_and_not_used])
+@pytest.mark.parametrize("first", ["there", "forbidden"])
+def test_a_module_that_is_taken_away_and_put_back(program, first, monkeypatch):
+    import xml.dom.minidom as module
+
+    compiled = frontend.compile(program, backend="eager")
+    other = types.ModuleType("other")
+
+    def put(inside, held):
+        monkeypatch.setitem(sys.modules, "xml.dom.minidom", inside)
+        monkeypatch.setattr(xml.dom, "minidom", held, raising=False)
+        if held is None:
+            monkeypatch.delattr(xml.dom, "minidom")
+
+    states = [(module, module), (None, module), (None, None), (other, other), (module, module)]
+    for inside, held in states if first == "there" else states[::-1] + states[1:]:
+        put(inside, held)
+        assert run(compiled) == run(program)
+
+
+def run(function):
+    try:
+        return function(torch.zeros(1)).item()
+    except ImportError as error:
+        return type(error)
+
+
+def test_a_module_is_not_imported_before_what_it_could_see(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "framesmith_late.py").write_text("import sys\nVALUE = sys.framesmith_noted.get('mode', 0)\n")
+    noted = {}
+    monkeypatch.setattr(sys, "framesmith_noted", noted, raising=False)
+
+    def program(x):
+        noted["mode"] = 1
+        import framesmith_late
+
+        return x + framesmith_late.VALUE
+
+    compiled = frontend.compile(program, backend="eager", fullgraph=True)
+    with pytest.raises(frontend.errors.FullGraphError):
+        compiled(torch.zeros(1))
+    assert "framesmith_late" not in sys.modules

@@ -135,3 +135,50 @@ def test_a_number_that_a_layer_reads_out_of_a_tensor_is_read_by_each_call(kind, 
                 model.part.count.fill_(call % 2)
             assert torch.equal(compiled(torch.ones(2)), eager(torch.ones(2)))
             assert torch.equal(net.part.count, eager.part.count)
+
+
+class Asks(nn.Module):
+    """Does what torch would ask of a subclass."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.linear(x) + (2 if torch._C._is_torch_function_enabled() else 1)
+
+
+class HalfAsked(nn.Module):
+    """The second of two equal layers runs where no subclass is asked."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.ModuleList(Asks() for _ in range(3))
+
+    def forward(self, x):
+        x = self.layers[1](self.layers[0](x))
+        with torch._C.DisableTorchFunctionSubclass():
+            return self.layers[2](x)
+
+
+def test_layers_where_no_subclass_is_asked():
+    check(HalfAsked.forward, HalfAsked(), X.clone())
+
+
+class Counting(nn.Module):
+    """Changes itself at each call."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.linear(x) * self.calls
+
+
+def test_many_layers_that_change_themselves():
+    torch.manual_seed(0)
+    check(nn.Sequential.forward, nn.Sequential(*(Counting() for _ in range(20))), X.clone())

@@ -68,7 +68,7 @@ IMPORT = _row(
     "import-side-effects",
     "import of a module that is not loaded yet",
     "Importing runs the module's body, whose side effects cannot be recorded in a graph.",
-    "Import the module at the top of the file; fullgraph=True imports it before the trace.",
+    "Import the module at the top of the file; fullgraph=True imports it itself where nothing was changed before.",
 )
 BACKWARD_CALL = _row(
     "backward-call",

@@ -328,7 +328,7 @@ class Recorder:
         if op == "call_function":
             meta["source_fn_stack"] = [(node.name, target)]
         if self._world.env.pending_fresh_unbacked_symbols:
-            self._bind_unbacked(node, result)
+            self._symbols.bind_invented(node, result)
         return node
 
     def repeat(
@@ -369,13 +369,6 @@ class Recorder:
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
             return execute(op, target, args, kwargs, tensors, impure, reads)
-
-    def _bind_unbacked(self, node: fx.Node, result: object) -> None:
-        bindings = self._world.unbacked_bindings(result)
-        if bindings:
-            node.meta["unbacked_bindings"] = bindings
-            for symbol, path in bindings.items():
-                self._symbols.bind(symbol, node, path)
 
     def _symbolic(self, value: object) -> object:
         return self._symbols.node_of(value, self._body)

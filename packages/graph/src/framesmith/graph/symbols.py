@@ -44,9 +44,12 @@ class SymbolNodes:
         self._new_input = new_input
         self._unbacked: dict[Symbol, tuple[fx.Node, tuple[object, ...]]] = {}
 
-    def bind(self, symbol: Symbol, node: fx.Node, path: tuple[object, ...]) -> None:
-        """Note that an invented symbol can be read from the result of `node`, at `path`."""
-        self._unbacked[symbol] = (node, path)
+    def bind_invented(self, node: fx.Node, result: object) -> None:
+        """Note where in the result of `node` the symbols can be read that its operation invented, if any."""
+        bindings = self._world.unbacked_bindings(result)
+        if bindings:
+            node.meta["unbacked_bindings"] = bindings
+            self._unbacked.update({symbol: (node, path) for symbol, path in bindings.items()})
 
     def node_of(self, value: object, body: Subgraph) -> object:
         """The node for a symbolic number in this graph, or the plain number if it turned out to be fixed.

@@ -4,13 +4,16 @@ Not here: the values that the call reads of its module (`recordings`) and its ar
 """
 
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import torch
 from torch._C import _get_function_stack_at, _len_torch_function_stack
 
 from framesmith.variables.core import TraceContext
 from framesmith.variables.core.reach import reachable
+
+_MOST_CHANGED: Final = 16
+"""Each call of a module looks at all existing objects that were changed. Modules that change themselves are not repeated."""
 
 
 class FramesState(Protocol):
@@ -25,7 +28,8 @@ class FramesState(Protocol):
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
     """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `reads`: of
-    contents of tensors, which the graph may have changed by the time of another call; `changes`: see `_changes`."""
+    contents of tensors, which the graph may have changed by the time of another call; `changes`: see `_changes`; `asks`: whether
+    subclasses are asked."""
 
     length: int
     frames: object
@@ -35,6 +39,7 @@ class Moment:
     keys: int
     reads: int
     changes: frozenset[tuple[int, int]]
+    asks: bool
 
     def continues(self, tx: TraceContext, now: "Moment") -> bool:
         """Whether what came between left nothing behind but nodes of the graph."""
@@ -51,6 +56,7 @@ class Moment:
             self.frames == other.frames
             and self.grad == other.grad
             and self.changes == other.changes
+            and self.asks == other.asks
             and len(self.modes) == len(other.modes)
             and all(map(lambda one, two: one is two, self.modes, other.modes))
         )
@@ -58,9 +64,9 @@ class Moment:
 
 def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
     """The present moment; None where calls are neither noted nor repeated: classes were changed, so that what guards say
-    of them is no longer true; a graph of its own is recorded; the frames refuse."""
+    of them is no longer true, or many objects; a graph of its own is recorded; the frames refuse."""
     changes, length = tx.changes, tx.graph.length()
-    if length is None or changes.classes:
+    if length is None or changes.classes or len(changes.changed_trackers()) > _MOST_CHANGED:
         return None
     state = frames()
     if state is None:
@@ -74,6 +80,7 @@ def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
         changes.keys,
         tx.graph.content_reads,
         _changes(tx),
+        changes.overrides.asks_subclasses(),
     )
 
 

@@ -56,7 +56,8 @@ class Part:
 class Plan:
     """How to repeat a call. `guards` are those below its module, `parts` the objects there, in the order of their paths;
     `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
-    graph below the module that uses; `others` the remaining values from outside that it uses; `families` are those of
+    graph below the module that uses; `others` the remaining values from outside that it uses; `relations` are those of
+    the guards that compare sources; `families` are those of
     modules that share the same parts with the first one."""
 
     recording: Recording
@@ -66,12 +67,8 @@ class Plan:
     nodes: tuple[fx.Node, ...]
     inputs: Mapping[fx.Node, Source]
     others: frozenset[fx.Node]
+    relations: tuple[Guard, ...]
     families: dict[frozenset[Source], Family | None]
-
-    @property
-    def relations(self) -> tuple[Guard, ...]:
-        """Those of the guards that compare sources."""
-        return tuple(guard for guard in self.guards if guard.source is None)
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -107,7 +104,8 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     if not all(_is_from_outside(node) for node in others):
         return None
     fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
-    return Plan(recording, tuple(guards), tuple(parts), fixed, nodes, inputs, others, {})
+    relations = tuple(guard for guard in guards if guard.source is None)
+    return Plan(recording, tuple(guards), tuple(parts), fixed, nodes, inputs, others, relations, {})
 
 
 def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
