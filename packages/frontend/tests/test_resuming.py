@@ -1,12 +1,14 @@
 """The subpackage `resuming`: the same resume point, put together symbolically and natively."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 from stepping import frame_at, trace_of
 
 from framesmith.frontend.resuming.native import NativeContinuation, call_consuming, pop_last, take_all
 from framesmith.frontend.resuming.symbolic import rebuild_frames
+from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
 from framesmith.frontend.tracing.decomposed_generators import find_decomposed_generators
 from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_layout import layout_of
@@ -105,3 +107,44 @@ def test_values_are_taken_out_of_the_list() -> None:
     values = [1, 2, 3]
     assert pop_last(values, 2) == [2, 3] and pop_last(values, 0) == [] and values == [1]
     assert take_all(values) == [1] and values == []
+
+
+def cleaned(x, y):
+    try:
+        z = x + y
+        y = z * 2
+    except Exception:
+        return y
+    finally:
+        LEFT.append(x)
+    return z
+
+
+LEFT: list[object] = []
+
+
+def guarded(x, y):
+    try:
+        z = x + y
+        y = z * 2
+    finally:
+        x = 0
+    return z
+
+
+def test_frames_that_are_left_clean_up() -> None:
+    point = point_at(cleaned, 3)
+    NativeContinuation(point, [SPACE]).unwind([{"x": 7}.get(name, 0) for name in point.names])
+    assert LEFT == [7]
+
+
+def test_a_frame_is_left_at_its_next_operation_unless_that_is_behind_the_block() -> None:
+    inside = frame_at(guarded, 3, x=1, y=0).machine.frame
+    inside.current = inside.index
+    layout = layout_of(inside, inside.index, inside.index)
+    assert find_interruption(layout) == (layout.index, (), 0)
+    behind = frame_at(guarded, 6, x=1, y=0).machine.frame
+    layout = replace(layout_of(behind, behind.index, behind.index), current=inside.current)
+    assert find_interruption(layout)[0] == inside.current
+    assert issubclass(Unwinding, BaseException)
+    assert not issubclass(Unwinding, Exception)

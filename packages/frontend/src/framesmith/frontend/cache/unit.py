@@ -191,8 +191,12 @@ class CompiledUnit:
     def handle_miss(self, *values: object) -> object:
         """The slow path, when no entry fits: make one for these values, keep it, run it."""
         scope = self._scope_of(values)
-        with self._state.lock, without_frame_hook():
-            entry = self._find_or_make_entry(values, scope)
+        try:
+            with self._state.lock, without_frame_hook():
+                entry = self._find_or_make_entry(values, scope)
+        except BaseException:
+            self._leave_frames(values)
+            raise
         if self._session is None:
             return entry.function(*[source.read(scope) for source in entry.loads])
         # no name for what was read: this frame is there while `run_tail_calls` runs, and must not hold what the entry drops
@@ -212,6 +216,14 @@ class CompiledUnit:
             error, self._scope_of(values), lambda step: self._get_prefix(recovery, step, values)
         )
         return result if self._session is None else run_tail_calls(result)
+
+    def _leave_frames(self, values: Sequence[object]) -> None:
+        """No entry can be made: a continuation leaves the user's frames, whose `finally` and `with` run."""
+        continuations = self._continuations()
+        if isinstance(self.start, ContinuationStart) and continuations is not None:
+            native = continuations.function_at(replace(self.start.target, is_native=True))
+            assert isinstance(native, NativeContinuation)
+            native.unwind([*values])
 
     def _scope_of(self, values: Sequence[object]) -> Scope:
         return make_scope(self.start, self.dispatcher.signature.names, values)

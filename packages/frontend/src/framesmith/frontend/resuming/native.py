@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from types import CellType, CodeType, FunctionType, GeneratorType
@@ -11,9 +12,10 @@ from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
+from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
-from framesmith.frontend.tracing.frame_state import FrameState, Reference
+from framesmith.frontend.tracing.frame_state import FrameState, Reference, ResumeState
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.resume_points import ResumePoint, is_fresh
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
@@ -30,11 +32,13 @@ class InnerResult:
     """What the inner frame gave: nothing (there is none), a value, an exception, or the end of an iterator.
 
     Each list holds one value at most, and is emptied when the frame around takes it, so that nothing else holds it.
+    `interrupts`: the exception is to be raised behind the operation that the frame has done, not at it.
     """
 
     returned: list[object]
     raised: list[object]
     ended_by: FrameRole | None = None
+    interrupts: bool = False
 
 
 @final
@@ -63,7 +67,19 @@ class NativeContinuation:
         `values` are in the order of `frame_state`. The list is emptied: only the frames hold what was in it.
         """
         state = self._form.unflatten(values)
-        frames, inner, count = state.frames, InnerResult([], state.raised), len(self._point.frames)
+        return self._run_frames(state, InnerResult([], state.raised))
+
+    def unwind(self, values: list[object]) -> None:
+        """Leave the frames: their `finally` and `with` run. What these raise is dropped, unless it ends the process."""
+        state = self._form.unflatten(values)
+        state.raised[:] = [Unwinding()]
+        with suppress(Unwinding, Exception):
+            self._run_frames(state, InnerResult([], state.raised, interrupts=not self._point.raises))
+
+    @hidden
+    def _run_frames(self, state: ResumeState[object], inner: InnerResult) -> object:
+        """Run the frames from the innermost on; `inner` is what the operation gave at which that resumes."""
+        frames, count = state.frames, len(self._point.frames)
         suspended = dict(enumerate(pop_last(frames, len(frames) - count), count))
         generators = Generators(Counter(self._reference_counts), suspended, self._make_suspended)
         while frames:
@@ -174,6 +190,11 @@ class NativeContinuation:
     ) -> tuple[int, tuple[Slot, ...]]:
         """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
+        if inner.interrupts:
+            inner.interrupts = False
+            index, slots, kept = find_interruption(layout)
+            values[kept:] = [None] * (sum(slot is not Slot.NULL for slot in slots) - kept)
+            return index, slots
         # at the call, so that its handlers are found; it has popped its operands: None takes their slots
         if inner.raised:
             missing = count_missing_slots(layout)

@@ -1,0 +1,232 @@
+"""When a continuation cannot be made, the user's frames are left: `finally` and `with` run, `except` does not."""
+
+import contextlib
+import threading
+
+import pytest
+import torch
+
+from framesmith import frontend
+
+LOCK = threading.Lock()
+
+
+class Manager:
+    def __init__(self, log, takes):
+        self.log, self.takes = log, takes
+
+    def __enter__(self):
+        self.log.append("enter")
+
+    def __exit__(self, kind, error, traceback):
+        self.log.append(("exit", kind is not None))
+        return self.takes
+
+
+class Failing(Manager):
+    def __init__(self, log):
+        super().__init__(log, False)
+
+    def __exit__(self, kind, error, traceback):
+        super().__exit__(kind, error, traceback)
+        if kind is not None:
+            raise KeyError("of the program")
+
+
+@contextlib.contextmanager
+def noted(log):
+    log.append("in")
+    try:
+        yield
+    finally:
+        log.append("out")
+
+
+def switched(x, log):
+    x = x + 1
+    try:
+        with torch.no_grad():
+            print(end="")
+            x = x * 2
+    finally:
+        log.append("left")
+    return x
+
+
+def at_the_end_of_a_block(x, log):
+    x = x + 1
+    with Manager(log, False):
+        print(end="")
+    return x * 2
+
+
+def entered_last(x, log):
+    x = x + 1
+    with noted(log):
+        x = x * 2
+        return x
+
+
+def inner(x, log):
+    with noted(log):
+        print(end="")
+        return x * 2
+
+
+def inside_a_call(x, log):
+    try:
+        x = inner(x + 1, log)
+    except Exception:
+        log.append("wrong")
+    finally:
+        log.append("outer")
+    return x * 3
+
+
+def second_round(x, log):
+    for number in range(3):
+        try:
+            print(end="")
+        finally:
+            log.append(number)
+        x = x + 1
+    return x
+
+
+def steps(x, log):
+    try:
+        yield x + 1
+        print(end="")
+        yield x + 2
+    finally:
+        log.append("closed")
+
+
+def inside_a_generator(x, log):
+    return sum(y for y in [y * 2 for y in steps(x, log)])
+
+
+def in_a_handler(x, log):
+    try:
+        x = x + 1
+        raise ValueError
+    except ValueError:
+        try:
+            print(end="")
+            x = x * 2
+        finally:
+            log.append("handled")
+    return x
+
+
+def held_lock(x, log):
+    x = x + 1
+    with LOCK:
+        print(end="")
+        x = x + 1
+    return x
+
+
+def a_new_block(x, log):
+    x = x + 1
+    with noted(log):
+        print(end="")
+        with torch.no_grad():
+            x = x * 2
+    return x
+
+
+def both_raise(x, log):
+    x = x + 1
+    with Failing(log):
+        print(end="")
+        x = x * 2
+    return x
+
+
+def taken(x, log):
+    x = x + 1
+    with Manager(log, True):
+        print(end="")
+        x = x * 2
+    log.append("behind")
+    return x
+
+
+LEFT = {
+    switched: ["left"],
+    at_the_end_of_a_block: ["enter", ("exit", True)],
+    entered_last: ["in", "out"],
+    inside_a_call: ["in", "out", "outer"],
+    second_round: [0, 1],
+    inside_a_generator: ["closed"],
+    in_a_handler: ["handled"],
+    held_lock: [],
+    a_new_block: ["in", "out"],
+    both_raise: ["enter", ("exit", True)],
+    taken: ["enter", ("exit", True), "behind"],
+}
+
+
+@pytest.mark.parametrize("program", LEFT)
+def test_frames_are_left(program):
+    graphs = []
+
+    def backend(module, examples):
+        graphs.append(module)
+        if len(graphs) > 1:
+            raise ValueError("the backend takes one graph")
+        return module.forward
+
+    log: list[object] = []
+    compiled = frontend.compile(program, backend=backend)
+    if program is entered_last:  # one graph
+        assert compiled(torch.ones(2), log).tolist() == [4.0, 4.0]
+    else:
+        with pytest.raises(frontend.errors.BackendFailed, match="one graph"):
+            compiled(torch.ones(2), log)
+    assert log == LEFT[program]
+    assert torch.is_grad_enabled()
+    assert not LOCK.locked()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interruption_of_the_backend(error):
+    count = []
+
+    def backend(module, examples):
+        count.append(module)
+        if len(count) > 1:
+            raise error
+        return module.forward
+
+    log: list[object] = []
+    with pytest.raises((error, frontend.errors.BackendFailed)):
+        frontend.compile(switched, backend=backend)(torch.ones(2), log)
+    assert log == ["left"]
+    assert torch.is_grad_enabled()
+
+
+def test_the_next_call_compiles_again():
+    count = []
+
+    def backend(module, examples):
+        count.append(module)
+        if len(count) == 2:
+            raise ValueError("once")
+        return module.forward
+
+    compiled, log = frontend.compile(switched, backend=backend), []
+    with pytest.raises(frontend.errors.BackendFailed):
+        compiled(torch.ones(2), log)
+    assert compiled(torch.ones(2), log).tolist() == [4.0, 4.0]
+    assert log == ["left", "left"]
+
+
+def test_a_stance_that_refuses_a_second_entry():
+    log: list[object] = []
+    compiled = frontend.compile(switched, backend="eager")
+    compiled(torch.ones(2), log)
+    with frontend.config.patch(error_on_recompile=True), pytest.raises(frontend.errors.RecompileError):
+        compiled(torch.ones(2, dtype=torch.float64), log)
+    assert torch.is_grad_enabled()
