@@ -185,6 +185,7 @@ def test_a_class_attribute_guards_the_item_of_the_class_dictionary():
     item = ClassDictItem(box, "size")
     read = (Attribute(item, "real"), EqualTo(1))
     assert verify_guards(guards((box, looked_up), read, (item, Identical(Box.size)))) == []
+    assert verify_guards(guards((box, looked_up), read, (item, TypeIs(int)))) == []
     late = guards(read, (box, looked_up), (item, Identical(Box.size)))
     assert verify_guards(late) == ["Box.size.real is guarded before Box.size, which it is read from"]
 

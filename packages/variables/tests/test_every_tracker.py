@@ -55,6 +55,10 @@ class Derived(Plain):
     pass
 
 
+class Documented(property):
+    """A property of another class."""
+
+
 def plain(a: object, b: object = 2) -> tuple[object, object]:
     return a, b
 
@@ -175,6 +179,14 @@ CASES: dict[str, list[Case]] = {
         Case("x", lambda: {"x": Plain(1)}, lambda: {"x": Derived(1)}),
         Case("object()", show=type),
         Case("types.SimpleNamespace(a=x)", of(x=1), of(x=2)),
+    ],
+    "PropertyTracker": [
+        Case(
+            "kind(x)",
+            of(kind=Documented, x=plain),
+            of(kind=Documented, x=cached.__wrapped__),
+            lambda made: (type(made), made.fget),
+        ),
     ],
     "ExceptionTracker": [
         Case("x", lambda: {"x": ValueError("a")}, lambda: {"x": KeyError("a")}, repr),

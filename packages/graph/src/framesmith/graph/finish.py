@@ -8,7 +8,7 @@ import linecache
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, cast, final
+from typing import cast, final
 
 import torch
 import torch._guards
@@ -21,6 +21,7 @@ from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.failures import Failures
 from framesmith.graph.inputs import Input, for_backend, is_subclass, let_go, needs_plain_form
+from framesmith.graph.module_calls import make_plain
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
@@ -28,8 +29,6 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
-
-_CALL: Final = "_wrapped_call"  # what `GraphModule.__call__` runs
 
 
 @final
@@ -86,9 +85,7 @@ def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> f
     weakref.finalize(module, forget_source, source_name(module)).atexit = False
     problems = verify(module.graph)
     assert not problems, "\n".join(problems)
-    # fx's own `__call__` prints an error and removes its traceback, in which `failures` finds the operation (ADR 0015)
-    setattr(type(module), _CALL, staticmethod(module_call))
-    return module
+    return make_plain(module)
 
 
 def call_backend(
@@ -122,11 +119,6 @@ def forget_source(name: str) -> None:
     """Delete the text of a module from the caches of fx and `linecache`, which would keep it for the life of the process."""
     _loader.eval_cache.pop(name, None)
     linecache.cache.pop(name, None)
-
-
-def module_call(module: fx.GraphModule, *values: object) -> object:
-    """`module(*values)` without fx's wrapper, which handles errors in its own manner."""
-    return torch.nn.Module.__call__(module, *values)
 
 
 def returns_tuple(

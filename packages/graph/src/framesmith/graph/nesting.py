@@ -13,6 +13,7 @@ from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.attributes import Attributes
+from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE, is_normalization
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.verify import verify
@@ -71,7 +72,7 @@ class NestedRecording:
         result.meta[EXAMPLE] = tuple(example(node) for node in local)
         problems = verify(self.body.graph)
         assert not problems, "\n".join(problems)
-        module = fx.GraphModule(self._attributes.root, self.body.graph, class_name=name)
+        module = make_plain(fx.GraphModule(self._attributes.root, self.body.graph, class_name=name))
         attribute = self._attributes.name_of(module, name)
         node = self._parent.append("get_attr", attribute, (), {})
         node.meta[EXAMPLE] = module

@@ -17,6 +17,7 @@ from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.execution import storage_of
+from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE, is_foreign, is_random
 
 Stretch: TypeAlias = tuple[fx.Node, ...]
@@ -146,7 +147,7 @@ def _rewrite(
             _call(graph, subgraphs[number], _name(number), region, made)
         elif node not in taken:
             made[node] = graph.node_copy(node, made.__getitem__)
-    return fx.GraphModule(root, graph, class_name="FramesmithGraph")
+    return make_plain(fx.GraphModule(root, graph, class_name="FramesmithGraph"))
 
 
 def _name(number: int) -> str:
@@ -162,7 +163,7 @@ def _body(region: Region) -> fx.GraphModule:
     for node in region.stretch:
         made[node] = graph.node_copy(node, made.__getitem__)
     graph.output(tuple(made[node] for node in region.results))
-    return fx.GraphModule(torch.nn.Module(), graph)
+    return make_plain(fx.GraphModule(torch.nn.Module(), graph))
 
 
 def _call(graph: fx.Graph, body: fx.Node, name: str, region: Region, made: dict[fx.Node, fx.Node]) -> None:

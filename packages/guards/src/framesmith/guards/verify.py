@@ -13,6 +13,7 @@ from framesmith.guards.family_checks import FamilyCheck
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.base import Claim
+from framesmith.guards.kinds.identity import Identical
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.names import PREFIX
 from framesmith.guards.program import Program
@@ -114,23 +115,28 @@ def _names(guard: Guard) -> Iterator[str]:
 def _late_bases(guard_set: GuardSet) -> list[str]:
     """Sources that are guarded before the base whose guards make reading them safe.
 
-    A pinned base needs no guard, as it is always the same object, and neither does what a function has of its own; but a guard on its type must not come later.
+    A pinned base needs no guard, as it is always the same object, and neither does what a function has of its own; but a
+    guard on its type must not come later, unless it is known to be one object by then.
     A claim that is lowered guards the sources of its parts: a class attribute is the item of a class dictionary.
     """
     first: dict[Source, int] = {}
     typed: dict[Source, int] = {}
+    same: dict[Source, int] = {}
     for index, guard in enumerate(guard_set):
         for source in guard.sources:
             first.setdefault(source, index)
         if guard.source is not None and isinstance(guard.claim, TypeIs):
             typed.setdefault(guard.source, index)
         if guard.source is not None and isinstance(guard.claim, Claim):
-            for part, _ in guard.claim.lower(guard.source) or ():
+            for part, claim in ((guard.source, guard.claim), *(guard.claim.lower(guard.source) or ())):
                 first.setdefault(part, index)
+                if isinstance(claim, Identical):
+                    same.setdefault(part, index)
     problems = []
     for source, index in first.items():
         for base in source.ancestors():
             known = typed if isinstance(base, Own | Pinned) else first
-            if max(known.get(base, index), typed.get(base, index)) > index:
+            late_type = typed.get(base, index) if same.get(base, index + 1) > index else index
+            if max(known.get(base, index), late_type) > index:
                 problems.append(f"{source.text()} is guarded before {base.text()}, which it is read from")
     return problems
