@@ -113,15 +113,32 @@ def test_only_the_thread_that_infers_is_silent() -> None:
     assert said == ["beside", "after"]
 
 
-def test_the_filter_is_kept_once_and_can_be_sent_to_another_process() -> None:
+def ours() -> list[object]:
+    return [row for row in warnings.filters if type(row[3]).__name__ == "_InferencePattern"]
+
+
+def test_the_filter_is_there_once_and_can_be_sent_to_another_process() -> None:
     with warnings.catch_warnings():
         for action in ("error", "always", "error", "always"):
             warnings.simplefilter(action)  # type: ignore[arg-type]
-            with SILENCE:
+            with SILENCE, SILENCE:
                 warnings.warn("inside", stacklevel=1)
-        ours = [row for row in warnings.filters if type(row[3]).__name__ == "_InferencePattern"]
-        assert len(ours) == 1
-        assert pickle.loads(pickle.dumps(ours)) == ours
+                assert len(ours()) == 1
+                assert pickle.loads(pickle.dumps(ours())) == ours()
+            assert not ours()
+
+
+def test_filters_that_are_replaced_meanwhile() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with SILENCE:
+            caught = warnings.catch_warnings()
+            caught.__enter__()
+        assert not ours()
+        caught.__exit__(None, None, None)
+        assert not ours()
+        with pytest.raises(UserWarning):
+            warnings.warn("outside", stacklevel=1)
 
 
 def test_a_warning_shown_once_per_line_stays_shown() -> None:
@@ -181,3 +198,23 @@ def test_hooks_on_saved_tensors_inside_the_function_see_no_fake() -> None:
 
     compiled = frontend.compile(product, backend="eager")
     assert shapes_packed(compiled, True) == shapes_packed(product, True)  # type: ignore[arg-type]
+
+
+def test_the_filters_are_as_before_when_a_trace_has_ended():
+    before = list(warnings.filters)
+    compiled = frontend.compile(lambda x: F.mse_loss(x, x.sum(0)), backend="eager")
+    compiled(torch.ones(2, 3))
+    assert warnings.filters == before
+
+
+def test_filters_that_an_earlier_trace_has_seen():
+    def program(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.warn("old")
+            return x + 1
+
+    frontend.compile(lambda x: x * 2, backend="eager")(torch.ones(2))
+    compiled = frontend.compile(program, backend="eager", fullgraph=True)
+    with frontend.config.patch(error_on_recompile=True):
+        assert [compiled(torch.ones(2)).tolist() for _ in range(3)] == [[2.0, 2.0]] * 3

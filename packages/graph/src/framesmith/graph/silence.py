@@ -57,58 +57,72 @@ _INFERENCE_PATTERN: Final = _InferencePattern()
 _FILTER: Final = ("ignore", None, Warning, _INFERENCE_PATTERN, 0)
 
 
-def _put_filter_first() -> None:
-    """Make ours the first filter again: `catch_warnings` and `simplefilter` replace the filters or insert theirs before it.
+def _remove_filter(filters: list[object]) -> None:
+    for index in range(len(filters) - 1, -1, -1):
+        if filters[index] is _FILTER:
+            del filters[index]
+
+
+def _put_filter_first() -> list[object]:
+    """Make ours the first of the filters, and give these.
 
     `warnings` need not be told (`_filters_mutated`): that only makes it forget which warnings were shown, and an ignored
     warning is not remembered as shown.
     """
     filters = cast("list[object]", warnings.filters)
-    if filters and filters[0] is _FILTER:
-        return
-    filters.insert(0, _FILTER)
-    for index in range(len(filters) - 1, 0, -1):
-        if filters[index] is _FILTER:
-            del filters[index]
+    if not filters or filters[0] is not _FILTER:
+        _remove_filter(filters)
+        filters.insert(0, _FILTER)
+    return filters
 
 
 @final
-class _WarnAlways:
-    """While any thread infers, C++ does not mark its once-per-process warnings as given, so that the run still gives them.
+class _Settings:
+    """Settings of the process while any thread infers. A warning filter of ours is the first one, and C++ does not mark its
+    once-per-process warnings as given, so that the run still gives them: another thread may get such a warning once more.
 
-    The setting belongs to the process: another thread may get such a warning once more.
+    In between both are as they were: programs read the filters, and entries guard them.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inferring = 0
         self._before = False
+        self._filters: list[object] = []
 
     def enter(self) -> None:
-        """Count a thread that begins to infer; the first one turns the setting on."""
+        """Count a thread that begins to infer; the first one changes the settings."""
         with self._lock:
             if not self._inferring:
                 self._before = torch._C._get_warnAlways()
                 torch._C._set_warnAlways(True)
             self._inferring += 1
+            self._filters = _put_filter_first()
 
     def leave(self) -> None:
-        """Count a thread that has finished; the last one restores the setting."""
+        """Count a thread that has finished; the last one restores the settings."""
         with self._lock:
             self._inferring -= 1
             if not self._inferring:
-                torch._C._set_warnAlways(self._before)
+                self._restore()
+
+    def _restore(self) -> None:
+        torch._C._set_warnAlways(self._before)
+        _remove_filter(self._filters)
+        if self._filters is not warnings.filters:  # they were replaced meanwhile, by a copy perhaps
+            _remove_filter(cast("list[object]", warnings.filters))
+        self._filters = []
 
     def start_over(self) -> None:
         """Start anew in a forked child, where no other thread runs: a fresh lock, and the count of this thread alone."""
         self._lock = threading.Lock()
         if self._inferring and not _DEPTH.value:
-            torch._C._set_warnAlways(self._before)
+            self._restore()
         self._inferring = min(_DEPTH.value, 1)
 
 
-_WARN_ALWAYS: Final = _WarnAlways()
-os.register_at_fork(after_in_child=_WARN_ALWAYS.start_over)
+_SETTINGS: Final = _Settings()
+os.register_at_fork(after_in_child=_SETTINGS.start_over)
 
 
 @final
@@ -120,15 +134,14 @@ class _Silence(threading.local):
     def __enter__(self) -> None:
         _DEPTH.value += 1
         if _DEPTH.value == 1:
-            _put_filter_first()
-            _WARN_ALWAYS.enter()
+            _SETTINGS.enter()
             # where torch itself traces, the default hooks on saved tensors are left for the run
             self.hooks = torch._C._autograd._saved_tensors_hooks_set_tracing(True)
 
     def __exit__(self, *raised: object) -> None:
         if _DEPTH.value == 1:
             torch._C._autograd._saved_tensors_hooks_set_tracing(self.hooks)
-            _WARN_ALWAYS.leave()
+            _SETTINGS.leave()
         _DEPTH.value -= 1
 
 
