@@ -1,9 +1,13 @@
 """Arrays of numpy in a graph: functions, methods, in-place, scalars, memory that tensors and arrays share."""
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
 from tests.end_to_end.support import check, check_source
+
+from framesmith import frontend
 
 A = np.linspace(-1, 2, 12).reshape(3, 4)
 X = torch.randn(3, 4)
@@ -203,6 +207,8 @@ def args():
 )
 def test_arrays_of_other_layouts(layout: str) -> None:
     source = f"""
+import warnings
+
 import numpy as np
 def f(a):
     b = np.exp(a) + 1
@@ -247,3 +253,25 @@ def test_a_write_to_an_argument_is_right_with_another_backend() -> None:
 
     base = A.copy()
     check(f, base[:2], base[1:], backend="aot_eager", change=grow)
+
+
+@pytest.mark.parametrize(
+    "scalar", ["float32(2)", "float64(2)", "int64(3)", "float16(2)", "bool_(True)", "uint8(200)"]
+)
+@pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "//", "%", "**", "&", "<", "@"])
+def test_a_scalar_of_numpy_before_an_array(scalar, symbol):
+    program = eval(f"lambda x: np.{scalar} {symbol} x.numpy()", {"np": np})
+
+    def run(function, x):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                result = function(x.clone())
+        except Exception as error:
+            return type(error)
+        return type(result), result.dtype, result.tolist()
+
+    for dtype in (torch.float32, torch.int64, torch.bool):
+        compiled, x = frontend.compile(program, backend="eager"), torch.tensor([[1, 2], [3, 0]]).to(dtype)
+        expected = run(program, x)
+        assert [str(run(compiled, x)) for _ in range(2)] == [str(expected)] * 2

@@ -14,11 +14,15 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-from framesmith.guards.class_lookup import owner_of, type_dict
+from framesmith.guards.class_lookup import class_name, owner_of, type_dict
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
 
+_ARRAY: Final = "ndarray"
+_BY_UFUNC: Final = frozenset(
+    f"__{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
+)
 _MODELLED: Final[frozenset[type]] = frozenset(
     {
         object, type, type(None), type(...), type(NotImplemented),
@@ -54,6 +58,11 @@ def _was_run(tracker: Tracker, stored: object) -> bool:
 
 def _defers(base: type, method: str, other: Tracker) -> bool:
     """Whether the type is an array or scalar of numpy, which leaves the operation to an operand of higher priority (a
-    tensor): https://numpy.org/doc/stable/reference/arrays.classes.html#numpy.class.__array_priority__"""
+    tensor): https://numpy.org/doc/stable/reference/arrays.classes.html#numpy.class.__array_priority__
+    A scalar with an array calls the ufunc that the array calls."""
     in_place = method.startswith("__i") and method != "__invert__"
-    return base.__module__ == "numpy" and not in_place and issubclass(other.python_type, torch.Tensor)
+    if base.__module__ != "numpy" or in_place:
+        return False
+    return issubclass(other.python_type, torch.Tensor) or (
+        method in _BY_UFUNC and base.__name__ != _ARRAY and class_name(other.python_type) == _ARRAY
+    )
