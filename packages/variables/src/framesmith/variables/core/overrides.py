@@ -10,7 +10,8 @@ from typing import Final
 import torch
 
 from framesmith.guards.class_lookup import MISSING, static_lookup
-from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
+from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.registry import Table
 
 NAME: Final = "__torch_function__"
@@ -49,3 +50,14 @@ def is_overridden(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str
     if not tx.changes.overrides.asks_subclasses():
         return False
     return next(overriding_operands(args, kwargs), None) is not None
+
+
+def ask_operands(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
+    """The result of `__torch_function__` of the operands; NotImplemented where `function` is the method of an operator
+    that returns it once all decline."""
+    return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
+
+
+def unless_declined(result: Tracker | None) -> Tracker | None:
+    """What the slot of an operator returns: None for NotImplemented."""
+    return None if isinstance(result, Constant) and result.value is NotImplemented else result

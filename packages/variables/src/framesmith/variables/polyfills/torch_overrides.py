@@ -11,10 +11,8 @@ def ask_in_turn(
     types: tuple[type, ...],
     args: tuple[object, ...],
     rest: tuple[dict[str, object], ...],
-    call: Callable[..., object],
-    given: tuple[object, ...],
 ) -> object:
-    """The first result that is not NotImplemented; TypeError if all decline. `call` is what the program called, with `given`.
+    """The first result that is not NotImplemented, or NotImplemented if all decline.
 
     `rest` holds the keywords, and nothing where the call has none.
     """
@@ -22,10 +20,10 @@ def ask_in_turn(
         result = method(function, types, args, *rest)
         if result is not NotImplemented:
             return result
-    raise TypeError(decline(call, given, rest))
+    return NotImplemented
 
 
-def ask_for_operator(
+def ask_for_call(
     methods: Sequence[Callable[..., object]],
     function: object,
     types: tuple[type, ...],
@@ -34,9 +32,22 @@ def ask_for_operator(
     call: Callable[..., object],
     given: tuple[object, ...],
 ) -> object:
-    """As `ask_in_turn`, for an operator: a TypeError of a method counts as NotImplemented."""
+    """As `ask_in_turn`; TypeError if all decline. `call` is what the program called, with `given`."""
+    result = ask_in_turn(methods, function, types, args, rest)
+    if result is NotImplemented:
+        raise TypeError(decline(call, given, rest))
+    return result
+
+
+def ask_for_operator(
+    methods: Sequence[Callable[..., object]],
+    function: object,
+    types: tuple[type, ...],
+    args: tuple[object, ...],
+    rest: tuple[dict[str, object], ...],
+) -> object:
+    """As `ask_in_turn`, for the method of an operator: a TypeError counts as NotImplemented."""
     try:
-        return ask_in_turn(methods, function, types, args, rest, call, given)
+        return ask_in_turn(methods, function, types, args, rest)
     except TypeError:
-        pass
-    raise TypeError(decline(call, given, rest))
+        return NotImplemented

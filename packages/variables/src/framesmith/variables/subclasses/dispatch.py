@@ -5,7 +5,6 @@ What torch passes is in `subclasses.probing`.
 """
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from types import (
     BuiltinFunctionType,
@@ -24,6 +23,7 @@ from torch._tensor import Tensor
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.graph.inputs import layout_of
+from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -42,8 +42,10 @@ from framesmith.variables.core.overrides import (
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import ON_SUBCLASSES, Row
 from framesmith.variables.objects.lookup import class_source
-from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.operations.binary import METHODS
+from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.polyfills import torch_overrides
+from framesmith.variables.polyfills.declined_calls import is_undecided
 from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -51,12 +53,19 @@ from framesmith.variables.torch_functions.function_rows import builtin_functions
 
 ROWS: Final = Rows()
 
-_ASK: Final = polyfill_function(torch_overrides.ask_in_turn)
+_ASK: Final = polyfill_function(torch_overrides.ask_for_call)
 _ASK_FOR_OPERATOR: Final = polyfill_function(torch_overrides.ask_for_operator)
 _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
-_OPERATORS: Final = frozenset(FUNCTIONS.values()) | frozenset(INPLACE_FUNCTIONS.values())
+_OPERATORS: Final = frozenset(
+    static_lookup(torch.Tensor, name)
+    for name in (
+        *COMPARE_METHODS.values(),
+        *(f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in METHODS.values()),
+    )
+) - {MISSING}
+"""The methods of operators on two tensors; there is no `__imatmul__`."""
 _UNASKED: Final = (torch.Tensor.as_subclass, torch.Tensor._make_subclass)
 """Methods in C that ask no subclass, with rows that know them."""
 
@@ -146,10 +155,6 @@ def begin_override(
 ) -> Tracker | PendingCall:
     """Call `__torch_function__` of the operands as C code of torch does, in a frame of its own."""
     question = ask_torch(tx, function, args, kwargs)
-    is_operator = function in _OPERATORS
-    if is_operator and not _is_chain(question.types):
-        # where all decline, CPython has the right operand asked once more
-        raise GraphBreak(UNSUPPORTED_SUBCLASS, "an operator on tensors of unrelated subclasses")
     methods = [_method_of(tx, kind, args, kwargs) for kind in question.types if kind is not Tensor]
     types = TupleTracker([tx.wrap(kind, class_source(kind)) for kind in question.types])
     keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
@@ -159,15 +164,18 @@ def begin_override(
         types,
         TupleTracker([args[index] for index in question.order]),
         TupleTracker(keywords if question.has_keywords else []),
-        _function_tracker(tx, function),
-        TupleTracker(list(args)),
     )
-    return (_ASK_FOR_OPERATOR if is_operator else _ASK).bind(tx, asked, {})
+    if _is_undecided(tx, function):
+        return _ASK_FOR_OPERATOR.bind(tx, asked, {})
+    return _ASK.bind(tx, (*asked, _function_tracker(tx, function), TupleTracker(list(args))), {})
 
 
-def _is_chain(types: Sequence[type]) -> bool:
-    """Whether each class derives from the next one."""
-    return all(issubclass(one, other) for one, other in itertools.pairwise(types))
+def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
+    """Whether torch leaves the decision to CPython, by NotImplemented, where all operands decline."""
+    if function not in _OPERATORS:
+        return False
+    with tx.graph.pause_recording():
+        return is_undecided(function)
 
 
 def _method_of(
