@@ -1,4 +1,4 @@
-"""Questions of Python code of torch about overrides: `has_torch_function`, and the switch that turns them off."""
+"""Questions of Python code of torch about overrides: `has_torch_function`, and the switches that turn them off."""
 
 from typing import Final
 
@@ -33,3 +33,17 @@ def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
 def is_torch_function_enabled(tx: TraceContext) -> Tracker:
     """Whether subclasses are asked at this point."""
     return Constant(tx.changes.overrides.asks_subclasses())
+
+
+@ROWS.call(torch._C._is_torch_function_all_disabled)
+def is_torch_function_all_disabled(tx: TraceContext) -> Tracker:
+    """Whether neither subclasses nor modes are asked at this point."""
+    return Constant(tx.changes.overrides.asks_none())
+
+
+@ROWS.call(torch._C._is_torch_function_mode_enabled)
+def is_torch_function_mode_enabled(tx: TraceContext) -> Tracker:
+    """Whether there is a mode that would be asked at this point; the modes are guarded."""
+    with tx.graph.pause_recording():
+        depth = torch._C._len_torch_function_stack()
+    return Constant(depth > 0 and not tx.changes.overrides.asks_none())
