@@ -31,11 +31,13 @@ def ask_for_call(
     rest: tuple[dict[str, object], ...],
     call: Callable[..., object],
     given: tuple[object, ...],
+    names: tuple[str, ...],
 ) -> object:
-    """As `ask_in_turn`; TypeError if all decline. `call` is what the program called, with `given`."""
+    """As `ask_in_turn`; TypeError if all decline. `call` is what the program called, with `given`, of which the last have
+    `names`."""
     result = ask_in_turn(methods, function, types, args, rest)
     if result is NotImplemented:
-        raise TypeError(decline(call, given, rest))
+        raise TypeError(decline(call, given, names))
     return result
 
 

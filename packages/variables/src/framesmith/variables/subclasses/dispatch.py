@@ -126,13 +126,17 @@ def call_unasked(
     keywords = {name: one.inner if isinstance(one, SubclassTensor) else one for name, one in kwargs.items()}
     inputs = [one for one in plain if isinstance(one, TensorTracker) and one.value is not None]
     before, marker = [layout_of(one.fake) for one in inputs], tx.graph.marker()
+    version = tx.changes.version
     begun = row.function(tx, *plain, **keywords)
     if any(layout_of(one.fake) != was for one, was in zip(inputs, before, strict=True)):
         # a backend gets another tensor over the same memory, which would change in place of this one
         tx.graph.rollback(marker)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} changes the sizes of a tensor of a subclass")
     if not isinstance(begun, Tracker):
-        if isinstance(row.key, FunctionType):
+        if (
+            isinstance(row.key, FunctionType) and tx.changes.version == version
+        ):  # it runs once more, on the tensors
+            tx.graph.rollback(marker)
             return FunctionTracker(row.key, Pinned(row.key, row.key.__qualname__)).bind(tx, args, kwargs)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} with a tensor of a subclass")
     return _with_owners(begun, owners)
@@ -167,7 +171,9 @@ def begin_override(
     )
     if _is_undecided(tx, function):
         return _ASK_FOR_OPERATOR.bind(tx, asked, {})
-    return _ASK.bind(tx, (*asked, _function_tracker(tx, function), TupleTracker(list(args))), {})
+    given = TupleTracker([*args, *kwargs.values()])
+    names = TupleTracker([Constant(name) for name in kwargs])
+    return _ASK.bind(tx, (*asked, _function_tracker(tx, function), given, names), {})
 
 
 def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:

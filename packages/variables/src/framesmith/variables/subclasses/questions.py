@@ -11,6 +11,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.overrides import is_overridden
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.hidden_overrides import check_no_override
 
 ROWS: Final = Rows()
 
@@ -20,13 +21,18 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     """`_has_torch_function(operands)` of a tuple or list."""
     if not isinstance(relevant, TupleTracker | ListTracker):
         raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
-    return Constant(any(is_overridden(tx, (item,), {}) for item in relevant.items))
+    return Constant(any(_is_asked(tx, item.realize()) for item in relevant.items))
 
 
 @ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     """`_has_torch_function` of operands that are passed one by one."""
-    return Constant(any(is_overridden(tx, (operand,), {}) for operand in operands))
+    return Constant(any(_is_asked(tx, operand.realize()) for operand in operands))
+
+
+def _is_asked(tx: TraceContext, operand: Tracker) -> bool:
+    check_no_override(tx, operand)
+    return is_overridden(tx, (operand,), {})
 
 
 @ROWS.call(torch._C._is_torch_function_enabled)

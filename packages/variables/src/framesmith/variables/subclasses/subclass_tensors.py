@@ -41,6 +41,8 @@ def refuses(kind: type) -> str | None:
     """Why tensors of a class have no tracker of this kind, or None."""
     if overrides(kind, torch.Tensor, "__class__"):  # torch asks a tensor for it where it makes a fake of one
         return f"{a_type(kind)} with a __class__ of its own"
+    if overrides(kind, torch.Tensor, "__getattribute__"):  # torch and the trace read fields of a tensor too
+        return f"{a_type(kind)} with a __getattribute__ of its own"
     dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
     return a_type(kind) if dispatches and not hasattr(kind, "__tensor_flatten__") else None
 

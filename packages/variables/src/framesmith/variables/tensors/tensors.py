@@ -39,6 +39,7 @@ from framesmith.variables.graph_nodes.results import (
     wrap_result,
     wrap_value,
 )
+from framesmith.variables.objects.hidden_overrides import check_no_override
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
@@ -192,6 +193,7 @@ class TensorTracker(GraphValue):
             return False
         if any(defines(kind, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
+        check_no_override(tx, other)
         return True
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
