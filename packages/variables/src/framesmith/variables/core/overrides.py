@@ -22,6 +22,10 @@ NAME: Final = "__torch_function__"
 DEFAULT: Final[object] = vars(torch.Tensor)[NAME].__func__
 """The function of `torch.Tensor.__torch_function__`, a class method."""
 _DISABLED: Final[object] = torch._C._disabled_torch_function_impl
+_PLAIN: Final = frozenset(
+    map(id, (torch.Tensor, torch.nn.Parameter, int, float, bool, str, type(None), torch.dtype, torch.device))
+)
+"""The usual types of operands, which override nothing, by identity: a look-up of the class could ask its metaclass."""
 _METHODS: Final = (classmethod, staticmethod, FunctionType)
 
 BeginOverride = Callable[
@@ -52,6 +56,8 @@ def overriding_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) 
     """The operands that define an override, also those in lists and tuples, in the order in which they are passed."""
     for argument in (*args, *kwargs.values()):
         operand = argument.realize()
+        if id(operand.python_type) in _PLAIN:
+            continue
         if issubclass(operand.python_type, list | tuple):
             members = [member.realize() for member in operand.known_children()]
         else:
