@@ -66,7 +66,7 @@ def refuse(*args: object, **kwargs: object) -> object:
 
 
 @functools.cache
-def is_undecided(method: Callable[..., object]) -> bool:
+def returns_not_implemented(method: Callable[..., object]) -> bool:
     """Whether a method of two operands returns NotImplemented where both decline: that of `+` does, that of `&` raises."""
     declining: torch.Tensor = plain_stand_in(1, torch.int64).as_subclass(
         stand_in_class(torch.Tensor, {}, refuse)

@@ -11,45 +11,23 @@ def ask_in_turn(
     types: tuple[type, ...],
     args: tuple[object, ...],
     rest: tuple[dict[str, object], ...],
-) -> object:
-    """The first result that is not NotImplemented, or NotImplemented if all decline.
-
-    `rest` holds the keywords, and nothing where the call has none.
-    """
-    for method in methods:
-        result = method(function, types, args, *rest)
-        if result is not NotImplemented:
-            return result
-    return NotImplemented
-
-
-def ask_for_call(
-    methods: Sequence[Callable[..., object]],
-    function: object,
-    types: tuple[type, ...],
-    args: tuple[object, ...],
-    rest: tuple[dict[str, object], ...],
+    declines: tuple[type[TypeError], ...],
     call: Callable[..., object],
     given: tuple[object, ...],
     names: tuple[str, ...],
 ) -> object:
-    """As `ask_in_turn`; TypeError if all decline. `call` is what the program called, with `given`, of which the last have
-    `names`."""
-    result = ask_in_turn(methods, function, types, args, rest)
-    if result is NotImplemented:
-        raise TypeError(decline(call, given, names))
-    return result
+    """The first result that is not NotImplemented. `call` is what the program called, with `given`, of which the last have `names`.
 
-
-def ask_for_operator(
-    methods: Sequence[Callable[..., object]],
-    function: object,
-    types: tuple[type, ...],
-    args: tuple[object, ...],
-    rest: tuple[dict[str, object], ...],
-) -> object:
-    """As `ask_in_turn`, for the method of an operator: a TypeError counts as NotImplemented."""
+    `rest` holds the keywords, and nothing where the call has none. `declines`: for the method of an operator, which gives
+    NotImplemented where all decline, TypeError counts as that; else it is empty, and there is a TypeError where all decline.
+    """
     try:
-        return ask_in_turn(methods, function, types, args, rest)
-    except TypeError:
+        for method in methods:
+            result = method(function, types, args, *rest)
+            if result is not NotImplemented:
+                return result
+    except declines:
         return NotImplemented
+    if declines:
+        return NotImplemented
+    raise TypeError(decline(call, given, names))

@@ -45,7 +45,7 @@ from framesmith.variables.objects.lookup import class_source
 from framesmith.variables.operations.binary import METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.polyfills import torch_overrides
-from framesmith.variables.polyfills.declined_calls import is_undecided
+from framesmith.variables.polyfills.declined_calls import returns_not_implemented
 from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -53,8 +53,7 @@ from framesmith.variables.torch_functions.function_rows import builtin_functions
 
 ROWS: Final = Rows()
 
-_ASK: Final = polyfill_function(torch_overrides.ask_for_call)
-_ASK_FOR_OPERATOR: Final = polyfill_function(torch_overrides.ask_for_operator)
+_ASK: Final = polyfill_function(torch_overrides.ask_in_turn)
 _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
@@ -162,18 +161,19 @@ def begin_override(
     methods = [_method_of(tx, kind, args, kwargs) for kind in question.types if kind is not Tensor]
     types = TupleTracker([tx.wrap(kind, class_source(kind)) for kind in question.types])
     keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
+    is_undecided = _is_undecided(tx, function)
     asked = (
         TupleTracker(methods),
         _function_tracker(tx, question.function),
         types,
         TupleTracker([args[index] for index in question.order]),
         TupleTracker(keywords if question.has_keywords else []),
+        TupleTracker([tx.wrap(TypeError, class_source(TypeError))] if is_undecided else []),
+        _function_tracker(tx, function),
+        TupleTracker([*args, *kwargs.values()]),
+        TupleTracker([Constant(name) for name in kwargs]),
     )
-    if _is_undecided(tx, function):
-        return _ASK_FOR_OPERATOR.bind(tx, asked, {})
-    given = TupleTracker([*args, *kwargs.values()])
-    names = TupleTracker([Constant(name) for name in kwargs])
-    return _ASK.bind(tx, (*asked, _function_tracker(tx, function), given, names), {})
+    return _ASK.bind(tx, asked, {})
 
 
 def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
@@ -181,7 +181,7 @@ def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
     if function not in _OPERATORS:
         return False
     with tx.graph.pause_recording():
-        return is_undecided(function)
+        return returns_not_implemented(function)
 
 
 def _method_of(
