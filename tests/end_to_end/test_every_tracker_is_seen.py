@@ -168,6 +168,7 @@ PROGRAMS = {
     "Switch": (switched, X),
     "PullbackTracker": (lambda x: torch.func.vjp(torch.sin, x)[1](x), X),
     "SwitchedOff": (switched, X),
+    "OpenBlock": (switched, X),
     "ScriptFunctionTracker": (lambda x: scripted(x) * 2, X),
     "DeferredCall": (warned, X),
 }

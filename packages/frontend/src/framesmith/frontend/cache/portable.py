@@ -55,7 +55,7 @@ def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
 
 def _is_of_graph(built: BuiltEntry, value: object) -> bool:
     """Whether a constant is the graph's call, or what serves the case that it raises."""
-    return isinstance(value, Recovery) or (built.graph is not None and value is built.graph.call)
+    return type(value) is Recovery or (built.graph is not None and value is built.graph.call)
 
 
 @final

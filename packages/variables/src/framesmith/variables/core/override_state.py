@@ -7,7 +7,8 @@ import torch
 
 @final
 class OverrideState:
-    """The blocks in which a trace is: `torch._C.DisableTorchFunctionSubclass` and `torch._C.DisableTorchFunction`.
+    """The blocks in which a trace is: `torch._C.DisableTorchFunctionSubclass` and `torch._C.DisableTorchFunction`, from the
+    outermost to the innermost; the second also keeps calls from modes.
 
     Invariant: the trace does not turn torch's own switch, so that is what it was when the trace began.
     `is_watched`: a tensor of a subclass has been seen, so that calls have to be looked at.
@@ -17,12 +18,24 @@ class OverrideState:
 
     def __init__(self) -> None:
         self.is_watched = False
-        self._open = 0
+        self._open: list[tuple[object, bool]] = []
 
-    def turn(self, entering: bool) -> None:
-        """Enter or leave a block in which no subclass is asked."""
-        self._open += 1 if entering else -1
+    def enter(self, owner: object, *, is_total: bool = False) -> None:
+        """Enter a block of `owner` in which no subclass is asked, and no mode either if `is_total`."""
+        self._open.append((owner, is_total))
+
+    def leave(self) -> None:
+        """Leave the innermost block."""
+        self._open.pop()
+
+    def is_innermost(self, owner: object) -> bool:
+        """Whether the innermost block is one of `owner`."""
+        return bool(self._open) and self._open[-1][0] is owner
 
     def asks_subclasses(self) -> bool:
         """Whether torch would ask a subclass now."""
-        return self._open == 0 and torch._C._is_torch_function_enabled()
+        return not self._open and torch._C._is_torch_function_enabled()
+
+    def asks_none(self) -> bool:
+        """Whether torch would ask neither a subclass nor a mode now."""
+        return any(is_total for _, is_total in self._open) or torch._C._is_torch_function_all_disabled()

@@ -5,29 +5,53 @@ while tracing, the function here after a graph break.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import torch
 
+from framesmith.guards.class_lookup import (
+    MISSING,
+    class_name,
+    derives,
+    module_of,
+    qualified_name,
+    static_lookup,
+)
+
 Answer: TypeAlias = Callable[..., object]
-_NAMES: Final = ("__module__", "__qualname__")
+_items_of_list: Final[Callable[..., Iterator[object]]] = list.__iter__
+_items_of_tuple: Final[Callable[..., Iterator[object]]] = tuple.__iter__
+_dim: Final[Callable[..., int]] = torch.Tensor.dim
+_dtype: Final[Callable[..., torch.dtype]] = vars(torch._C.TensorBase)["dtype"].__get__
+_UNASKED: Final = (MISSING, torch._C._disabled_torch_function_impl)
 
 
 def stand_in_class(kind: type, known: dict[type, type], answer: Answer) -> type:
     """A class for stand-ins of instances of a class: torch asks `answer`. It derives from the stand-in classes of its bases
-    that are among the operands too, and has its name."""
+    that are among the operands too, and has its name. No metaclass of the user is asked."""
     if kind not in known:
         bases = tuple(
             stand_in_class(base, known, answer)
             for base in list(known)
-            if base is not kind and issubclass(kind, base)
+            if base is not kind and _is_subclass(kind, base)
         )
-        root: type = torch.Tensor if issubclass(kind, torch.Tensor) else object
-        named = {name: getattr(kind, name) for name in _NAMES}
+        root: type = torch.Tensor if derives(kind, torch.Tensor) else object
+        named = {"__module__": module_of(kind), "__qualname__": qualified_name(kind)}
         members = {**named, "__torch_function__": classmethod(answer), "of": kind}
-        known[kind] = type(kind.__name__, bases or (root,), members)
+        known[kind] = type(class_name(kind), bases or (root,), members)
     return known[kind]
+
+
+def has_own_check(kind: type) -> bool:
+    """Whether the metaclass of the user decides which classes derive from this one."""
+    check = static_lookup(type(kind), "__subclasscheck__")
+    return check is not type.__subclasscheck__ and check is not ABCMeta.__subclasscheck__
+
+
+def _is_subclass(kind: type, base: type) -> bool:
+    return derives(kind, base) if has_own_check(base) else issubclass(kind, base)
 
 
 @functools.lru_cache(maxsize=256)
@@ -41,34 +65,45 @@ def refuse(*args: object, **kwargs: object) -> object:
     return NotImplemented
 
 
-def text_of_refusal(call: Callable[..., object], args: Sequence[object], kwargs: dict[str, object]) -> str:
-    """The text of the TypeError of a call whose operands decline."""
+@functools.cache
+def returns_not_implemented(method: Callable[..., object]) -> bool:
+    """Whether a method of two operands returns NotImplemented where both decline: that of `+` does, that of `&` raises."""
+    declining: torch.Tensor = plain_stand_in(1, torch.int64).as_subclass(
+        stand_in_class(torch.Tensor, {}, refuse)
+    )
     try:
-        call(*args, **kwargs)
+        return method(declining, declining) is NotImplemented
+    except TypeError:
+        return False
+
+
+def text_of_refusal(call: Callable[..., object], given: Sequence[object], names: Sequence[str]) -> str:
+    """The text of the TypeError of a call whose operands decline; the last of them have `names`."""
+    positional = len(given) - len(names)
+    try:
+        call(*given[:positional], **dict(zip(names, given[positional:], strict=True)))
     except TypeError as error:
         return str(error)
     return f"no operand of {call} answers"
 
 
-def decline(
-    call: Callable[..., object], args: tuple[object, ...], rest: tuple[dict[str, object], ...]
-) -> str:
-    """The text of the error of `call(*args, **rest[0])` if all operands decline."""
+def decline(call: Callable[..., object], given: tuple[object, ...], names: tuple[str, ...]) -> str:
+    """The text of the error of a call if all operands decline."""
     known: dict[type, type] = {}
-    places = [_stand_in(value, known) for value in args]
-    named = {name: _stand_in(value, known) for keywords in rest for name, value in keywords.items()}
-    return text_of_refusal(call, places, named)
+    return text_of_refusal(call, [_stand_in(value, known) for value in given], names)
 
 
 def _stand_in(value: object, known: dict[type, type]) -> object:
+    """The stand-in of an operand, without a look-up that code of the user could answer."""
     kind = type(value)
-    if isinstance(value, list | tuple):
-        items = [_stand_in(item, known) for item in value]
-        return items if isinstance(value, list) else tuple(items)
-    override = getattr(kind, "__torch_function__", torch._C._disabled_torch_function_impl)
-    asked = kind is not torch.Tensor and override is not torch._C._disabled_torch_function_impl
-    if not isinstance(value, torch.Tensor):
+    if derives(kind, list):
+        return [_stand_in(item, known) for item in _items_of_list(value)]
+    if derives(kind, tuple):
+        return tuple(_stand_in(item, known) for item in _items_of_tuple(value))
+    override = static_lookup(kind, "__torch_function__")
+    asked = kind is not torch.Tensor and not any(override is one for one in _UNASKED)
+    if not derives(kind, torch.Tensor):
         return stand_in_class(kind, known, refuse)() if asked else value
     with torch._C.DisableTorchFunction():
-        plain = plain_stand_in(value.dim(), value.dtype)
+        plain = plain_stand_in(_dim(value), _dtype(value))
         return plain.as_subclass(stand_in_class(kind, known, refuse)) if asked else plain

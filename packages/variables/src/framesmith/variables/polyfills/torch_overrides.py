@@ -11,32 +11,23 @@ def ask_in_turn(
     types: tuple[type, ...],
     args: tuple[object, ...],
     rest: tuple[dict[str, object], ...],
+    declines: tuple[type[TypeError], ...],
     call: Callable[..., object],
     given: tuple[object, ...],
+    names: tuple[str, ...],
 ) -> object:
-    """The first result that is not NotImplemented; TypeError if all decline. `call` is what the program called, with `given`.
+    """The first result that is not NotImplemented. `call` is what the program called, with `given`, of which the last have `names`.
 
-    `rest` holds the keywords, and nothing where the call has none.
+    `rest` holds the keywords, and nothing where the call has none. `declines`: for the method of an operator, which gives
+    NotImplemented where all decline, TypeError counts as that; else it is empty, and there is a TypeError where all decline.
     """
-    for method in methods:
-        result = method(function, types, args, *rest)
-        if result is not NotImplemented:
-            return result
-    raise TypeError(decline(call, given, rest))
-
-
-def ask_for_operator(
-    methods: Sequence[Callable[..., object]],
-    function: object,
-    types: tuple[type, ...],
-    args: tuple[object, ...],
-    rest: tuple[dict[str, object], ...],
-    call: Callable[..., object],
-    given: tuple[object, ...],
-) -> object:
-    """As `ask_in_turn`, for an operator: a TypeError of a method counts as NotImplemented."""
     try:
-        return ask_in_turn(methods, function, types, args, rest, call, given)
-    except TypeError:
-        pass
-    raise TypeError(decline(call, given, rest))
+        for method in methods:
+            result = method(function, types, args, *rest)
+            if result is not NotImplemented:
+                return result
+    except declines:
+        return NotImplemented
+    if declines:
+        return NotImplemented
+    raise TypeError(decline(call, given, names))

@@ -55,11 +55,11 @@ def default_override(
         if not issubclass(cls.value, asked.value):
             return Constant(NotImplemented)
     named = {} if keywords is None else {str(_text(key)): value for key, value in keywords.items(tx)}
-    tx.changes.overrides.turn(True)
+    tx.changes.overrides.enter(cls)
     try:
         result = run_pending(tx, func.realize().begin_call(tx, list(args.items), named)).realize()
     finally:
-        tx.changes.overrides.turn(False)
+        tx.changes.overrides.leave()
     return result if _keeps_plain(func) else _convert(tx, result, cls.value)
 
 

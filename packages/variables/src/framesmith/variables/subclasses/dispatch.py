@@ -5,7 +5,6 @@ What torch passes is in `subclasses.probing`.
 """
 
 import functools
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from types import (
     BuiltinFunctionType,
@@ -24,6 +23,7 @@ from torch._tensor import Tensor
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.graph.inputs import layout_of
+from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -42,8 +42,10 @@ from framesmith.variables.core.overrides import (
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import ON_SUBCLASSES, Row
 from framesmith.variables.objects.lookup import class_source
-from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.operations.binary import METHODS
+from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.polyfills import torch_overrides
+from framesmith.variables.polyfills.declined_calls import returns_not_implemented
 from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -52,11 +54,17 @@ from framesmith.variables.torch_functions.function_rows import builtin_functions
 ROWS: Final = Rows()
 
 _ASK: Final = polyfill_function(torch_overrides.ask_in_turn)
-_ASK_FOR_OPERATOR: Final = polyfill_function(torch_overrides.ask_for_operator)
 _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
-_OPERATORS: Final = frozenset(FUNCTIONS.values()) | frozenset(INPLACE_FUNCTIONS.values())
+_OPERATORS: Final = frozenset(
+    static_lookup(torch.Tensor, name)
+    for name in (
+        *COMPARE_METHODS.values(),
+        *(f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in METHODS.values()),
+    )
+) - {MISSING}
+"""The methods of operators on two tensors; there is no `__imatmul__`."""
 _UNASKED: Final = (torch.Tensor.as_subclass, torch.Tensor._make_subclass)
 """Methods in C that ask no subclass, with rows that know them."""
 
@@ -117,13 +125,17 @@ def call_unasked(
     keywords = {name: one.inner if isinstance(one, SubclassTensor) else one for name, one in kwargs.items()}
     inputs = [one for one in plain if isinstance(one, TensorTracker) and one.value is not None]
     before, marker = [layout_of(one.fake) for one in inputs], tx.graph.marker()
+    version = tx.changes.version
     begun = row.function(tx, *plain, **keywords)
     if any(layout_of(one.fake) != was for one, was in zip(inputs, before, strict=True)):
         # a backend gets another tensor over the same memory, which would change in place of this one
         tx.graph.rollback(marker)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} changes the sizes of a tensor of a subclass")
     if not isinstance(begun, Tracker):
-        if isinstance(row.key, FunctionType):
+        if (
+            isinstance(row.key, FunctionType) and tx.changes.version == version
+        ):  # it runs once more, on the tensors
+            tx.graph.rollback(marker)
             return FunctionTracker(row.key, Pinned(row.key, row.key.__qualname__)).bind(tx, args, kwargs)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} with a tensor of a subclass")
     return _with_owners(begun, owners)
@@ -146,28 +158,30 @@ def begin_override(
 ) -> Tracker | PendingCall:
     """Call `__torch_function__` of the operands as C code of torch does, in a frame of its own."""
     question = ask_torch(tx, function, args, kwargs)
-    is_operator = function in _OPERATORS
-    if is_operator and not _is_chain(question.types):
-        # where all decline, CPython has the right operand asked once more
-        raise GraphBreak(UNSUPPORTED_SUBCLASS, "an operator on tensors of unrelated subclasses")
     methods = [_method_of(tx, kind, args, kwargs) for kind in question.types if kind is not Tensor]
     types = TupleTracker([tx.wrap(kind, class_source(kind)) for kind in question.types])
     keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
+    is_undecided = _is_undecided(tx, function)
     asked = (
         TupleTracker(methods),
         _function_tracker(tx, question.function),
         types,
         TupleTracker([args[index] for index in question.order]),
         TupleTracker(keywords if question.has_keywords else []),
+        TupleTracker([tx.wrap(TypeError, class_source(TypeError))] if is_undecided else []),
         _function_tracker(tx, function),
-        TupleTracker(list(args)),
+        TupleTracker([*args, *kwargs.values()]),
+        TupleTracker([Constant(name) for name in kwargs]),
     )
-    return (_ASK_FOR_OPERATOR if is_operator else _ASK).bind(tx, asked, {})
+    return _ASK.bind(tx, asked, {})
 
 
-def _is_chain(types: Sequence[type]) -> bool:
-    """Whether each class derives from the next one."""
-    return all(issubclass(one, other) for one, other in itertools.pairwise(types))
+def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
+    """Whether torch leaves the decision to CPython, by NotImplemented, where all operands decline."""
+    if function not in _OPERATORS:
+        return False
+    with tx.graph.pause_recording():
+        return returns_not_implemented(function)
 
 
 def _method_of(

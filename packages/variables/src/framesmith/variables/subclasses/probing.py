@@ -26,6 +26,7 @@ from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.polyfills.declined_calls import (
     Answer,
     decline,
+    has_own_check,
     plain_stand_in,
     refuse,
     stand_in_class,
@@ -84,6 +85,10 @@ class _StandIns:
         kind = tracker.python_type
         part = tracker.builtin_part if isinstance(tracker.builtin_part, TensorTracker) else tracker
         if defines_override(kind):
+            if any(has_own_check(other) for other in self._classes if other is not kind):
+                raise GraphBreak(
+                    UNSUPPORTED_SUBCLASS, f"{tracker.describe()} beside a class with a __subclasscheck__"
+                )
             cls = stand_in_class(kind, self._classes, self._answer)
             if isinstance(part, TensorTracker):
                 return plain_stand_in(part.fake.dim(), part.fake.dtype).as_subclass(cls)
@@ -142,7 +147,11 @@ def ask_torch(
     with tx.graph.pause_recording():
         try:
             places += [makers.make(argument) for argument in args]
-            function(*places, **{name: makers.make(value) for name, value in kwargs.items()})
+            keywords = {name: makers.make(value) for name, value in kwargs.items()}
+            if keywords:
+                function(*places, **keywords)
+            else:  # C code tells an empty dict of keywords from none
+                function(*places)
         except _Asked as asked:
             types = tuple(getattr(kind, "of", kind) for kind in asked.types)
             order = _order_of(asked.args, places)
@@ -160,17 +169,18 @@ def ask_torch(
 
 
 @ROWS.call(decline)
-def refusal_text(tx: TraceContext, call: Tracker, args: Tracker, rest: Tracker) -> Tracker:
+def refusal_text(tx: TraceContext, call: Tracker, given: Tracker, names: Tracker) -> Tracker:
     """The text of the error where all operands of a call decline."""
     function = getattr(call, "value", None)
-    if not callable(function) or not isinstance(args, TupleTracker) or not isinstance(rest, TupleTracker):
+    if (
+        not callable(function)
+        or not isinstance(given, TupleTracker)
+        or not isinstance(names, TupleTracker)
+        or not names.is_python_constant()
+    ):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"no operand of {call.describe()} answers")
     makers = _StandIns(refuse)
-    named: dict[str, object] = {}
     with tx.graph.pause_recording():
-        places = [makers.make(argument) for argument in args.items]
-        for keywords in rest.items:
-            assert isinstance(keywords, DictTracker)
-            for key, value in keywords.items(tx):
-                named[str(key.as_python_constant())] = makers.make(value)
-        return Constant(text_of_refusal(function, places, named))
+        places = [makers.make(argument) for argument in given.items]
+        shown = [str(name.as_python_constant()) for name in names.items]
+        return Constant(text_of_refusal(function, places, shown))

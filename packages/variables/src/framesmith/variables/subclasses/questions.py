@@ -1,4 +1,4 @@
-"""Questions of Python code of torch about overrides: `has_torch_function`, and the switch that turns them off."""
+"""Questions of Python code of torch about overrides: `has_torch_function`, and the switches that turn them off."""
 
 from typing import Final
 
@@ -11,6 +11,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.overrides import is_overridden
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.hidden_overrides import check_no_override
 
 ROWS: Final = Rows()
 
@@ -20,16 +21,35 @@ def has_torch_function(tx: TraceContext, relevant: Tracker, /) -> Tracker:
     """`_has_torch_function(operands)` of a tuple or list."""
     if not isinstance(relevant, TupleTracker | ListTracker):
         raise GraphBreak(NATIVE_CALL, f"has_torch_function({relevant.describe()})")
-    return Constant(any(is_overridden(tx, (item,), {}) for item in relevant.items))
+    return Constant(any(_is_asked(tx, item.realize()) for item in relevant.items))
 
 
 @ROWS.call(torch._C._has_torch_function_unary, torch._C._has_torch_function_variadic)
 def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
     """`_has_torch_function` of operands that are passed one by one."""
-    return Constant(any(is_overridden(tx, (operand,), {}) for operand in operands))
+    return Constant(any(_is_asked(tx, operand.realize()) for operand in operands))
+
+
+def _is_asked(tx: TraceContext, operand: Tracker) -> bool:
+    check_no_override(tx, operand)
+    return is_overridden(tx, (operand,), {})
 
 
 @ROWS.call(torch._C._is_torch_function_enabled)
 def is_torch_function_enabled(tx: TraceContext) -> Tracker:
     """Whether subclasses are asked at this point."""
     return Constant(tx.changes.overrides.asks_subclasses())
+
+
+@ROWS.call(torch._C._is_torch_function_all_disabled)
+def is_torch_function_all_disabled(tx: TraceContext) -> Tracker:
+    """Whether neither subclasses nor modes are asked at this point."""
+    return Constant(tx.changes.overrides.asks_none())
+
+
+@ROWS.call(torch._C._is_torch_function_mode_enabled)
+def is_torch_function_mode_enabled(tx: TraceContext) -> Tracker:
+    """Whether there is a mode that would be asked at this point; the modes are guarded."""
+    with tx.graph.pause_recording():
+        depth = torch._C._len_torch_function_stack()
+    return Constant(depth > 0 and not tx.changes.overrides.asks_none())

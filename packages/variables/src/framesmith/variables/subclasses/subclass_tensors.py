@@ -18,16 +18,15 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, overrides, static_lookup
 from framesmith.guards.words import a_type
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer, is_constant_type
-from framesmith.variables.core.base import FieldDescriptor, NativeMethod, run_pending
-from framesmith.variables.core.overrides import BEGIN_OVERRIDE, NAME, is_overridden
+from framesmith.variables.core.base import FieldDescriptor, NativeMethod
+from framesmith.variables.core.overrides import NAME, ask_operands, is_overridden, unless_declined
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.objects.instance_writing import write_attributes
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import find
-from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS, UNARY_METHODS
-from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.operations.binary import METHODS, UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.tensors.tensors import READERS, WRITERS, TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
@@ -42,6 +41,8 @@ def refuses(kind: type) -> str | None:
     """Why tensors of a class have no tracker of this kind, or None."""
     if overrides(kind, torch.Tensor, "__class__"):  # torch asks a tensor for it where it makes a fake of one
         return f"{a_type(kind)} with a __class__ of its own"
+    if overrides(kind, torch.Tensor, "__getattribute__"):  # torch and the trace read fields of a tensor too
+        return f"{a_type(kind)} with a __getattribute__ of its own"
     dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
     return a_type(kind) if dispatches and not hasattr(kind, "__tensor_flatten__") else None
 
@@ -80,11 +81,9 @@ class SubclassTensor(InstanceTracker):
     def _operate(
         self, tx: TraceContext, function: Callable[..., object], *operands: Tracker
     ) -> Tracker | None:
-        """The result of asking the operands; None where no one is asked."""
+        """The result of asking the operands, which may be NotImplemented; None where no one is asked."""
         operands = tuple(operand.realize() for operand in operands)
-        if not is_overridden(tx, operands, {}):
-            return None
-        return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
+        return ask_operands(tx, function, *operands) if is_overridden(tx, operands, {}) else None
 
     def _own(self, result: Tracker | None) -> Tracker | None:
         return self if result is self.inner else result
@@ -95,30 +94,39 @@ class SubclassTensor(InstanceTracker):
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A method of the class, else torch's operator."""
-        if self._has_method(f"__{METHODS[symbol]}__"):
+        method = f"__{METHODS[symbol]}__"
+        if self._has_method(method):
             return super().binary(tx, symbol, other)
-        asked = self._operate(tx, FUNCTIONS[symbol], self, other)
-        return self.inner.binary(tx, symbol, inner_of(other)) if asked is None else asked
+        asked = self._operate(tx, getattr(torch.Tensor, method), self, other)
+        return self.inner.binary(tx, symbol, inner_of(other)) if asked is None else unless_declined(asked)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """As `binary`. Also where the left operand is a tensor: C code asks the subclass of either operand."""
-        if self._has_method(f"__r{METHODS[symbol]}__"):
+        """As `binary`; CPython does not call it between operands of one type."""
+        if other.python_type is self.kind:
+            return None
+        method = f"__r{METHODS[symbol]}__"
+        if self._has_method(method):
             return super().reflected(tx, symbol, other)
-        asked = self._operate(tx, FUNCTIONS[symbol], other, self)
-        if asked is not None:
-            return asked
+        asked = self._operate(tx, getattr(torch.Tensor, method), self, other)
+        return self.inner.reflected(tx, symbol, inner_of(other)) if asked is None else unless_declined(asked)
+
+    def reflects_first(self, tx: TraceContext, symbol: str, other: Tracker) -> bool:
+        """Whether the class overrides the reflected method; a plain tensor has the one of torch."""
         if isinstance(other, TensorTracker):
-            return other.binary(tx, symbol, self.inner)
-        return self.inner.reflected(tx, symbol, inner_of(other))
+            return self._has_method(f"__r{METHODS[symbol]}__")
+        return super().reflects_first(tx, symbol, other)
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`; `@` has no in-place form."""
-        if self._has_method(f"__i{METHODS[symbol]}__"):
+        method = f"__i{METHODS[symbol]}__"
+        if self._has_method(method):
             return super().inplace(tx, symbol, other)
         if symbol == "@":
             return None
-        asked = self._operate(tx, INPLACE_FUNCTIONS[symbol], self, other)
-        return self._own(self.inner.inplace(tx, symbol, inner_of(other))) if asked is None else asked
+        asked = self._operate(tx, getattr(torch.Tensor, method), self, other)
+        if asked is None:
+            return self._own(self.inner.inplace(tx, symbol, inner_of(other)))
+        return unless_declined(asked)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """As `binary`."""
@@ -131,8 +139,8 @@ class SubclassTensor(InstanceTracker):
         """As `binary`."""
         if self._has_method(COMPARE_METHODS[symbol]):
             return super().compare(tx, symbol, other)
-        asked = self._operate(tx, COMPARISONS[symbol], self, other)
-        return self.inner.compare(tx, symbol, inner_of(other)) if asked is None else asked
+        asked = self._operate(tx, getattr(torch.Tensor, COMPARE_METHODS[symbol]), self, other)
+        return self.inner.compare(tx, symbol, inner_of(other)) if asked is None else unless_declined(asked)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """As `binary`."""

@@ -24,9 +24,8 @@ from framesmith.variables.core import (
     is_constant_type,
     raise_observed,
 )
-from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.builtin_methods import BoundBuiltin
-from framesmith.variables.core.overrides import BEGIN_OVERRIDE, is_overridden
+from framesmith.variables.core.overrides import ask_operands, is_overridden, unless_declined
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
@@ -40,8 +39,10 @@ from framesmith.variables.graph_nodes.results import (
     wrap_result,
     wrap_value,
 )
-from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.objects.hidden_overrides import check_no_override
+from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.tensors.subscripts import parts_of, read_index, take_view
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
@@ -175,52 +176,47 @@ class TensorTracker(GraphValue):
         return present
 
     # -- operators ---------------------------------------------------------------------------------
-    def _asked(self, tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
-        """The result of `__torch_function__` of the other operand, which is no tensor; None where it is not asked."""
-        if isinstance(operands[0], GraphValue | Constant) and isinstance(operands[1], GraphValue | Constant):
+    def _asked(self, tx: TraceContext, method: str, other: Tracker) -> Tracker | None:
+        """The result of `__torch_function__` of the other operand, which may be NotImplemented; None where it is not asked."""
+        if isinstance(other, GraphValue | Constant) or not is_overridden(tx, (other,), {}):
             return None
-        if not is_overridden(tx, operands, {}) or any(
-            issubclass(o.python_type, torch.Tensor) and o.builtin_part for o in operands
-        ):
-            return None
-        return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
+        return ask_operands(tx, getattr(torch.Tensor, method), self, other)
 
     def _defers(self, tx: TraceContext, other: Tracker) -> bool:
-        """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain.
-
-        A tensor of a subclass answers as the right operand.
-        """
+        """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain."""
         if isinstance(other, TensorTracker | GraphValue):
             return False
         kind = other.python_type
-        if other.builtin_part is not None and issubclass(kind, torch.Tensor):
-            return True
         if isinstance(other, Constant) and (
             issubclass(kind, int | float | complex) or kind in tx.registry[CONVERSIONS]
         ):
             return False
         if any(defines(kind, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
+        check_no_override(tx, other)
         return True
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
-        asked = self._asked(tx, FUNCTIONS[symbol], self, other)
+        asked, other = self._asked(tx, f"__{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
-            return asked
+            return unless_declined(asked)
         return record(tx, FUNCTIONS[symbol], (self, other))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands in the order of the program."""
-        asked = self._asked(tx, FUNCTIONS[symbol], other, self)
+        asked, other = self._asked(tx, f"__r{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
-            return asked
+            return unless_declined(asked)
         return record(tx, FUNCTIONS[symbol], (other, self))
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that changes the tensor, and returns it; None for `@`, which has no in-place form."""
-        if symbol == "@" or self._defers(tx, other):
+        if symbol == "@":
             return None
+        asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
+        if asked is not None or self._defers(tx, other):
+            return unless_declined(asked)
         return record(tx, INPLACE_FUNCTIONS[symbol], (self, other))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
@@ -229,7 +225,10 @@ class TensorTracker(GraphValue):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that compares element by element; None (NotImplemented) where torch returns it."""
-        return None if self._defers(tx, other) else record(tx, COMPARISONS[symbol], (self, other))
+        asked, other = self._asked(tx, COMPARE_METHODS[symbol], other), _unwrap_tensor(other)
+        if asked is not None or self._defers(tx, other):
+            return unless_declined(asked)
+        return record(tx, COMPARISONS[symbol], (self, other))
 
     def truth(self, tx: TraceContext) -> Tracker:
         """The tensor itself: its truth is known at run time only."""
@@ -243,8 +242,7 @@ class TensorTracker(GraphValue):
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`x[key]`; with a symbolic int in the key, or a tensor that is read as one, see `subscripts`."""
         if key.builtin_part is not None and tx.changes.overrides.is_watched and is_overridden(tx, (key,), {}):
-            ask = tx.registry.get_single(BEGIN_OVERRIDE)
-            return run_pending(tx, ask(tx, torch.Tensor.__getitem__, (self, key), {})).realize()
+            return ask_operands(tx, torch.Tensor.__getitem__, self, key)
         parts = parts_of(key, self.fake.dim())
         if parts is not None:
             return take_view(tx, self, parts)
@@ -318,6 +316,12 @@ class TensorTracker(GraphValue):
                 )
             elif existing and self.value is not None and name in self.value.__dict__:
                 writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
+
+
+def _unwrap_tensor(operand: Tracker) -> Tracker:
+    """The tensor in a tensor of a subclass that is not asked; any other operand itself."""
+    part = operand.builtin_part
+    return part if isinstance(part, TensorTracker) else operand
 
 
 @ROWS.entry(RESULTS, torch.Tensor)

@@ -13,6 +13,7 @@ from framesmith.graph.break_kinds import CONTEXT_MANAGER
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs
+from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.rows import Rows
 
@@ -28,6 +29,7 @@ class SwitchedOff(Tracker):
     def __init__(self, kind: type) -> None:
         self.kind = kind
         self.entered = False
+        self.block = OpenBlock(self)
 
     @property
     def python_type(self) -> type:
@@ -53,6 +55,28 @@ class SwitchedOff(Tracker):
 
 
 @final
+class OpenBlock(Tracker):
+    """A block that is still open where the trace ends, which is replayed as a change of torch's switch."""
+
+    def __init__(self, owner: SwitchedOff) -> None:
+        self.owner = owner
+        self.source = Pinned(owner.kind, owner.kind.__name__)
+
+    @property
+    def python_type(self) -> type:
+        """The type of the context manager."""
+        return self.owner.kind
+
+    def children(self) -> Iterator[Tracker]:
+        """The context manager."""
+        yield self.owner
+
+    def replay(self, writer: Writer) -> None:
+        """Make the context manager, which enters the block."""
+        writer.value(self.owner)
+
+
+@final
 class Switch(Tracker):
     """The bound `__enter__` or `__exit__`."""
 
@@ -66,9 +90,20 @@ class Switch(Tracker):
         return type([].append)
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
-        """Record whether the block is entered; `__enter__` returns the context manager."""
+        """Record whether the block is entered; `__enter__` returns the context manager. Breaks the graph where blocks are not
+        left from the innermost on: each manager restores what it found."""
+        overrides = tx.changes.overrides
+        if self.entering == self.owner.entered or not (self.entering or overrides.is_innermost(self.owner)):
+            raise GraphBreak(
+                CONTEXT_MANAGER, f"{class_name(self.owner.kind)} is not entered and left in order"
+            )
         tx.changes.note(self.owner)
-        tx.changes.overrides.turn(self.entering)
+        if self.entering:
+            overrides.enter(self.owner, is_total=self.owner.kind is torch._C.DisableTorchFunction)
+            tx.changes.note(self.owner.block)
+        else:
+            overrides.leave()
+            tx.changes.forget(self.owner.block)
         self.owner.entered = self.entering
         return self.owner if self.entering else Constant(None)
 

@@ -48,7 +48,6 @@ _SETTLED: Final[tuple[Question, ...]] = (
     torch._C._get_deterministic_algorithms_warn_only,
     torch._C._len_torch_function_stack,
     torch._C._len_torch_dispatch_stack,
-    torch._C._is_torch_function_all_disabled,
     torch._C._get_privateuse1_backend_name,
     torch.cuda.is_available,
     torch.cuda.device_count,
@@ -96,7 +95,6 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (None, torch._C._get_tracing_state),
     (False, torch._C._is_tracing),
     (None, torch._C._log_api_usage_once),
-    (False, torch._C._is_torch_function_mode_enabled),
     (False, torch.overrides.is_tensor_method_or_property),
 )
 

@@ -13,16 +13,17 @@ from torch._C import _functorch
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_ARGUMENT
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import defines
+from framesmith.guards.class_lookup import defines, static_lookup
 from framesmith.guards.kinds import Identical
-from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, fold
+from framesmith.variables.callables.polyfill_functions import polyfill_function
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer, fold
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.overrides import NAME
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
 from framesmith.variables.graph_nodes.results import evaluate
 from framesmith.variables.objects.classes import ClassTracker
-from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.polyfills import tensor_marks
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -40,6 +41,9 @@ _DTYPES: Final = {bool: torch.bool, int: torch.int64, float: torch.float64, comp
 _INFO_FIELDS: Final = (
     "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype", "smallest_subnormal",
 )  # fmt: skip
+
+_MARKS: Final[dict[type, str]] = {torch.nn.Parameter: "_is_param", torch.nn.Buffer: "_is_buffer"}
+_IS_MARKED: Final = polyfill_function(tensor_marks.is_marked)
 
 ROWS.pure([torch.promote_types, torch.can_cast])
 
@@ -64,18 +68,22 @@ def is_tensor(tx: TraceContext, obj: Tracker, /) -> Tracker:
 
 
 @ROWS.call(type(torch.nn.Parameter).__instancecheck__, type(torch.nn.Buffer).__instancecheck__)
-def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Tracker:
-    """`isinstance(instance, nn.Parameter)`: by type, or for a tensor by an attribute of the instance."""
+def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Tracker | PendingCall:
+    """`isinstance(instance, nn.Parameter)`: by type, or for a tensor by the truth of an attribute. Classes that derive from the
+    two have no such attribute."""
     kind = cls.as_python_constant()
     assert isinstance(kind, type)
-    if issubclass(instance.python_type, kind):
-        return Constant(True)
-    mark = "_is_param" if issubclass(kind, torch.nn.Parameter) else "_is_buffer"
-    if isinstance(instance, InstanceTracker) and issubclass(instance.python_type, torch.Tensor):
-        return Constant(instance.own.load(tx, instance, mark) is not None)
-    if not isinstance(instance, TensorTracker):
+    of_type = type.__subclasscheck__(kind, instance.python_type)
+    mark = _MARKS.get(kind)
+    if not issubclass(instance.python_type, torch.Tensor):
+        if static_lookup(instance.python_type, "__class__") is not object.__dict__["__class__"]:
+            instance.unsupported("isinstance() with a __class__ of its own")
         return Constant(False)
-    return Constant(instance.has_own(tx, mark))
+    if mark is None:
+        return Constant(of_type)
+    if isinstance(instance, TensorTracker) and (of_type or not instance.has_own(tx, mark)):
+        return Constant(of_type)
+    return _IS_MARKED.bind(tx, (instance, Constant(mark), Constant(of_type)), {})
 
 
 @ROWS.call(torch.overrides.is_tensor_like)
