@@ -158,3 +158,14 @@ def test_sizes_change_down_to_none():
             "torch.tensor([1.0, 2.0, 3.0])", f"torch.ones({size}, 3)"
         )
         check_source(source, breaks=0, backward=False)
+
+
+@BACKENDS
+@pytest.mark.parametrize("result", ["loss", "h.view(3, 1)", "(h, loss)[1]"])
+def test_a_result_that_was_differentiated_can_be_changed_in_place(backend, result):
+    lines = ["h = w.exp() * x", "loss = h.sum()", "loss.backward()", f"return {result}"]
+    setup = "def change(result):\n    result.add_(1).mul_(2)\n    return result.detach().clone(), w.grad.clone()\n"
+    source = program(*lines, setup=setup).replace("def f(x)", "def g(x)") + (
+        "import torch._dynamo\ndef f(x):\n    result = g(x)\n    torch._dynamo.graph_break()\n    return change(result)\n"
+    )
+    check_source(source, backward=False, backend=backend, calls=2)
