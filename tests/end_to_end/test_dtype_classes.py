@@ -43,3 +43,9 @@ def test_a_class_of_numbers_as_dtype_costs_no_break(name: str, kind: type) -> No
     except RuntimeError:
         return  # the operator has no such dtype
     check(lambda x: call(x, kind), torch.ones(2, dtype=torch.float64), breaks=0, calls=2)
+
+
+def test_an_overload_that_was_read_is_itself() -> None:
+    check(lambda x: (torch.ops.aten.sum.default, x + 1), torch.ones(2), calls=2)
+    check(lambda x: torch.ops.aten.sum.default.name(), torch.ones(2), calls=2)
+    check(lambda x: torch.ops.aten.sum.default(x, dtype=int), torch.ones(2), calls=2)

@@ -1,7 +1,10 @@
 """`backward()` and `torch.autograd.grad` in a compiled function: what leaves get, what is freed, what breaks the graph."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 W = "w, v = (torch.tensor([1.0, -2.0, 0.5], requires_grad=True) for _ in range(2))\n"
 BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -158,3 +161,57 @@ def test_sizes_change_down_to_none():
             "torch.tensor([1.0, 2.0, 3.0])", f"torch.ones({size}, 3)"
         )
         check_source(source, breaks=0, backward=False)
+
+
+@BACKENDS
+@pytest.mark.parametrize("result", ["loss", "h.view(3, 1)", "(h, loss)[1]"])
+def test_a_result_that_was_differentiated_can_be_changed_in_place(backend, result):
+    lines = ["h = w.exp() * x", "loss = h.sum()", "loss.backward()", f"return {result}"]
+    setup = "def change(result):\n    result.add_(1).mul_(2)\n    return result.detach().clone(), w.grad.clone()\n"
+    source = program(*lines, setup=setup).replace("def f(x)", "def g(x)") + (
+        "import torch._dynamo\ndef f(x):\n    result = g(x)\n    torch._dynamo.graph_break()\n    return change(result)\n"
+    )
+    check_source(source, backward=False, backend=backend, calls=2)
+
+
+NODE = (
+    "def node_of(leaf): return leaf.view_as(leaf).grad_fn.next_functions[0][0]\nnode = node_of(w)\nlog = []\n"
+)
+HOOKS = {
+    "after": "node.register_hook(lambda before, after: log.append(len(after)))",
+    "before": "node.register_prehook(lambda gradients: tuple(g * 10 for g in gradients))",
+    "of another leaf": "(keep := node_of(v)).register_hook(lambda *g: log.append(keep is None))",
+}
+
+
+@BACKENDS
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_of_the_node_of_a_leaf_run(backend, name):
+    lines = ["(w * v * x).sum().backward()", "return w.grad * 2, v.grad.clone(), list(log)"]
+    source = program(*lines, setup=f"{NODE}hooks = {HOOKS[name]}")
+    report = check_source(source, backward=False, backend=backend)
+    assert any(one.startswith("gradient-hook") for one in report.breaks)
+
+
+@pytest.mark.parametrize("kind", ["register_hook", "register_prehook"])
+@pytest.mark.parametrize("is_held", [True, False])
+def test_hooks_of_the_node_of_a_leaf_come_and_go(kind, is_held):
+    def run(backend):
+        w, held, log, handles = torch.ones(3, requires_grad=True), [], [], []
+
+        def step(x):
+            (w * w * x).sum().backward()
+
+        function = step if backend is None else frontend.compile(step, backend=backend)
+        for call in range(6):
+            held[:] = [w * 2] if is_held else []  # a history that keeps the node alive
+            if call in (2, 4):
+                node = w.view_as(w).grad_fn.next_functions[0][0]
+                handles.append((node, getattr(node, kind)(lambda *given: log.append(len(given)))))
+            elif call in (3, 5):
+                handles.pop()[1].remove()
+            function(torch.ones(3))
+            log.append(w.grad.tolist())
+        return log
+
+    assert run(None) == run("eager") == run("aot_eager")

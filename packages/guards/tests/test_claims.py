@@ -81,6 +81,9 @@ NAN = float("nan")
 T = torch.ones(2, 3)
 OUTPUT = torch.ones(1, requires_grad=True) * 1
 THING = Thing()
+HOOKED, HOOKED_BEFORE = (torch.ones(2, requires_grad=True) for _ in range(2))
+NODES = [leaf.view_as(leaf).grad_fn.next_functions[0][0] for leaf in (HOOKED, HOOKED_BEFORE)]
+HANDLES = [NODES[0].register_hook(print), NODES[1].register_prehook(print)]
 REFERRED = Thing()
 REFERENCE = weakref.ref(REFERRED)
 
@@ -162,6 +165,7 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.TensorIs.capture(T, [1]), [T, torch.ones(2, 7)], [torch.ones(3, 3)]),
     (k.TensorProperty("is_leaf", True), [T], [OUTPUT]),
     (k.TensorProperty("_is_view", False), [T], [T[0], 5]),
+    (k.NoNodeHooks(), [T, torch.ones(2, requires_grad=True)], [HOOKED, HOOKED_BEFORE, 5]),
     (k.NotWeaklyObserved(), [OBJECT, 5, Thing(), REFERENCE], [REFERRED, weakref.proxy(THING)]),
 ]
 

@@ -32,6 +32,7 @@ from framesmith.variables.core import (
     row_of,
 )
 from framesmith.variables.core.table import RowFunction, callable_name
+from framesmith.variables.graph_nodes.arguments import exact_target
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
 F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function takes
@@ -80,7 +81,7 @@ def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) 
     if row_of(REGISTRY.current(), function) is None:
 
         def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-            return graph_call(tx, function, args, kwargs)
+            return graph_call(tx, exact_target(tx, function, args, kwargs), args, kwargs)
 
         rows = Rows()
         rows.call(function)(record)

@@ -16,7 +16,7 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.failed_graphs import describe_graph
-from framesmith.graph.inductor_bugs import replace_scaled_sums
+from framesmith.graph.inductor_bugs import SETTING, with_own_passes
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, write_count
@@ -28,6 +28,7 @@ _LOADED_LATER: Final = {
     "inductor": "torch._inductor.compile_fx",
     "inductor settings": "torch._inductor",
     "inductor options": "torch._inductor.config",
+    "inductor passes": "torch._inductor.custom_graph_pass",
 }
 """Modules that are imported on first use: they take seconds and load torch's whole compiler; most programs need none."""
 _REGISTERED: dict[str, Backend] = {}
@@ -193,9 +194,10 @@ def inductor(
     patches: dict[str, object] = {}
     if mode is not None:
         patches.update(package.list_mode_options(mode))
-    patches.update(_option_patches(package.config.get_config_copy(), options or {}))
-    replace_scaled_sums(module)
-    compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches or None)
+    known = package.config.get_config_copy()
+    patches.update(_option_patches(known, options or {}))
+    patches[SETTING] = with_own_passes(_load_module("inductor passes"), patches.get(SETTING, known[SETTING]))
+    compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches)
     return compiled
 
 

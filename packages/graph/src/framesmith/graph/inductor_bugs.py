@@ -1,50 +1,67 @@
-"""Operations that inductor compiles wrongly, replaced in the graph that it gets.
+"""Operations that inductor compiles wrongly, replaced in inductor's own graphs; the captured graph stays as it is.
 
-`a + alpha * (b @ c)`: inductor of torch 2.13 makes one `addmm` of it and forgets `alpha` (its pattern for `aten.add` of an
-`aten.mm` takes any keywords). This is what a step of SGD is. Newer ones are right.
+`a + alpha * (b @ c)`: inductor of torch 2.13 makes one `addmm` of it and forgets `alpha` (its patterns for `aten.add` of an
+`aten.mm` take any keywords). This is what a step of SGD is. Newer ones are right.
 """
 
-import operator
-from typing import Final
+from collections.abc import Callable
+from types import ModuleType
+from typing import Final, final
 
 import torch
 from torch import fx
+from torch.fx.node import Argument
 
-from framesmith.graph.arguments import EXAMPLE
-
-_METHODS: Final = frozenset({"add", "add_"})
-_FUNCTIONS: Final = frozenset({torch.add})
-
-
-def replace_scaled_sums(module: fx.GraphModule) -> None:
-    """Before: `add(a, b, alpha=n)`. After: `add(a, b * n)`, in this graph and those that it calls."""
-    for one in module.modules():
-        if isinstance(one, fx.GraphModule) and _replace(one.graph):
-            one.recompile()
+SETTING: Final = "post_grad_custom_pre_pass"
+"""The option of inductor that holds passes over its graphs, which run before its patterns do."""
 
 
-def _replace(graph: fx.Graph) -> bool:
-    found = [node for node in graph.nodes if "alpha" in node.kwargs and _is_sum(node)]
-    for node in found:
-        first, second = node.args
-        with graph.inserting_before(node):
-            scaled = graph.call_function(operator.mul, (second, node.kwargs["alpha"]))
-        assert isinstance(second, fx.Node)
-        scaled.meta = {key: second.meta[key] for key in (EXAMPLE, "stack_trace") if key in second.meta}
-        node.args = (first, scaled)
-        node.kwargs = {key: value for key, value in node.kwargs.items() if key != "alpha"}
-    return bool(found)
+@final
+class ScaledSums:
+    """Before: `add(a, b, alpha=n)`. After: `add(a, mul(b, n))`, to which inductor would lower it anyway."""
+
+    def __call__(self, graph: fx.Graph) -> None:
+        """Rewrite the graph, one of operators of aten."""
+        for node in graph.find_nodes(op="call_function", target=torch.ops.aten.add.Tensor):
+            if "alpha" in node.kwargs and _is_tensor(node) and _is_tensor(node.args[1]):
+                _multiply_out(graph, node)
+
+    def uuid(self) -> str:
+        """The text that stands for this pass in the keys of inductor's caches."""
+        return "framesmith: scaled sums"
 
 
-def _is_sum(node: fx.Node) -> bool:
-    if len(node.args) != 2 or not _is_tensor(node.args[1]):
-        return False
-    if node.op == "call_method":
-        return node.target in _METHODS
-    return node.op == "call_function" and node.target in _FUNCTIONS
+def with_own_passes(package: ModuleType, given: object) -> list[object]:
+    """The passes that are set already, one or several or None, and ours. `package` is torch's module of such passes."""
+    package.CustomGraphPass.register(ScaledSums)
+    passes = list(given) if isinstance(given, list | tuple) else [given]
+    return [*(one for one in passes if one is not None), ScaledSums()]
+
+
+def _multiply_out(graph: fx.Graph, node: fx.Node) -> None:
+    first, second = node.args
+    total, other = _read_value(node), _read_value(second)
+    assert isinstance(total, torch.Tensor) and isinstance(other, torch.Tensor)
+    with graph.inserting_before(node):
+        if other.dtype != total.dtype:
+            second = _call(graph, torch.ops.prims.convert_element_type.default, second, total.dtype)
+        scaled = _call(graph, torch.ops.aten.mul.Tensor, second, node.kwargs["alpha"])
+    node.args = (first, scaled)
+    node.kwargs = {key: value for key, value in node.kwargs.items() if key != "alpha"}
+
+
+def _call(graph: fx.Graph, target: Callable[..., object], *arguments: Argument) -> fx.Node:
+    node = graph.call_function(target, arguments)
+    node.meta["val"] = target(*map(_read_value, arguments))
+    return node
+
+
+def _read_value(argument: object) -> object:
+    """The argument of a node: of a node the value that it has on fakes."""
+    return argument.meta.get("val") if isinstance(argument, fx.Node) else argument
 
 
 def _is_tensor(value: object) -> bool:
-    """Whether it is a node of a tensor of floats, on which a factor may be taken out."""
-    example = value.meta.get(EXAMPLE) if isinstance(value, fx.Node) else None
-    return isinstance(example, torch.Tensor) and example.is_floating_point()
+    """Whether it is a node of a tensor of numbers, which can be multiplied."""
+    example = _read_value(value)
+    return isinstance(example, torch.Tensor) and example.dtype is not torch.bool

@@ -26,8 +26,9 @@ class UsedUp(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: object, value: torch.Tensor, anchor: torch.Tensor) -> torch.Tensor:
-        """The value, which requires a gradient since the anchor does."""
-        return value.view_as(value)
+        """The value, which requires a gradient since the anchor does. It is no view: one that a
+        function of this kind gives cannot be changed in place."""
+        return value.data
 
     @staticmethod
     def backward(ctx: object, *gradients: torch.Tensor) -> NoReturn:

@@ -20,6 +20,7 @@ from framesmith.guards.kinds.containers import (
     LengthIs,
 )
 from framesmith.guards.kinds.functions import CodeIs
+from framesmith.guards.kinds.gradient_nodes import NoNodeHooks
 from framesmith.guards.kinds.identity import Identical, NotIdentical, WeaklyIdentical
 from framesmith.guards.kinds.modules import NoModuleHooks
 from framesmith.guards.kinds.presence import Present
@@ -49,6 +50,7 @@ __all__ = [
     "KeysAre",
     "LengthIs",
     "NoModuleHooks",
+    "NoNodeHooks",
     "NotEqualTo",
     "NotIdentical",
     "NotWeaklyObserved",

@@ -17,7 +17,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients.grad_calls import unpack_tensors
-from framesmith.variables.gradients.history import check_hooks, find_known_leaves
+from framesmith.variables.gradients.history import check_hooks, check_node_hooks, find_known_leaves
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -109,6 +109,7 @@ def _read_gradients(tx: TraceContext, gradients: Tracker | None, count: int) -> 
 def _read_former(tx: TraceContext, leaf: TensorTracker) -> TensorTracker | None:
     """The gradient that a leaf has; guarded. Breaks the graph where autograd would do more than add to it."""
     check_hooks(tx, leaf)
+    check_node_hooks(tx, leaf)
     if has_gaps(leaf.fake):
         raise GraphBreak(BACKWARD_CALL, f"{leaf.describe()} has gaps in its memory")
     former = leaf.attribute(tx, "grad")

@@ -8,7 +8,7 @@ from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.histories import find_leaves
-from framesmith.guards.kinds import TensorProperty
+from framesmith.guards.kinds import NoNodeHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
 from framesmith.variables.core import TraceContext
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -61,3 +61,15 @@ def check_hooks(tx: TraceContext, tensor: TensorTracker) -> None:
     if read_unasked(tensor.value, "retains_grad"):
         raise GraphBreak(GRADIENT_HOOK, f"{tensor.describe()} retains its gradient")
     tx.guard(tensor, TensorProperty.of(tensor.value, "retains_grad", False))
+
+
+def check_node_hooks(tx: TraceContext, leaf: TensorTracker) -> None:
+    """Break the graph for an existing leaf whose `AccumulateGrad` node has hooks; that it has none is guarded."""
+    if leaf.value is None:
+        return
+    claim = NoNodeHooks()
+    with tx.graph.pause_recording():
+        is_free = claim.check(leaf.value)
+    if not is_free:
+        raise GraphBreak(GRADIENT_HOOK, f"{leaf.describe()} has hooks on its AccumulateGrad node")
+    tx.guard(leaf, claim)

@@ -1,6 +1,9 @@
 """Containers as arguments of a graph node: one rule per kind of tracker. Tensors and numbers hold their node."""
 
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NoReturn
+
+import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
@@ -10,10 +13,11 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.ranges import RangeTracker
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import (
     ARGUMENTS,
+    CONVERSIONS,
     graph_argument,
     graph_arguments,
 )
@@ -51,11 +55,58 @@ def _range(tx: TraceContext, tracker: Tracker) -> object:
     return tracker.as_python_constant()
 
 
+def exact_target(
+    tx: TraceContext,
+    function: Callable[..., object],
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker] | None = None,
+) -> Callable[..., object]:
+    """The target of a node for a function of the user's, which may ask for the types of its arguments.
+
+    A node holds sizes as tuples, so the function then stands in one that makes sizes of them again.
+    Breaks the graph for anything else that a node holds as another type: a NumPy scalar, a struct sequence.
+    """
+    values: list[tuple[int | str, Tracker]] = [*enumerate(args), *(kwargs or {}).items()]
+    sizes = {name for name, value in values if value.realize().python_type is torch.Size}
+    for name, value in values:
+        if name not in sizes:
+            _must_be_kept(tx, value.realize())
+    if not sizes:
+        return function
+
+    def with_sizes(*given: object, **named: object) -> object:
+        positional = (_as_size(one) if place in sizes else one for place, one in enumerate(given))
+        return function(
+            *positional, **{name: _as_size(one) if name in sizes else one for name, one in named.items()}
+        )
+
+    with_sizes.__name__ = getattr(function, "__name__", with_sizes.__name__)
+    return with_sizes
+
+
+def _as_size(value: object) -> torch.Size:
+    assert isinstance(value, tuple)
+    return torch.Size(value)
+
+
+def _must_be_kept(tx: TraceContext, tracker: Tracker) -> None:
+    if isinstance(tracker, TupleTracker | ListTracker | DictTracker):
+        kind = tracker.python_type
+        if isinstance(tracker, TupleTracker) and kind is not tuple and not defines(kind, "_make"):
+            _refuse(tracker)
+        for child in tracker.children():
+            _must_be_kept(tx, child.realize())
+    elif isinstance(tracker, Constant) and type(tracker.value) in tx.registry[CONVERSIONS]:
+        _refuse(tracker)
+
+
+def _refuse(tracker: Tracker) -> NoReturn:
+    raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
+
+
 def _must_be(tracker: Tracker, kind: type) -> None:
     if tracker.python_type is not kind:
-        raise GraphBreak(
-            UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node"
-        )
+        _refuse(tracker)
 
 
 ROWS.add(ARGUMENTS, TupleTracker, _tuple)

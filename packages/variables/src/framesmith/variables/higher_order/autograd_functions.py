@@ -24,6 +24,7 @@ from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.arguments import exact_target
 from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -121,7 +122,8 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
-    return wrap_result(tx, call_node(tx, make_node_target(kind), graph_arguments(tx, operands)))
+    target = exact_target(tx, make_node_target(kind), operands)
+    return wrap_result(tx, call_node(tx, target, graph_arguments(tx, operands)))
 
 
 def make_node_target(kind: type[Function]) -> Callable[..., object]:

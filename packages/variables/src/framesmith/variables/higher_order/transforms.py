@@ -236,7 +236,10 @@ def _slice(tensor: TensorTracker, dim: int | None) -> torch.Tensor | None:
 
 
 def _wrapped(tensors: Sequence[TensorTracker], which: Sequence[int]) -> list[torch.Tensor | None]:
-    """What a differentiating transform shows of tensors: those in `which` require gradients."""
+    """What a differentiating transform shows of tensors: those in `which` require gradients. Breaks the graph if one cannot."""
+    for index in which:
+        if not (tensors[index].fake.is_floating_point() or tensors[index].fake.is_complex()):
+            raise GraphBreak(TRANSFORM_KIND, "it differentiates a tensor of integers")
     return [tensor.fake.detach().requires_grad_(index in which) for index, tensor in enumerate(tensors)]
 
 

@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from framesmith.graph import GraphBreak, NumbersNeeded
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
 from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.numbers import is_number
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, defines, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute
@@ -217,7 +218,7 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
-        return record(tx, INPLACE_FUNCTIONS[symbol], (self, other))
+        return record(tx, INPLACE_FUNCTIONS[symbol], (self, round_number(tx, self, other)))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """A node of the function of `operator`."""
@@ -341,3 +342,16 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
         tracker = tx.registry.get_single(WRAPPER_RESULT)(tx, tracker)
     tx.changes.results[id(value)] = tracker
     return tracker
+
+
+def round_number(tx: TraceContext, tensor: TensorTracker, other: Tracker) -> Tracker:
+    """An operand of an in-place operation; one that is a number in eager, where the tensor is a 0-d one, as torch rounds it."""
+    if (
+        tensor.fake.dim() != 0
+        or tensor.fake.dtype is not torch.float32
+        or not isinstance(other, TensorTracker)
+    ):
+        return other
+    if other.fake.dtype is not torch.float64 or other.fake.dim() != 0 or not is_number(other.graph_node(tx)):
+        return other
+    return record(tx, "to", (other, Constant(torch.float32)))

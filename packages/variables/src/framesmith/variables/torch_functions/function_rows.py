@@ -132,7 +132,7 @@ _install()
 class OperatorTracker(Tracker):
     """An operator of `torch.ops`, or one created by `torch.library.custom_op`."""
 
-    def __init__(self, value: object, source: Source) -> None:
+    def __init__(self, value: object, source: Source | None) -> None:
         self.value = value
         self.source = source
 
@@ -155,8 +155,7 @@ class OperatorTracker(Tracker):
         found = getattr(self.value, name, None)
         if not is_operator(found):
             return self.unsupported(f"reading attribute {name!r}")
-        assert self.source is not None
-        return OperatorTracker(found, self.source)
+        return OperatorTracker(found, None)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether they are the same operator."""

@@ -4,21 +4,33 @@ Which callables get such a row is decided in `function_rows` and `method_rows`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+from typing import Final
 
 import torch
+from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
-from framesmith.variables.core import PendingCall, TraceContext, Tracker
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node, wrap_result
+from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.tensors.tensors import TensorTracker
 
 Target = Callable[..., object] | str
+
+_DTYPES: Final[dict[type, torch.dtype]] = {
+    bool: torch.bool,
+    int: torch.int64,
+    float: torch.float64,
+    complex: torch.complex128,
+}
+"""Classes that torch takes where it takes a dtype: `torch.zeros(2, dtype=int)`."""
 
 
 def graph_call(
@@ -31,12 +43,39 @@ def graph_call(
     outputs = _outputs(kwargs.get("out"))
     sizes = [output.fake.shape for output in outputs]
     marker = tx.graph.marker()
-    node = record_node(tx, target, args, kwargs)
+    node = _record(tx, target, args, kwargs)
     for output, size in zip(outputs, sizes, strict=True):
         if not _same_size(size, output.fake.shape):
             tx.graph.rollback(marker)
             raise GraphBreak(BACKEND_LIMIT, f"{target}: out= is resized")
     return wrap_result(tx, node)
+
+
+def _record(
+    tx: TraceContext, target: Target, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> fx.Node:
+    """Record the call. A node holds no class: a function of torch's C++ gets the dtype for which it stands."""
+    try:
+        return record_node(tx, target, args, kwargs)
+    except GraphBreak as reason:
+        classes = any(isinstance(one.realize(), ClassTracker) for one in (*args, *kwargs.values()))
+        if reason.kind is not UNSUPPORTED_ARGUMENT or not classes or not _parses_dtypes(target):
+            raise
+    keywords = {name: _as_dtype(value) for name, value in kwargs.items()}
+    return record_node(tx, target, [*map(_as_dtype, args)], keywords)
+
+
+def _parses_dtypes(target: Target) -> bool:
+    """Whether torch parses the arguments in C++. Functions in Python, operators of
+    `torch.ops` and what the user allows in the graph see the class itself."""
+    function = static_lookup(torch.Tensor, target) if isinstance(target, str) else target
+    return isinstance(function, BuiltinFunctionType | MethodDescriptorType)
+
+
+def _as_dtype(value: Tracker) -> Tracker:
+    found = value.realize()
+    dtype = _DTYPES.get(found.value) if isinstance(found, ClassTracker) else None
+    return value if dtype is None else Constant(dtype)
 
 
 def _same_size(one: torch.Size, other: torch.Size) -> bool:

@@ -10,11 +10,13 @@ from typing import Final
 
 import torch
 
+from framesmith.graph.numbers import as_number
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.tensors.tensors import TensorTracker
-from framesmith.variables.torch_functions.graph_calls import Target, graph_call
+from framesmith.variables.tensors.tensors import TensorTracker, round_number
+from framesmith.variables.torch_functions.graph_calls import Target, graph_call, record_function
 
 ROWS: Final = Rows()
 
@@ -71,6 +73,23 @@ def _make_truth_row(target: Target, general: Target) -> Callable[..., Tracker]:
     return call
 
 
+def _make_each_row(target: Target) -> Callable[..., Tracker]:
+    """The row of an in-place operation on each tensor of a list with a number of its own."""
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        tensors, others = (one.realize() for one in args) if len(args) == 2 else (None, None)
+        if not isinstance(tensors, ListTracker) or not isinstance(others, ListTracker):
+            return graph_call(tx, target, args, kwargs)
+        items = [one.realize() for one in others.items]
+        for place, one in enumerate(tensors.items[: len(items)]):
+            tensor = one.realize()
+            if isinstance(tensor, TensorTracker):
+                items[place] = round_number(tx, tensor, items[place])
+        return graph_call(tx, target, (tensors, ListTracker(items)), kwargs)
+
+    return call
+
+
 _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] = (
     (torch.Tensor.addcdiv, _make_fused_row("addcdiv")),
     (torch.Tensor.addcdiv_, _make_fused_row("addcdiv_")),
@@ -84,8 +103,11 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.Tensor.sub, _make_scaled_row("sub", "addcmul", -1)),
     (torch.Tensor.sub_, _make_scaled_row("sub_", "addcmul_", -1)),
     (torch.sub, _make_scaled_row(torch.sub, torch.addcmul, -1)),
+    (torch._foreach_mul_, _make_each_row(torch._foreach_mul_)),
+    (torch._foreach_div_, _make_each_row(torch._foreach_div_)),
     (torch._is_all_true, _make_truth_row(torch._is_all_true, "all")),
     (torch._is_any_true, _make_truth_row(torch._is_any_true, "any")),
 )
 for _key, _handler in _ROWS:
     ROWS.call(_key)(_handler)
+record_function(ROWS, as_number)

@@ -11,7 +11,7 @@ import torch.overrides
 from torch._C import _functorch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, UNSUPPORTED_ARGUMENT
+from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines, static_lookup
 from framesmith.guards.kinds import Identical
@@ -20,9 +20,7 @@ from framesmith.variables.core import Constant, PendingCall, TraceContext, Track
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.overrides import NAME
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
 from framesmith.variables.graph_nodes.results import evaluate
-from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.polyfills import tensor_marks
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -36,8 +34,6 @@ _METADATA: Final[tuple[tuple[Callable[..., object], str], ...]] = (
     (torch.is_neg, "is_neg"),
     (torch.numel, "numel"),
 )
-#: Classes that torch takes where it takes a dtype.
-_DTYPES: Final = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 _INFO_FIELDS: Final = (
     "bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype", "smallest_subnormal",
 )  # fmt: skip
@@ -175,16 +171,3 @@ def _wrap_info(tx: TraceContext, value: object, source: Source) -> Tracker:
 ROWS.wrap(torch.finfo, torch.iinfo)(_wrap_info)
 for _kind in (torch.finfo, torch.iinfo):
     _register_info(_kind)
-
-
-def _dtype_argument(tx: TraceContext, tracker: Tracker) -> object:
-    """The dtype for which a class of numbers stands: `torch.zeros(2, dtype=int)`."""
-    assert isinstance(tracker, ClassTracker)
-    if tracker.value not in _DTYPES:
-        raise GraphBreak(
-            UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node"
-        )
-    return _DTYPES[tracker.value]
-
-
-ROWS.add(ARGUMENTS, ClassTracker, _dtype_argument)

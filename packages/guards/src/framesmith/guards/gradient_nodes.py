@@ -1,0 +1,77 @@
+"""Functions that hang on the node with which autograd gives a leaf its gradient (`AccumulateGrad`), as data parallel
+training registers them. torch has no question for them: a function is registered there, and others in the same
+dictionary are seen, before it is removed again.
+
+That takes microseconds, so it is asked again only when torch has registered any hook since. Functions that C++ hangs
+there (the reducer of `DistributedDataParallel`) are not seen.
+"""
+
+import threading
+from typing import Final, final
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.hooks import RemovableHandle
+
+
+@final
+class _Free:
+    """The leaves, by id, that had no functions when torch had registered this many hooks. A new tensor with the id of one
+    that died had none then either."""
+
+    __slots__ = ("leaves", "registered")
+
+    def __init__(self, registered: int) -> None:
+        self.registered = registered
+        self.leaves: set[int] = set()
+
+
+class _Known:
+    """What was found so far, and how many of torch's numbers of hooks the questions themselves have used."""
+
+    free = _Free(-1)
+    used = 0
+
+
+_LOCK: Final = threading.Lock()
+
+
+def has_node_hooks(leaf: torch.Tensor) -> bool:
+    """Whether functions hang on the node of this leaf, which requires a gradient."""
+    free = _Known.free
+    if RemovableHandle.next_id - _Known.used == free.registered and id(leaf) in free.leaves:
+        return False
+    with _LOCK:
+        registered = RemovableHandle.next_id - _Known.used
+        if registered != _Known.free.registered:
+            _Known.free = _Free(registered)
+        free = _Known.free
+        found = leaf.requires_grad and _ask(leaf)
+        if not found:
+            free.leaves.add(id(leaf))
+        return found
+
+
+def _ask(leaf: torch.Tensor) -> bool:
+    with (
+        _disable_current_modes(),
+        torch._C.DisableTorchFunction(),
+        torch.inference_mode(False),
+        torch.enable_grad(),
+    ):
+        view = leaf.view_as(leaf).grad_fn
+    assert view is not None
+    node = view.next_functions[0][0]
+    assert node is not None
+    found = False
+    for register in (node.register_hook, node.register_prehook):
+        handle = register(_do_nothing)
+        hooks = handle.hooks_dict_ref()
+        handle.remove()
+        _Known.used += 1
+        found = found or bool(hooks)
+    return found
+
+
+def _do_nothing(*gradients: object) -> None:
+    """The function that is registered for a moment; a backward pass of another thread may call it."""
