@@ -84,6 +84,11 @@ def runs_user_code(op: str, target: object) -> bool:
     return is_foreign(target) and op == "call_function"
 
 
+def is_ours(target: object) -> bool:
+    """Whether it is a function of framesmith, such as those on arrays of numpy: without effects but writes that are seen."""
+    return str(getattr(target, "__module__", "")).startswith("framesmith.")
+
+
 def operator_name(op: str, target: object) -> str:
     """The plain name of an operation, the same for all of torch's namespaces and overloads that offer it."""
     if isinstance(target, torch._ops.OpOverload):

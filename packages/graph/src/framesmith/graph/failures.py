@@ -23,7 +23,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.data_errors import runs_user_code
+from framesmith.graph.data_errors import is_ours, runs_user_code
 from framesmith.graph.purity import IMPURE, is_random, is_switch
 
 STEP: Final = "framesmith_step"
@@ -159,7 +159,7 @@ def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
 
 def _may_have_written(node: fx.Node) -> bool:
     """Whether an operation that raised may have had an effect by then, so that it cannot be run again."""
-    return changes(node) or runs_user_code(node.op, node.target)
+    return changes(node) or (runs_user_code(node.op, node.target) and not is_ours(node.target))
 
 
 def changes(node: fx.Node) -> bool:
@@ -210,7 +210,7 @@ def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> ob
     """
     nodes = list(module.graph.nodes)
     values: dict[fx.Node, object] = dict(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
-    if not any(changes(node) or runs_user_code(node.op, node.target) for node in nodes):
+    if not any(map(_may_have_written, nodes)):
         known = {}  # compute all again: a recomputed value and a known one would not share memory as view and base did
     values.update(
         (node, known[node.meta[STEP][1]]) for node in nodes if node.meta.get(STEP, (0, -1))[1] in known

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
-from torch import fx
 
 Body: TypeAlias = Callable[..., tuple[torch.Tensor, ...]]
 Pullback: TypeAlias = Callable[..., tuple[torch.Tensor, ...]]
@@ -25,14 +24,13 @@ def map_batched(
 ) -> tuple[torch.Tensor, ...]:
     """The results of the body, stacked along `out_dims`."""
     transform: Any = torch.vmap  # typed for dimensions that are no None
-    mapped = transform(_get_forward(body), tuple(in_dims), tuple(out_dims), randomness)
+    mapped = transform(body, tuple(in_dims), tuple(out_dims), randomness)
     result: tuple[torch.Tensor, ...] = mapped(*operands)
     return result
 
 
 def differentiate(body: Body, which: Sequence[int], operands: Sequence[object]) -> tuple[torch.Tensor, ...]:
     """The gradients of the body's first result for the operands in `which`, then all results."""
-    body = _get_forward(body)
 
     def split(*values: object) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
         first, *rest = body(*values)
@@ -48,7 +46,6 @@ def pull_back(
 ) -> tuple[tuple[torch.Tensor, ...], Pullback]:
     """The results of the body, and the function that maps gradients of the first `count` of them to those of the operands
     in `which`."""
-    body = _get_forward(body)
 
     def split(*chosen: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
         results = body(*_replaced(operands, which, chosen))
@@ -74,7 +71,6 @@ def push_forward(
 ) -> tuple[torch.Tensor, ...]:
     """The first `count` results of the body, their tangents, then its other results. `tangents` are those of the operands in
     `which`."""
-    body = _get_forward(body)
 
     def split(*chosen: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
         results = body(*_replaced(operands, which, chosen))
@@ -84,11 +80,6 @@ def push_forward(
     transform: Any = torch.func.jvp  # typed as above
     values, derived, rest = transform(split, chosen, tuple(tangents), strict=strict, has_aux=True)
     return (*values, *derived, *rest)
-
-
-def _get_forward(body: Body) -> Body:
-    """The body without what calling a module adds: hooks of all modules, and a printed report of an error."""
-    return body.forward if isinstance(body, fx.GraphModule) else body
 
 
 def _replaced(
