@@ -230,3 +230,32 @@ def test_a_stance_that_refuses_a_second_entry():
     with frontend.config.patch(error_on_recompile=True), pytest.raises(frontend.errors.RecompileError):
         compiled(torch.ones(2, dtype=torch.float64), log)
     assert torch.is_grad_enabled()
+
+
+def refused(x, log):
+    try:
+        with torch.no_grad(), Manager(log, False):
+            x @ torch.ones(5)  # may raise, so it runs before the break is an error
+            print(end="")
+    except RuntimeError:
+        log.append("raised")
+        print(end="")
+    finally:
+        log.append("left")
+    return x
+
+
+def runs_natively(x, log):
+    with torch.no_grad(), Manager(log, False):
+        torch._foreach_addcdiv([x], [x], [x], torch.ones(1, dtype=torch.float64))
+        x = x * 2
+    return x
+
+
+@pytest.mark.parametrize("program", [refused, runs_natively])
+def test_a_break_that_is_an_error_behind_an_operation_that_ran(program):
+    log: list[object] = []
+    with pytest.raises(frontend.errors.FullGraphError):
+        frontend.compile(program, backend="eager", fullgraph=True)(torch.ones(2), log)
+    assert torch.is_grad_enabled()
+    assert log.count("enter") == sum(type(one) is tuple for one in log)

@@ -1,7 +1,10 @@
 """Optimizers that are told that they are compiled hand tensors to operations that take numbers: the sums are rounded as in eager."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 
 @pytest.mark.parametrize("work", ["addcdiv", "addcdiv_"])  # the kernel of addcmul fuses
@@ -30,3 +33,43 @@ def test_a_number_that_nadam_multiplies_its_state_with_is_rounded_first(kind, ea
         backward=False,
     )
     assert report.runs
+
+
+EXACT = [
+    ("Adam", True),
+    ("AdamW", False),
+    ("NAdam", True),
+    ("NAdam", False),
+    ("Adamax", True),
+    ("Adamax", False),
+    ("RAdam", False),
+]
+
+
+@pytest.mark.parametrize("rate", ["0.01", "torch.tensor(0.01)"])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "each"), EXACT)
+def test_steps_are_those_of_eager_to_the_last_bit(name, each, kind, rate):
+    if name in ("Adam", "AdamW") and each and "tensor" in rate:
+        pytest.skip("torch refuses a tensor for the rate of its foreach form")
+    report = check_source(
+        "import torch\ntorch.manual_seed(1)\n"
+        f"w, v = (torch.randn(5, 3, dtype=torch.{kind}, requires_grad=True) for _ in range(2))\n"
+        f"optimizer = torch.optim.{name}([w, v], lr={rate}, foreach={each})\n"
+        "def f(x):\n    optimizer.zero_grad()\n    (x @ w + x @ v).tanh().square().sum().backward()\n    optimizer.step()\n"
+        "    return w.detach().clone(), v.detach().clone()\n"
+        f"def args(): return [torch.ones(2, 5, dtype=torch.{kind})]\n",
+        calls=5,
+        backward=False,
+    )
+    assert report.runs
+
+
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "Adamax"])
+def test_the_foreach_form_is_one_graph(name):
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(2, 2)
+    optimizer = getattr(torch.optim, name)(layer.parameters(), foreach=True)
+    layer(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    frontend.compile(optimizer.step, backend="eager", fullgraph=True)()

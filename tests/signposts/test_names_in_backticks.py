@@ -63,7 +63,6 @@ NO_NAMES = {
     "infj": "text that Python prints",
     "compile_wrapper": "a function inside a function of torch",
     "maybe_run_autograd": "a function inside a function of torch",
-    "AccumulateGrad": "a node of autograd, written in C++",
     "accumulate_grad.h": "a file of torch",
     "is_internal_filename": "a function inside a function of the standard library",
 }

@@ -150,10 +150,24 @@ def test_an_operation_that_raises_runs_before_the_break_is_refused() -> None:
     refusal = state.on_break(GraphBreak(OPERATION_RAISES, "x"), (), False)
     assert isinstance(refusal, Refusal) and isinstance(refusal.error(), FullGraphError)
     for raises in (False, True):
-        ran: list[list[object]] = []
+        rest = Rest()
         with pytest.raises(FullGraphError):
-            refusal.make_function(ran.append, raises=raises)(1, 2)
-        assert ran == ([[1, 2]] if raises else [])
+            refusal.make_function(rest, raises=raises)(1, 2)
+        assert (rest.ran, rest.left) == (([[1, 2]], []) if raises else ([], [[1, 2]]))
+
+
+class Rest:
+    """The rest of some frames, which notes what becomes of it."""
+
+    def __init__(self) -> None:
+        self.ran: list[list[object]] = []
+        self.left: list[list[object]] = []
+
+    def __call__(self, values: list[object]) -> None:
+        self.ran.append(values)
+
+    def unwind(self, values: list[object]) -> None:
+        self.left.append(values)
 
 
 # -- records ----------------------------------------------------------------------------------------

@@ -7,11 +7,23 @@ return y + 1       it did not raise, or a handler took it: FullGraphError
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn, final
+from typing import NoReturn, Protocol, final
 
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
+
+
+class Remainder(Protocol):
+    """The rest of the user's frames, natively (`resuming.native`)."""
+
+    def __call__(self, values: list[object]) -> object:
+        """Run it to the end."""
+        ...
+
+    def unwind(self, values: list[object]) -> None:
+        """Leave the frames."""
+        ...
 
 
 @final
@@ -26,22 +38,15 @@ class Refusal:
         """The error, made anew each time that it is raised."""
         return FullGraphError(self.reason, self.stack)
 
-    def make_function(
-        self, native: Callable[[list[object]], object], *, raises: bool
-    ) -> Callable[..., NoReturn]:
-        """What an entry calls in place of its continuation, with the same values.
+    def make_function(self, native: Remainder, *, raises: bool) -> Callable[..., NoReturn]:
+        """What an entry calls in place of its continuation, with the same values: the frames are left, their `finally` and
+        `with` run.
 
         A continuation that begins by raising runs natively to its end, since a `with` or `finally` passes the error on.
         """
-        return (
-            functools.partial(_run_then_refuse, self, native) if raises else functools.partial(_refuse, self)
-        )
+        return functools.partial(_refuse, self, native if raises else native.unwind)
 
 
-def _refuse(refusal: Refusal, *values: object) -> NoReturn:
-    raise refusal.error()
-
-
-def _run_then_refuse(refusal: Refusal, native: Callable[[list[object]], object], *values: object) -> NoReturn:
-    native([*values])
+def _refuse(refusal: Refusal, leave: Callable[[list[object]], object], *values: object) -> NoReturn:
+    leave([*values])
     raise refusal.error()

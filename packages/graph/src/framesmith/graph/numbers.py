@@ -1,4 +1,12 @@
-"""Numbers that eager reads out of tensors, which a graph keeps as tensors of Python's precision."""
+"""Numbers that eager reads out of tensors, which a graph keeps as tensors of Python's precision.
+
+bias = 1 - beta ** step.item()        eager: Python's floats
+bias = 1 - power(beta, as_number(step))      the graph: 0-d tensors of float64, rounded where eager rounds
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import torch
 from torch import fx
@@ -9,19 +17,47 @@ def as_number(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.float64)
 
 
+_Number: TypeAlias = torch.Tensor | float
+
+
+def power(base: _Number, exponent: _Number) -> torch.Tensor:
+    """`base ** exponent` of such numbers; torch's own may differ in the last bit."""
+    return _compute(operator.pow, base, exponent)
+
+
+def divide(dividend: _Number, divisor: _Number) -> torch.Tensor:
+    """`dividend / divisor` of such numbers; of a number and a tensor torch multiplies by the reciprocal, rounded twice."""
+    return _compute(operator.truediv, dividend, divisor)
+
+
+def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tensor:
+    """By Python; fakes, and what ahead-of-time tracing passes, have no number to read: by torch."""
+    if all(type(one) in (torch.Tensor, float, int) for one in operands):
+        result = function(*(one.item() if isinstance(one, torch.Tensor) else one for one in operands))
+        if isinstance(result, float):
+            return torch.tensor(result, dtype=torch.float64)
+    result = function(*operands)
+    assert isinstance(result, torch.Tensor)
+    return result
+
+
+_ARITHMETIC: Final = frozenset(
+    {
+        as_number, power, divide, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+        operator.mod, operator.pow, operator.neg, operator.pos, operator.abs,
+    }
+)  # fmt: skip
+
+
 def is_number(node: fx.Node) -> bool:
     """Whether eager has a number where the graph has this tensor: it is computed from nothing but such numbers."""
-    todo, seen, found = [node], {node}, False
+    todo, seen = [node], {node}
     while todo:
         one = todo.pop()
-        if one.op != "call_function":
+        if one.op != "call_function" or one.target not in _ARITHMETIC:
             return False
-        if one.target is as_number:
-            found = True
-            continue
-        before = [other for other in one.all_input_nodes if other not in seen]
-        if not one.all_input_nodes:
-            return False
-        seen.update(before)
-        todo += before
-    return found
+        if one.target is not as_number:
+            before = one.all_input_nodes
+            todo += [other for other in before if other not in seen]
+            seen.update(before)
+    return True

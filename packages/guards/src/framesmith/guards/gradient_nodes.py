@@ -3,7 +3,7 @@ training registers them. torch has no question for them: a function is registere
 dictionary are seen, before it is removed again.
 
 That takes microseconds, so it is asked again only when torch has registered any hook since. Functions that C++ hangs
-there (the reducer of `DistributedDataParallel`) are not seen.
+there (the reducer of data parallel training) are not seen.
 """
 
 import threading

@@ -384,6 +384,7 @@ class CompiledUnit:
 
         def refuse(target: ResumeTarget) -> Callable[..., object]:
             native = continuations.function_at(replace(target, is_native=True))
+            assert isinstance(native, NativeContinuation)
             return refusal.make_function(native, raises=target.point.raises)
 
         return text.bind(refuse, code, self.start.own)

@@ -9,10 +9,9 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
-from framesmith.graph import GraphBreak, NumbersNeeded
+from framesmith.graph import GraphBreak, NumbersNeeded, numbers
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
 from framesmith.graph.dynamic_dims import DynamicDims
-from framesmith.graph.numbers import is_number
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, defines, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute
@@ -202,14 +201,14 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, f"__{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
-        return record(tx, FUNCTIONS[symbol], (self, other))
+        return record_operator(tx, symbol, self, other)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands in the order of the program."""
         asked, other = self._asked(tx, f"__r{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
-        return record(tx, FUNCTIONS[symbol], (other, self))
+        return record_operator(tx, symbol, other, self)
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that changes the tensor, and returns it; None for `@`, which has no in-place form."""
@@ -344,14 +343,33 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     return tracker
 
 
-def round_number(tx: TraceContext, tensor: TensorTracker, other: Tracker) -> Tracker:
-    """An operand of an in-place operation; one that is a number in eager, where the tensor is a 0-d one, as torch rounds it."""
-    if (
-        tensor.fake.dim() != 0
-        or tensor.fake.dtype is not torch.float32
-        or not isinstance(other, TensorTracker)
-    ):
+_EXACT: Final = {"**": numbers.power, "/": numbers.divide}
+
+
+def is_number(tx: TraceContext, value: Tracker) -> bool:
+    """Whether eager has a number where the trace has this tensor (see `framesmith.graph.numbers`)."""
+    if not isinstance(value, TensorTracker) or value.fake.dtype is not torch.float64 or value.fake.dim():
+        return False
+    return numbers.is_number(value.graph_node(tx))
+
+
+def _are_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
+    found = [is_number(tx, one) for one in (left, right)]
+    return all(found) or (any(found) and any(isinstance(one, Constant) for one in (left, right)))
+
+
+def round_number(tx: TraceContext, tensor: Tracker, other: Tracker) -> Tracker:
+    """The second operand of an operator. One that is a number in eager, where the first is a 0-d tensor, as torch rounds it:
+    two such tensors would be computed in the wider type."""
+    if not isinstance(tensor, TensorTracker) or tensor.fake.dtype is not torch.float32 or tensor.fake.dim():
         return other
-    if other.fake.dtype is not torch.float64 or other.fake.dim() != 0 or not is_number(other.graph_node(tx)):
-        return other
-    return record(tx, "to", (other, Constant(torch.float32)))
+    return record(tx, "to", (other, Constant(torch.float32))) if is_number(tx, other) else other
+
+
+def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
+    """A node of the function of `operator`; powers and quotients of numbers are computed as Python does."""
+    left, right = round_number(tx, right, left), round_number(tx, left, right)
+    exact = _EXACT.get(symbol)
+    if exact is not None and _are_numbers(tx, left, right):
+        return record(tx, exact, (left, right))
+    return record(tx, FUNCTIONS[symbol], (left, right))

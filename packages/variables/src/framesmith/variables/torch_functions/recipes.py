@@ -10,12 +10,13 @@ from typing import Final
 
 import torch
 
-from framesmith.graph.numbers import as_number
+from framesmith.graph.numbers import as_number, divide, power
 from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.tensors.tensors import TensorTracker, round_number
+from framesmith.variables.tensors.tensors import TensorTracker, is_number, round_number
 from framesmith.variables.torch_functions.graph_calls import Target, graph_call, record_function
 
 ROWS: Final = Rows()
@@ -90,6 +91,47 @@ def _make_each_row(target: Target) -> Callable[..., Tracker]:
     return call
 
 
+def _make_one_by_one_row(target: Target, single: str) -> Callable[..., Tracker]:
+    """The row of an operation on lists of tensors with a list, or a tensor, of numbers: the one on single tensors for each,
+    which is what kernels for CPU do, where the trace has a tensor in place of a number."""
+    row = _make_fused_row(single)
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        lists = [one.realize() for one in args[:3]]
+        numbers = _numbers(tx, args[3].realize()) if len(args) == 4 and not kwargs else None
+        if numbers is None or not all(isinstance(one, ListTracker | TupleTracker) for one in lists):
+            return graph_call(tx, target, args, kwargs)
+        rows = [
+            [item.realize() for item in one.items]
+            for one in lists
+            if isinstance(one, ListTracker | TupleTracker)
+        ]
+        if {len(numbers)} != set(map(len, rows)) or not all(_is_on_cpu(one) for one in rows[0]):
+            return graph_call(tx, target, args, kwargs)
+        for first, second, third, number in zip(*rows, numbers, strict=True):
+            row(tx, first, second, third, value=number)
+        return Constant(None)
+
+    return call
+
+
+def _numbers(tx: TraceContext, scalars: Tracker) -> list[Tracker] | None:
+    """The numbers in a list, or in a tensor that was stacked from some; None where all are known, or none is."""
+    if isinstance(scalars, TensorTracker) and scalars.fake.dim() == 1 and scalars.fake.dtype is torch.float64:
+        count = scalars.fake.shape[0]
+        return (
+            [scalars.subscript(tx, Constant(place)) for place in range(count)] if type(count) is int else None
+        )
+    if not isinstance(scalars, ListTracker):
+        return None
+    items = [one.realize() for one in scalars.items]
+    return items if any(is_number(tx, one) for one in items) else None
+
+
+def _is_on_cpu(tensor: Tracker) -> bool:
+    return isinstance(tensor, TensorTracker) and tensor.fake.device.type == "cpu"
+
+
 _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] = (
     (torch.Tensor.addcdiv, _make_fused_row("addcdiv")),
     (torch.Tensor.addcdiv_, _make_fused_row("addcdiv_")),
@@ -105,9 +147,12 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.sub, _make_scaled_row(torch.sub, torch.addcmul, -1)),
     (torch._foreach_mul_, _make_each_row(torch._foreach_mul_)),
     (torch._foreach_div_, _make_each_row(torch._foreach_div_)),
+    (torch._foreach_addcdiv_, _make_one_by_one_row(torch._foreach_addcdiv_, "addcdiv_")),
+    (torch._foreach_addcmul_, _make_one_by_one_row(torch._foreach_addcmul_, "addcmul_")),
     (torch._is_all_true, _make_truth_row(torch._is_all_true, "all")),
     (torch._is_any_true, _make_truth_row(torch._is_any_true, "any")),
 )
 for _key, _handler in _ROWS:
     ROWS.call(_key)(_handler)
-record_function(ROWS, as_number)
+for _function in (as_number, power, divide):
+    record_function(ROWS, _function)
