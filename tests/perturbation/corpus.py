@@ -48,12 +48,6 @@ class Program:
         found = re.search(r"^# limit (\d+)$", self.text, re.MULTILINE)
         return int(found[1]) if found else None
 
-    @property
-    def asks_torch(self) -> bool:
-        """Whether torch's own code takes another formula when it is compiled (`# torch branches`): optimizers keep their steps
-        in tensors then. The eager world is told that it is compiled as well, so that numbers can be compared exactly."""
-        return "\n# torch branches\n" in f"\n{self.text}"
-
     @cached_property
     def code(self) -> CodeType:
         """Compiled once; tracebacks find its lines."""

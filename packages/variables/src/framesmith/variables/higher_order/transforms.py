@@ -240,6 +240,8 @@ def _wrapped(tensors: Sequence[TensorTracker], which: Sequence[int]) -> list[tor
     for index in which:
         if not (tensors[index].fake.is_floating_point() or tensors[index].fake.is_complex()):
             raise GraphBreak(TRANSFORM_KIND, "it differentiates a tensor of integers")
+        if tensors[index].fake.is_inference():
+            raise GraphBreak(TRANSFORM_KIND, "it differentiates a tensor that was made in inference mode")
     return [tensor.fake.detach().requires_grad_(index in which) for index, tensor in enumerate(tensors)]
 
 
