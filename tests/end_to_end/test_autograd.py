@@ -1,8 +1,12 @@
 """Gradients: after the graph, inside it, switched off, through in-place changes and views."""
 
+import warnings
+
 import pytest
 import torch
 from tests.end_to_end.support import check, check_source
+
+from framesmith import frontend
 
 X = torch.tensor([-1.5, 0.25, 2.0])
 G = X.clone().requires_grad_()
@@ -430,3 +434,46 @@ def f():
     sizes.append(tuple(holder.grad.shape))
     return y * 2, sizes
 """)
+
+
+class Plain(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+class Writing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+@pytest.mark.parametrize("kind", [Plain, Writing])
+@pytest.mark.parametrize("is_inside", [True, False])
+def test_functions_on_tensors_of_inference_mode(kind, is_inside):
+    def program(x):
+        return kind.apply(x) + 1
+
+    with torch.inference_mode():
+        left, right = torch.arange(3.0), torch.arange(3.0)
+    compiled = frontend.compile(program, backend="eager", fullgraph=kind is Plain)
+    with torch.inference_mode(is_inside), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            if kind is Writing and not is_inside:  # torch writes, then refuses
+                for function, x in ((program, left), (compiled, right)):
+                    with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+                        function(x)
+            else:
+                assert torch.equal(program(left), compiled(right))
+            assert torch.equal(left, right)

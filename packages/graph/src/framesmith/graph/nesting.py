@@ -14,7 +14,7 @@ from torch import fx
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.attributes import Attributes
 from framesmith.graph.module_calls import make_plain
-from framesmith.graph.purity import IMPURE, is_normalization
+from framesmith.graph.purity import IMPURE, is_normalization, is_switch
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.verify import verify
 
@@ -51,6 +51,10 @@ class NestedRecording:
         """Add an input of the body itself, such as the carried value of a loop; to be called before anything is lifted."""
         assert not self.body.lifted, "own inputs of a body stand before the lifted ones"
         return self.body.placeholder(name, value)
+
+    def may_write(self) -> bool:
+        """Whether an operation of the body writes to any tensor."""
+        return any(node.meta.get(IMPURE) and not is_switch(node) for node in self.body.order)
 
     def writes_outside(self, versions: Mapping[int, int]) -> bool:
         """Whether the body writes to its own inputs or to tensors of the enclosing graphs. `versions`: of the latter, at its

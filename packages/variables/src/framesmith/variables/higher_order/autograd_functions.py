@@ -144,7 +144,8 @@ def _trace_and_discard(
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
-    versions = [tensor.fake._version for tensor in tensors]
+    counted = [tensor.fake for tensor in tensors if not tensor.fake.is_inference()]
+    versions = [fake._version for fake in counted]
     differentiated = torch.is_grad_enabled() and any(needs)
     setup = kind.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
     given = (
@@ -163,7 +164,9 @@ def _trace_and_discard(
             raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} raises an exception") from None
     if any(one.source is not None or id(one) in outside for one in noted):
         raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} has side effects")
-    if versions != [tensor.fake._version for tensor in tensors]:
+    if len(counted) < len(tensors) and recording.may_write():  # those of inference mode have no counter
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} may change a tensor of inference mode")
+    if versions != [fake._version for fake in counted]:
         raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} changes a tensor")
     nodes = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
     fakes = {id(tensor.fake) for tensor in tensors}

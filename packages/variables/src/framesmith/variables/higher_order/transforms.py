@@ -192,8 +192,14 @@ def _trace(
     """Trace `run` into a nested graph. A tensor with a fake becomes an input of it; any other is one from elsewhere."""
     switches = torch.is_grad_enabled()
     outside = reachable([run, *given, *tx.changes.changed_trackers()])
-    shown = (fake for fake in fakes if fake is not None)
-    versions = {id(tensor): tensor._version for tensor in (*tx.graph.tensors(), *shown)}
+    shown = [fake for fake in fakes if fake is not None]
+    seen = [*tx.graph.tensors(), *shown, *(one.fake for one in given)]
+    if any(tensor.is_inference() for tensor in seen):
+        raise GraphBreak(
+            TRANSFORM_KIND,
+            "there are tensors that were made in inference mode, whose changes are not counted",
+        )
+    versions = {id(tensor): tensor._version for tensor in seen}
     with tx.graph.subgraph(is_transformed=True) as recording, tx.changes.watch_changes() as noted:
         inner = [
             outer if fake is None else _input(tx, recording, fake, index)
