@@ -19,7 +19,6 @@ from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, NativeWriter
-from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION
 from framesmith.graph.failures import Replay
@@ -192,7 +191,7 @@ class NativeOperation:
         passed = [
             frame for frame in reversed(frames[max(depth - 1, 0) :]) if not is_polyfill_code(frame.code)
         ]
-        places = tuple((frame.code, location(frame).line) for frame in passed)
+        places = tuple((frame.code, frame.operation.position) for frame in passed)
         note = f"{self._writer.constant(Passage(places, native=True), 'passage')}({_RAISED})"
         if not depth:
             return [

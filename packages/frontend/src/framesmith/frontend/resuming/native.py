@@ -232,8 +232,8 @@ class NativeContinuation:
         """What adds a frame to the traceback of an exception that comes from its call; made once."""
         if depth not in self._passages:
             layout = self._point.frames[depth]
-            line = reading_of(layout.code).operations[layout.current].position.line
-            self._passages[depth] = Passage(((layout.code, line or layout.code.co_firstlineno),))
+            position = reading_of(layout.code).operations[layout.current].position
+            self._passages[depth] = Passage(((layout.code, position),))
         return self._passages[depth]
 
     def _get_code(self, number: int, index: int, slots: tuple[Slot, ...], raises: bool) -> CodeType:

@@ -22,7 +22,6 @@ from framesmith.frontend.tracing.trace_end import (
     RunRestNatively,
     TraceEnd,
 )
-from framesmith.frontend.tracing.user_stack import location
 from framesmith.frontend.tracing.value_ends import check_lost_values, observe_changes
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
@@ -214,7 +213,7 @@ class Interpreter:
         """Add the frame to the traceback of an exception that comes through it, except where it is only raised again."""
         exception = error.exception.realize()
         if not error.again and isinstance(exception, ExceptionTracker) and not is_polyfill_code(frame.code):
-            exception.note_passage(self.machine.tx, frame.code, location(frame).line)
+            exception.note_passage(self.machine.tx, frame.code, frame.operation.position)
         error.again = False
 
     def _set_implicit_context(self, error: ObservedException) -> None:

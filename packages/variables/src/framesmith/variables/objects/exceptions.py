@@ -30,7 +30,7 @@ from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker, instance_remains
-from framesmith.variables.objects.tracebacks import Passage, Place
+from framesmith.variables.objects.tracebacks import Passage, Place, Span
 
 ROWS: Final = Rows()
 
@@ -94,10 +94,10 @@ class ExceptionTracker(InstanceTracker):
         if name == "__cause__":
             self.set_field(tx, "__suppress_context__", Constant(True))
 
-    def note_passage(self, tx: TraceContext, code: CodeType, line: int) -> None:
+    def note_passage(self, tx: TraceContext, code: CodeType, span: Span) -> None:
         """Record that the exception passes through a traced frame, which its traceback has to show."""
         tx.changes.note(self)
-        self.passed.append((code, line))
+        self.passed.append((code, span))
 
     def follow_caller(self, tx: TraceContext) -> None:
         """Record that it was raised while the trace handled no exception."""

@@ -1,14 +1,17 @@
 """Traceback entries for frames that were traced, and so never ran: an exception that left such a frame gets its entry.
 
-An entry names the user's function and line. Its frame is that of an unstarted generator with the user's names:
+An entry names the user's function, line and columns. Its frame is that of an unstarted generator with the user's names:
 such a frame has no caller, so the traceback keeps no frame of the entry alive.
 """
 
 from collections.abc import Generator
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
-Place = tuple[CodeType, int]  # a user's code object and a line in it
+Span: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+"""Line, last line, column and last column, as `code.co_positions()` gives them."""
+Place: TypeAlias = tuple[CodeType, Span]
+"""A user's code object and where in it."""
 
 
 @final
@@ -22,7 +25,10 @@ class Passage:
     __slots__ = ("_frames", "_native")
 
     def __init__(self, places: tuple[Place, ...], *, native: bool = False) -> None:
-        self._frames = tuple((make_named_frame(code), line) for code, line in places)
+        self._frames = tuple(
+            (make_named_frame(code), _find_instruction(code, span), span[0] or code.co_firstlineno)
+            for code, span in places
+        )
         self._native = native
 
     def __call__(self, error: BaseException) -> None:
@@ -30,21 +36,28 @@ class Passage:
         traceback = error.__traceback__
         if self._native and traceback is not None:
             traceback = traceback.tb_next
-        for frame, line in self._frames:
-            traceback = TracebackType(traceback, frame, NO_INSTRUCTION, line)
+        for frame, instruction, line in self._frames:
+            traceback = TracebackType(traceback, frame, instruction, line)
         error.__traceback__ = traceback
 
 
 NO_INSTRUCTION: Final = -1
 
 
+def _find_instruction(code: CodeType, span: Span) -> int:
+    """The offset of an instruction that stands there: the columns, which are underlined, are looked up by it."""
+    found = next((index for index, one in enumerate(code.co_positions()) if one == span), None)
+    return NO_INSTRUCTION if found is None else found * 2
+
+
 def make_named_frame(code: CodeType) -> FrameType:
-    """A frame with the names of the user's code, which a traceback shows as the user's."""
+    """A frame with the names and positions of the user's code, which a traceback shows as the user's."""
     named = _template.__code__.replace(
         co_name=code.co_name,
         co_qualname=code.co_qualname,
         co_filename=code.co_filename,
         co_firstlineno=code.co_firstlineno,
+        co_linetable=code.co_linetable,
     )
     frame = FunctionType(named, {})().gi_frame
     assert isinstance(frame, FrameType)
