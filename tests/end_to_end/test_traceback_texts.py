@@ -1,5 +1,6 @@
 """The text of a traceback is that of eager: functions, lines and what is underlined."""
 
+import sys
 import traceback
 
 import pytest
@@ -78,3 +79,24 @@ def test_texts_of_tracebacks(program, number):
     expected = text_of(program, x, number)
     assert "^" in expected
     assert [text_of(compiled, x, number) for _ in range(3)] == [expected] * 3
+
+
+def test_tracebacks_of_long_functions_where_a_tracer_is_set():
+    lines = "\n".join(f"    y = y + {number} * (x - {number})" for number in range(200))
+    namespace = {}
+    exec(f"def program(x):\n    y = x\n{lines}\n    raise ValueError('at the end')\n", namespace)
+    compiled = frontend.compile(namespace["program"], backend="eager")
+
+    def tracer(frame, event, argument):
+        return tracer
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        for _ in range(3):
+            frontend.reset()
+            with pytest.raises(ValueError) as caught:
+                compiled(torch.ones(2))
+            assert caught.traceback[-1].lineno == 202
+    finally:
+        sys.settrace(before)

@@ -4,6 +4,7 @@ An entry names the user's function, line and columns. Its frame is that of an un
 such a frame has no caller, so the traceback keeps no frame of the entry alive.
 """
 
+import dis
 from collections.abc import Generator
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Final, TypeAlias, final
@@ -42,6 +43,7 @@ class Passage:
 
 
 NO_INSTRUCTION: Final = -1
+_NOP: Final = bytes([dis.opmap["NOP"], 0])
 
 
 def _find_instruction(code: CodeType, span: Span) -> int:
@@ -52,7 +54,11 @@ def _find_instruction(code: CodeType, span: Span) -> int:
 
 def make_named_frame(code: CodeType) -> FrameType:
     """A frame with the names and positions of the user's code, which a traceback shows as the user's."""
+    text = _template.__code__.co_code
+    missing = max(len(code.co_code) - len(text), 0) // len(_NOP)
     named = _template.__code__.replace(
+        # as long as what the positions are for: CPython 3.11 writes a line for each of them where a tracer is set
+        co_code=text + _NOP * missing,
         co_name=code.co_name,
         co_qualname=code.co_qualname,
         co_filename=code.co_filename,
