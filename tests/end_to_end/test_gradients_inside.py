@@ -215,3 +215,21 @@ def test_hooks_of_the_node_of_a_leaf_come_and_go(kind, is_held):
         return log
 
     assert run(None) == run("eager") == run("aot_eager")
+
+
+@pytest.mark.parametrize("sizes", [(1,), (1, 1), (3, 1), (1, 3), (0,), (2, 0), (2, 3), ()])
+@pytest.mark.parametrize(
+    "work", ["x.sum()", "(x * x).sum()", "x.t().sum() if x.dim() < 3 else x.sum()", "x.mean() * 2"]
+)
+def test_strides_of_gradients_of_small_leaves(sizes, work):
+    program = eval(f"lambda x: ({work}).backward()")
+    compiled = frontend.compile(program, backend="eager")
+    left, right = (torch.ones(sizes, requires_grad=True) for _ in range(2))
+    for _ in range(3):
+        program(left)
+        compiled(right)
+        assert left.grad.stride() == right.grad.stride()
+        assert torch.equal(left.grad, right.grad)
+        left.grad.add_(1)
+        right.grad.add_(1)
+        left.grad = right.grad = None

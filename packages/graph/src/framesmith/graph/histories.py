@@ -54,7 +54,10 @@ def has_gaps(leaf: torch.Tensor) -> bool:
 
 
 def is_laid_out_alike(gradient: torch.Tensor, leaf: torch.Tensor) -> bool:
-    """Whether autograd keeps this gradient of a leaf without gaps as `leaf.grad`: it has the strides of the leaf. Any other
-    is copied into such a tensor ("gradient layout contract" in torch's `accumulate_grad.h`)."""
+    """Whether autograd keeps this gradient of a leaf without gaps as `leaf.grad`: it has the strides of the leaf, but where a
+    size is 1, and was not expanded. Any other is copied into such a tensor ("gradient layout contract" in torch's
+    `accumulate_grad.h`)."""
+    if any(stride == 0 for stride in gradient.stride()):
+        return False
     strides = zip(leaf.shape, leaf.stride(), gradient.stride(), strict=True)
     return all(one == other or size == 1 for size, one, other in strides)
