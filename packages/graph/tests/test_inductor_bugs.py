@@ -1,4 +1,5 @@
-"""Passes over inductor's graphs: sums of a multiple of a matrix product, of which inductor of torch 2.13 forgets the factor."""
+"""Passes over inductor's graphs: sums of a multiple of a matrix product, of which inductor of torch 2.13 and 2.14 forgets
+the factor."""
 
 import operator
 from types import SimpleNamespace

@@ -5,7 +5,8 @@ data; `tests/end_to_end/test_data_errors.py` checks what programs see. The value
 raises have to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
 """
 
-from typing import Final, Protocol
+from types import FunctionType
+from typing import Final, Protocol, TypeVar
 
 import torch
 from torch import fx
@@ -17,6 +18,8 @@ _INDEX: Final = "an index is out of range"
 _DIVISION: Final = "an integer is divided by zero"
 _POWER: Final = "an integer is raised to a negative power"
 _READS: Final = "it reads the data"
+T = TypeVar("T")
+_ONLY_COMPUTES: Final = "framesmith_only_computes"
 _FOREIGN: Final = "it is not one of torch's"
 _REASONS: Final[dict[str, str]] = {
     _INDEX: (
@@ -84,9 +87,17 @@ def runs_user_code(op: str, target: object) -> bool:
     return is_foreign(target) and op == "call_function"
 
 
-def is_ours(target: object) -> bool:
-    """Whether it is a function of framesmith, such as those on arrays of numpy: without effects but writes that are seen."""
-    return str(getattr(target, "__module__", "")).startswith("framesmith.")
+def only_computes(function: T) -> T:
+    """Decorator for a function of framesmith that nodes call: it draws nothing, runs no code of the user, and writes nothing
+    that fakes do not see. So it may run again after it has raised."""
+    setattr(function, _ONLY_COMPUTES, True)
+    return function
+
+
+def may_have_effects(op: str, target: object) -> bool:
+    """`runs_user_code`, but for functions that say that they only compute."""
+    is_harmless = type(target) is FunctionType and _ONLY_COMPUTES in vars(target)
+    return runs_user_code(op, target) and not is_harmless
 
 
 def operator_name(op: str, target: object) -> str:

@@ -23,7 +23,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.data_errors import is_ours, runs_user_code
+from framesmith.graph.data_errors import may_have_effects
 from framesmith.graph.purity import IMPURE, is_random, is_switch
 
 STEP: Final = "framesmith_step"
@@ -159,7 +159,7 @@ def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
 
 def _may_have_written(node: fx.Node) -> bool:
     """Whether an operation that raised may have had an effect by then, so that it cannot be run again."""
-    return changes(node) or (runs_user_code(node.op, node.target) and not is_ours(node.target))
+    return changes(node) or may_have_effects(node.op, node.target)
 
 
 def changes(node: fx.Node) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch.autograd.graph import Node
 
+from framesmith.graph.data_errors import only_computes
+
 
 def find_leaves(outputs: Iterable[torch.Tensor], stops: Iterable[torch.Tensor] = ()) -> list[torch.Tensor]:
     """The leaves that a backward pass from these tensors reaches, each once. It does not go on behind the tensors in `stops`."""
@@ -61,3 +63,10 @@ def is_laid_out_alike(gradient: torch.Tensor, leaf: torch.Tensor) -> bool:
         return False
     strides = zip(leaf.shape, leaf.stride(), gradient.stride(), strict=True)
     return all(one == other or size == 1 for size, one, other in strides)
+
+
+@only_computes
+def lay_out(gradient: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
+    """The memory of the gradient, or a copy, as `leaf.grad`: for leaves with a size of 1, whose gradient may have another
+    stride there than its fake."""
+    return gradient.detach() if is_laid_out_alike(gradient, leaf) else torch.empty_like(leaf).copy_(gradient)

@@ -1,7 +1,7 @@
 """Operations that inductor compiles wrongly, replaced in inductor's own graphs; the captured graph stays as it is.
 
-`a + alpha * (b @ c)`: inductor of torch 2.13 makes one `addmm` of it and forgets `alpha` (its patterns for `aten.add` of an
-`aten.mm` take any keywords). This is what a step of SGD is. Newer ones are right.
+`a + alpha * (b @ c)`: inductor of torch 2.13 and 2.14 makes one `addmm` of it and forgets `alpha` (its patterns for `aten.add` of an
+`aten.mm` take any keywords). This is what a step of SGD is. That of 2.15 is right.
 """
 
 from collections.abc import Callable

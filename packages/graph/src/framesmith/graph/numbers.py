@@ -11,7 +11,10 @@ from typing import Final, TypeAlias
 import torch
 from torch import fx
 
+from framesmith.graph.data_errors import only_computes
 
+
+@only_computes
 def as_number(tensor: torch.Tensor) -> torch.Tensor:
     """The number in a tensor, as optimizers read it with `item()`: what is computed with it is computed in float64 too."""
     return tensor.to(torch.float64)
@@ -20,11 +23,13 @@ def as_number(tensor: torch.Tensor) -> torch.Tensor:
 _Number: TypeAlias = torch.Tensor | float
 
 
+@only_computes
 def power(base: _Number, exponent: _Number) -> torch.Tensor:
     """`base ** exponent` of such numbers; torch's own may differ in the last bit."""
     return _compute(operator.pow, base, exponent)
 
 
+@only_computes
 def divide(dividend: _Number, divisor: _Number) -> torch.Tensor:
     """`dividend / divisor` of such numbers; of a number and a tensor torch multiplies by the reciprocal, rounded twice."""
     return _compute(operator.truediv, dividend, divisor)
@@ -42,10 +47,10 @@ def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tenso
 
 
 _ARITHMETIC: Final = frozenset(
-    {
+    map(id, (
         as_number, power, divide, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
         operator.mod, operator.pow, operator.neg, operator.pos, operator.abs,
-    }
+    ))
 )  # fmt: skip
 
 
@@ -54,7 +59,7 @@ def is_number(node: fx.Node) -> bool:
     todo, seen = [node], {node}
     while todo:
         one = todo.pop()
-        if one.op != "call_function" or one.target not in _ARITHMETIC:
+        if one.op != "call_function" or id(one.target) not in _ARITHMETIC:
             return False
         if one.target is not as_number:
             before = one.all_input_nodes

@@ -58,9 +58,11 @@ _FILTER: Final = ("ignore", None, Warning, _INFERENCE_PATTERN, 0)
 
 
 def _remove_filter(filters: list[object]) -> None:
-    for index in range(len(filters) - 1, -1, -1):
-        if filters[index] is _FILTER:
+    """Take ours out; it is there once at most, and nearly always the first."""
+    for index, one in enumerate(filters):
+        if one is _FILTER:
             del filters[index]
+            return
 
 
 def _put_filter_first() -> list[object]:
@@ -88,7 +90,7 @@ class _Settings:
         self._lock = threading.Lock()
         self._inferring = 0
         self._before = False
-        self._filters: list[object] = []
+        self._filters: list[list[object]] = []  # those that ours was put into: programs replace the list
 
     def enter(self) -> None:
         """Count a thread that begins to infer; the first one changes the settings."""
@@ -97,7 +99,9 @@ class _Settings:
                 self._before = torch._C._get_warnAlways()
                 torch._C._set_warnAlways(True)
             self._inferring += 1
-            self._filters = _put_filter_first()
+            filters = _put_filter_first()
+            if not any(one is filters for one in self._filters):
+                self._filters.append(filters)
 
     def leave(self) -> None:
         """Count a thread that has finished; the last one restores the settings."""
@@ -108,10 +112,10 @@ class _Settings:
 
     def _restore(self) -> None:
         torch._C._set_warnAlways(self._before)
-        _remove_filter(self._filters)
-        if self._filters is not warnings.filters:  # they were replaced meanwhile, by a copy perhaps
-            _remove_filter(cast("list[object]", warnings.filters))
-        self._filters = []
+        current = cast("list[object]", warnings.filters)  # a copy of one of them, perhaps
+        for filters in (*self._filters, current):
+            _remove_filter(filters)
+        self._filters.clear()
 
     def start_over(self) -> None:
         """Start anew in a forked child, where no other thread runs: a fresh lock, and the count of this thread alone."""

@@ -192,9 +192,9 @@ class NativeContinuation:
         index, slots = layout.index, layout.stack
         if inner.interrupts:
             inner.interrupts = False
-            index, slots, kept = find_interruption(layout)
-            values[kept:] = [None] * (sum(slot is not Slot.NULL for slot in slots) - kept)
-            return index, slots
+            index, slots, missing = find_interruption(layout)
+            values[sum(slot is not Slot.NULL for slot in slots) :] = [None] * missing
+            return index, (*slots, *[Slot.VALUE] * missing)
         # at the call, so that its handlers are found; it has popped its operands: None takes their slots
         if inner.raised:
             missing = count_missing_slots(layout)

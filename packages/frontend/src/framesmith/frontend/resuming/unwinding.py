@@ -21,7 +21,8 @@ class Unwinding(BaseException):
 
 
 def find_interruption(layout: FrameLayout) -> tuple[int, tuple[Slot, ...], int]:
-    """The operation at which a frame is left that has done `layout.current`, the slots there, and how many values fill them.
+    """The operation at which a frame is left that has done `layout.current`, the slots of its stack that it keeps, and how many
+    more there are at that operation.
 
     It is the next operation, unless that is outside of a block which the frame has not left yet: the code behind a block
     begins with what leaves it.
@@ -29,11 +30,9 @@ def find_interruption(layout: FrameLayout) -> tuple[int, tuple[Slot, ...], int]:
     reading = reading_of(layout.code)
     last = reading.handlers[layout.current]
     if last is None or last in _handlers_around(reading, layout.index):
-        return layout.index, layout.stack, sum(slot is not Slot.NULL for slot in layout.stack)
-    depth = stack_depths(reading)[layout.current] or last.depth
+        return layout.index, layout.stack, 0
     kept = layout.stack[: last.depth]
-    missing = depth - len(kept)
-    return layout.current, (*kept, *[Slot.VALUE] * missing), sum(slot is not Slot.NULL for slot in kept)
+    return layout.current, kept, (stack_depths(reading)[layout.current] or last.depth) - len(kept)
 
 
 def _handlers_around(reading: Reading, index: int) -> Iterator[Handler]:

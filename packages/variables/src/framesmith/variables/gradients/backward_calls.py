@@ -12,7 +12,7 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKWARD_CALL
 from framesmith.graph.execution import storage_of
-from framesmith.graph.histories import has_gaps, is_laid_out_alike
+from framesmith.graph.histories import has_gaps, is_laid_out_alike, lay_out
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
@@ -143,6 +143,10 @@ def _accumulate(
             copy = record(tx, "copy_", (record(tx, torch.empty_like, (leaf,)), gradient))
             assert isinstance(copy, TensorTracker)
             gradient = copy
+        elif any(type(size) is not int or size == 1 for size in gradient.fake.shape):
+            kept = record(tx, lay_out, (gradient, leaf))
+            assert isinstance(kept, TensorTracker)
+            gradient = kept
         taken.add(place)
         tx.changes.note(leaf)
         leaf.own["grad"] = gradient

@@ -19,6 +19,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.data_errors import only_computes
 
 numpy: Final = sys.modules.get("numpy")  # it is there when torch has imported it
 _NAMES: Final = (
@@ -81,7 +82,7 @@ def _on_tensors(function: Callable[..., object], name: str) -> Callable[..., obj
         return _to_tensor(function(*map(_to_array, args), **given))
 
     call.__name__ = call.__qualname__ = name
-    return call
+    return only_computes(call)
 
 
 def _to_array(value: object) -> object:
