@@ -1,7 +1,10 @@
 """An operation that fails on data inside of code that a builtin runs to its end, behind a write or a draw."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 HEAD = """
 import torch
@@ -73,3 +76,41 @@ def f(x, y):
 def test_effects_before_it_have_happened(drain: str, write: str, fails: str) -> None:
     program = PROGRAM.format(write=WRITES[write], fails=FAILS[fails], drain=DRAINS[drain])
     check_source(HEAD + program, calls=2, backward=False)
+
+
+class Dropping(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.nn.functional.dropout(x, 0.5, True)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+def in_a_function(x, matrix):
+    y = Dropping.apply(x)
+    try:
+        return y + torch.linalg.inv(matrix)
+    except RuntimeError:
+        return y * 2
+
+
+def in_a_transform(x, matrix):
+    y = torch.vmap(lambda row: torch.nn.functional.dropout(row, 0.5, True), randomness="different")(x)
+    try:
+        return y + torch.linalg.inv(matrix)
+    except RuntimeError:
+        return y * 2
+
+
+@pytest.mark.parametrize("program", [in_a_function, in_a_transform])
+@pytest.mark.parametrize("matrix", [torch.zeros(2, 2), torch.eye(2)])
+def test_what_drew_random_numbers_does_not_run_again(program, matrix):
+    compiled, x = frontend.compile(program, backend="eager"), torch.ones(2, 2)
+    for _ in range(2):
+        torch.manual_seed(0)
+        expected, state = program(x, matrix), torch.random.get_rng_state()
+        torch.manual_seed(0)
+        assert torch.equal(compiled(x, matrix), expected)
+        assert torch.equal(torch.random.get_rng_state(), state)

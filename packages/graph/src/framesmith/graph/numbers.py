@@ -16,8 +16,9 @@ from framesmith.graph.data_errors import only_computes
 
 @only_computes
 def as_number(tensor: torch.Tensor) -> torch.Tensor:
-    """The number in a tensor, as optimizers read it with `item()`: what is computed with it is computed in float64 too."""
-    return tensor.to(torch.float64)
+    """The number in a tensor, as optimizers read it with `item()`: what is computed with it is computed in float64 too. A
+    later change of the tensor does not change it."""
+    return tensor.to(torch.float64, copy=True)
 
 
 _Number: TypeAlias = torch.Tensor | float
@@ -46,6 +47,7 @@ def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tenso
     return result
 
 
+_IS_NUMBER: Final = "framesmith_is_number"
 _ARITHMETIC: Final = frozenset(
     map(id, (
         as_number, power, divide, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
@@ -55,14 +57,23 @@ _ARITHMETIC: Final = frozenset(
 
 
 def is_number(node: fx.Node) -> bool:
-    """Whether eager has a number where the graph has this tensor: it is computed from nothing but such numbers."""
+    """Whether eager has a number where the graph has this tensor: it is computed from nothing but such numbers.
+
+    The answer is kept with the node, and with those that it is computed from: operators ask again and again.
+    """
     todo, seen = [node], {node}
     while todo:
         one = todo.pop()
-        if one.op != "call_function" or id(one.target) not in _ARITHMETIC:
+        known = one.meta.get(_IS_NUMBER)
+        if known:
+            continue
+        if known is False or one.op != "call_function" or id(one.target) not in _ARITHMETIC:
+            node.meta[_IS_NUMBER] = False
             return False
         if one.target is not as_number:
             before = one.all_input_nodes
             todo += [other for other in before if other not in seen]
             seen.update(before)
+    for one in seen:
+        one.meta[_IS_NUMBER] = True
     return True

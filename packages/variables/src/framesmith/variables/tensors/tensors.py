@@ -211,8 +211,9 @@ class TensorTracker(GraphValue):
         return record_operator(tx, symbol, other, self)
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """A node that changes the tensor, and returns it; None for `@`, which has no in-place form."""
-        if symbol == "@":
+        """A node that changes the tensor, and returns it; None for `@`, which has no in-place form, and for what is a number
+        in eager."""
+        if symbol == "@" or is_number(tx, self):
             return None
         asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
@@ -228,7 +229,7 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, COMPARE_METHODS[symbol], other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
-        return record(tx, COMPARISONS[symbol], (self, other))
+        return record(tx, COMPARISONS[symbol], (round_number(tx, other, self), round_number(tx, self, other)))
 
     def truth(self, tx: TraceContext) -> Tracker:
         """The tensor itself: its truth is known at run time only."""
@@ -295,8 +296,10 @@ class TensorTracker(GraphValue):
         return (value for value in self.own.values() if value is not None)
 
     def reconstruct(self, writer: Writer) -> str:
-        """The output of the graph, with the attributes that the trace stored."""
+        """The output of the graph, with the attributes that the trace stored; the number in it, where eager has that."""
         expression = super().reconstruct(writer)
+        if _may_be_number(self.fake) and numbers.is_number(self.node):
+            return f"{expression}.item()"
         if not self.own:
             return expression
         name = writer.define(self, expression, "tensor")
@@ -348,9 +351,15 @@ _EXACT: Final = {"**": numbers.power, "/": numbers.divide}
 
 def is_number(tx: TraceContext, value: Tracker) -> bool:
     """Whether eager has a number where the trace has this tensor (see `framesmith.graph.numbers`)."""
-    if not isinstance(value, TensorTracker) or value.fake.dtype is not torch.float64 or value.fake.dim():
-        return False
-    return numbers.is_number(value.graph_node(tx))
+    return (
+        isinstance(value, TensorTracker)
+        and _may_be_number(value.fake)
+        and numbers.is_number(value.graph_node(tx))
+    )
+
+
+def _may_be_number(fake: torch.Tensor) -> bool:
+    return fake.dtype is torch.float64 and not fake.dim()
 
 
 def _are_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> bool:

@@ -97,38 +97,35 @@ def _make_one_by_one_row(target: Target, single: str) -> Callable[..., Tracker]:
     row = _make_fused_row(single)
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        lists = [one.realize() for one in args[:3]]
-        numbers = _numbers(tx, args[3].realize()) if len(args) == 4 and not kwargs else None
-        if numbers is None or not all(isinstance(one, ListTracker | TupleTracker) for one in lists):
+        given = [one.realize() for one in args]
+        rows = [one.items for one in given[:3] if isinstance(one, ListTracker | TupleTracker)]
+        if kwargs or len(given) != 4 or len(rows) != 3 or not all(map(_is_on_cpu, rows[0])):
             return graph_call(tx, target, args, kwargs)
-        rows = [
-            [item.realize() for item in one.items]
-            for one in lists
-            if isinstance(one, ListTracker | TupleTracker)
-        ]
-        if {len(numbers)} != set(map(len, rows)) or not all(_is_on_cpu(one) for one in rows[0]):
+        numbers = _numbers(tx, given[3], len(rows[0]))
+        if numbers is None or len(rows[0]) != len(rows[1]) or len(rows[0]) != len(rows[2]):
             return graph_call(tx, target, args, kwargs)
         for first, second, third, number in zip(*rows, numbers, strict=True):
-            row(tx, first, second, third, value=number)
+            row(tx, first.realize(), second.realize(), third.realize(), value=number)
         return Constant(None)
 
     return call
 
 
-def _numbers(tx: TraceContext, scalars: Tracker) -> list[Tracker] | None:
-    """The numbers in a list, or in a tensor that was stacked from some; None where all are known, or none is."""
-    if isinstance(scalars, TensorTracker) and scalars.fake.dim() == 1 and scalars.fake.dtype is torch.float64:
-        count = scalars.fake.shape[0]
-        return (
-            [scalars.subscript(tx, Constant(place)) for place in range(count)] if type(count) is int else None
-        )
-    if not isinstance(scalars, ListTracker):
+def _numbers(tx: TraceContext, scalars: Tracker, count: int) -> list[Tracker] | None:
+    """So many numbers in a list, or in a tensor that was stacked from some; None where all are known, or they are not so
+    many."""
+    if isinstance(scalars, TensorTracker) and scalars.fake.dtype is torch.float64:
+        if tuple(scalars.fake.shape) != (count,):
+            return None
+        return [scalars.subscript(tx, Constant(place)) for place in range(count)]
+    if not isinstance(scalars, ListTracker) or len(scalars.items) != count:
         return None
     items = [one.realize() for one in scalars.items]
     return items if any(is_number(tx, one) for one in items) else None
 
 
 def _is_on_cpu(tensor: Tracker) -> bool:
+    tensor = tensor.realize()
     return isinstance(tensor, TensorTracker) and tensor.fake.device.type == "cpu"
 
 
