@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import torch
 from torch import fx
 
+from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.data_errors import only_computes
 
 
@@ -66,6 +67,8 @@ def is_number(node: fx.Node) -> bool:
         one = todo.pop()
         known = one.meta.get(_IS_NUMBER)
         if known:
+            continue
+        if one.op == "placeholder" and isinstance(one.meta.get(EXAMPLE), torch.SymInt | torch.SymFloat):
             continue
         if known is False or one.op != "call_function" or id(one.target) not in _ARITHMETIC:
             node.meta[_IS_NUMBER] = False

@@ -16,7 +16,7 @@ from framesmith.guards.class_lookup import (
     static_lookup,
     type_dict,
 )
-from framesmith.guards.kinds import TypeIs
+from framesmith.guards.kinds import Identical, NotIdentical, TypeIs
 from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -68,7 +68,7 @@ class ExceptionTracker(InstanceTracker):
         """One of `args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`; the context breaks the
         graph where it depends on the caller."""
         if name == "__traceback__" and (self.passed or name not in self.fields):
-            return TracebackTracker(self, len(self.passed))
+            return TracebackTracker(self, len(self.passed)) if self.passed or self._has_traceback(tx) else NONE
         if name == "__context__" and self.follows_caller:
             return self.unsupported("reading the context of an exception: the caller may handle one")
         if name in self.fields:
@@ -78,6 +78,15 @@ class ExceptionTracker(InstanceTracker):
         descriptor = BaseException.__dict__[name]
         self.fields[name] = lazy(tx, descriptor.__get__(self.value), Attribute(self.source, name))
         return self.fields[name].realize()
+
+    def _has_traceback(self, tx: TraceContext) -> bool:
+        """Whether it was raised before the trace; guarded."""
+        if self.source is None:
+            return False
+        place = Attribute(self.source, "__traceback__")
+        found: object = BaseException.__dict__["__traceback__"].__get__(self.value)
+        tx.guard(place, Identical(None) if found is None else NotIdentical(None))
+        return found is not None
 
     def set_field(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a field; a cause also suppresses the context, as in `PyException_SetCause`."""
