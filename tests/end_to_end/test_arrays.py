@@ -275,3 +275,36 @@ def test_a_scalar_of_numpy_before_an_array(scalar, symbol):
         compiled, x = frontend.compile(program, backend="eager"), torch.tensor([[1, 2], [3, 0]]).to(dtype)
         expected = run(program, x)
         assert [str(run(compiled, x)) for _ in range(2)] == [str(expected)] * 2
+
+
+@pytest.mark.parametrize("symbol", [">", "<", ">=", "<=", "==", "!="])
+@pytest.mark.parametrize("number", ["300", "-1", "256", "np.int64(-2)", "0", "n"])
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int64])
+def test_comparisons_with_numbers_that_the_type_does_not_hold(dtype, number, symbol):
+    program = eval(f"lambda x, n: (x.numpy() {symbol} {number}, {number} {symbol} x.numpy())", {"np": np})
+    compiled, x = frontend.compile(program, backend="eager"), torch.tensor([-6, 0, 100]).to(dtype)
+    for n in (5, 300, -1, 7):
+        expected, found = program(x, n), compiled(x, n)
+        assert [one.tolist() for one in found] == [one.tolist() for one in expected]
+
+
+@pytest.mark.parametrize(
+    "text", ["a % 3", "a % b", "np.mod(a, b)", "np.remainder(a, -2)", "divmod(a, b)", "inplace(a, b)"]
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_remainders_have_the_zeros_of_numpy(dtype, text):
+    def inplace(a, b):
+        a %= b
+        a //= np.float32(0.1)
+        return a
+
+    program = eval(
+        f"lambda x, y: (lambda a, b: {text})(x.numpy(), y.numpy())", {"np": np, "inplace": inplace}
+    )
+    x, y = torch.tensor([-0.0, -4.0, 4.0, 1.0]).to(dtype), torch.tensor([3.0, 2.0, -2.0, 0.3]).to(dtype)
+    expected = program(x.clone(), y)
+    compiled = frontend.compile(program, backend="eager")
+    for _ in range(2):
+        found = compiled(x.clone(), y)
+        for left, right in zip(np.atleast_2d(expected), np.atleast_2d(found)):
+            assert left.tobytes() == right.tobytes()

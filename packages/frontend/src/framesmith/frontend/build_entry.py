@@ -30,6 +30,7 @@ from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
@@ -126,6 +127,7 @@ class Trace:
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
         recorder.asking = lambda: machine.frame.code
+        recorder.on_warning = lambda operation: check_filters(self.tx, operation)
         return self.interpreter.run(raised)
 
     def release(self) -> None:

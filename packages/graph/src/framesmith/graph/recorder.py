@@ -44,6 +44,7 @@ from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
 from framesmith.graph.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.shape_env import Place, ShapeWorld
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
+from framesmith.graph.silence import SILENCE
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes
@@ -97,6 +98,7 @@ class Recorder:
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
+        self.on_warning: Callable[[str], None] | None = None  # told of an operation that has warned
         self.step = 0
         self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
         self.fallible: FallibleWatch | None = None
@@ -297,7 +299,6 @@ class Recorder:
                 result, impure = done.result, done.impure
                 if self._offsets.are_read_by(target):
                     self._offsets.read(tensors, self._inputs)
-                self._undo.extend(done.undo)
                 self._check_unfixed(unspecialized)
                 if self._takes_float:
                     check_floats(operation_name(op, target), result, self._world.decisions(decided))
@@ -368,7 +369,11 @@ class Recorder:
         asking = torch._C.DisableTorchFunctionSubclass() if self.asks_no_subclass else _AS_ALWAYS
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
-            return execute(op, target, args, kwargs, tensors, impure, reads)
+            done = execute(op, target, args, kwargs, tensors, impure, reads)
+        self._undo.extend(done.undo)
+        if SILENCE.take_warned() and self.on_warning is not None:
+            self.on_warning(operation_name(op, target))
+        return done
 
     def _symbolic(self, value: object) -> object:
         return self._symbols.node_of(value, self._body)

@@ -17,9 +17,10 @@ import torch
 
 @final
 class _Depth(threading.local):
-    """How many nested inferences run in this thread."""
+    """How many nested inferences run in this thread, and whether one has warned."""
 
     value = 0
+    has_warned = False
 
 
 _DEPTH: Final = _Depth()
@@ -47,6 +48,7 @@ class _InferencePattern:
 
     def match(self, module: str) -> bool:
         """Whether the thread that warns is inferring."""
+        _DEPTH.has_warned |= _DEPTH.value > 0
         return _DEPTH.value > 0
 
     def __reduce__(self) -> str:
@@ -147,6 +149,11 @@ class _Silence(threading.local):
             torch._C._autograd._saved_tensors_hooks_set_tracing(self.hooks)
             _SETTINGS.leave()
         _DEPTH.value -= 1
+
+    def take_warned(self) -> bool:
+        """Whether there was a warning since this was asked last."""
+        found, _DEPTH.has_warned = _DEPTH.has_warned, False
+        return found
 
 
 SILENCE: Final = _Silence()

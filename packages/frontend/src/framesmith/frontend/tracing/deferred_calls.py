@@ -13,14 +13,17 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import BuiltinMethodType
 from typing import Final, final
 
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.user_stack import location
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import PRINT_OR_LOG
 from framesmith.guards.kinds import KeysAre, TypeIs
-from framesmith.guards.sources import Pinned
+from framesmith.guards.sources import Attribute, Pinned
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
@@ -130,9 +133,35 @@ def warn(
         return None
     if not namespace.is_restored():
         return _note_ignored(machine, level.value) if actions == {"ignore"} else None
+    if not _hide_records(machine.tx):
+        return None
     order = [message, given.get("category", Constant(None)), level]
     machine.tx.changes.note(DeferredCall(warnings.warn, order, _places(machine)))
     return Constant(None)
+
+
+def _hide_records(tx: TraceContext) -> bool:
+    """`catch_warnings(record=True)` has put a list there to which warnings are appended. This one is after the graph, so that a
+    look into the list ends that. False where the trace has looked into it already."""
+    shown: object = getattr(warnings, "_showwarnmsg_impl", None)
+    if type(shown) is not BuiltinMethodType or type(shown.__self__) is not list:
+        return True
+    found = tx.wrap(
+        shown.__self__, Attribute(Attribute(Pinned(warnings, "warnings"), "_showwarnmsg_impl"), "__self__")
+    )
+    return isinstance(found, ListTracker) and found.hide(
+        "a list of warnings, one of which is issued after the graph"
+    )
+
+
+def check_filters(tx: TraceContext, operation: str) -> None:
+    """An operation has warned on fakes, and does so again when the graph runs. Breaks the graph where the trace has changed what
+    becomes of warnings, which is done after that, or has looked into the list to which they are appended."""
+    namespace = namespace_of(tx, vars(warnings))
+    filters = namespace.find(tx, "filters")
+    is_changed = filters is not None and tx.changes.is_changed(filters.realize())
+    if is_changed or not namespace.is_restored() or not _hide_records(tx):
+        raise GraphBreak(PRINT_OR_LOG, f"{operation} warns, and what becomes of warnings was changed")
 
 
 def _note_ignored(machine: Machine, level: object) -> Tracker | None:

@@ -2,10 +2,10 @@
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Final, final
+from typing import Final, NoReturn, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.graph.break_kinds import UNKNOWN_ITERATOR, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import LengthIs, TypeIs
@@ -71,6 +71,17 @@ class ListTracker(Tracker):
         """Whether the trace has not read the items of the existing
         list yet, so that the real one still holds all of them."""
         return self._read is not None
+
+    def hide(self, what: str) -> bool:
+        """An entry will change the existing list behind the trace: reading it breaks the graph. False where it was read."""
+        if self._read is None:
+            return False
+
+        def refuse() -> NoReturn:
+            raise GraphBreak(UNSUPPORTED_VALUE, what)
+
+        self._read = refuse
+        return True
 
     @property
     def python_type(self) -> type:

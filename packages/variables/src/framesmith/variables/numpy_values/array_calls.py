@@ -8,7 +8,7 @@ memory; a node that does otherwise breaks the graph.
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import torch
@@ -41,7 +41,14 @@ _UNARY: Final[dict[object, Callable[..., object]]] = {
 }
 _WRITERS: Final = frozenset({*INPLACE_FUNCTIONS.values(), operator.setitem})
 _WRITING: Final = frozenset({"fill", "sort", "put", "partition", "copyto", "fill_diagonal", "put_along_axis"})
-_REFUSED: Final = frozenset({"searchsorted", "unique"})
+_REFUSED: Final = frozenset(
+    {
+        # what torch orders otherwise
+        "searchsorted", "unique",
+        # whose zeros have another sign in torch, or that it rounds otherwise in place
+        "mod", "remainder", "divmod", operator.mod, operator.imod, operator.ifloordiv,
+    }
+)  # fmt: skip
 _DIVIDES: Final = frozenset(
     {
         "floor_divide", "mod", "remainder", "fmod", "divmod", "power", "reciprocal", "gcd", "lcm", "left_shift", "right_shift",
@@ -57,13 +64,14 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     args = [argument.realize() for argument in args]
     kwargs = {name: value.realize() for name, value in kwargs.items()}
     in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
-    if what in _REFUSED:  # what torch orders otherwise
-        raise GraphBreak(NATIVE_CALL, f"numpy's {what}()")
     arrays = list(_arrays([*args, *kwargs.values()]))
     if not writes and all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()]):
         known = _run_known(tx, in_numpy, args, kwargs)
         if known is not None:
             return known
+    if what in _REFUSED:
+        raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
+    _check_range(tx, arrays, [*args, *kwargs.values()])
     if writes and not tx.graph.runs_as_captured and any(array.is_over_input for array in arrays):
         raise GraphBreak(BACKEND_LIMIT, "a write to the memory of an existing array")
     if writes:
@@ -81,6 +89,20 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     if expected is None:
         return Constant(None)
     return same or _result(tx, wrap_result(tx, node), expected, arrays)
+
+
+def _check_range(tx: TraceContext, arrays: Sequence[ArrayTracker], trackers: Arguments) -> None:
+    """Break the graph for an integer that the type of an array does not hold: torch wraps it around."""
+    assert numpy is not None
+    kinds = {getattr(array.like(tx), "dtype") for array in arrays}  # noqa: B009  # numpy has no types here
+    bounds = [numpy.iinfo(kind) for kind in kinds if kind.kind in "iu" and kind.itemsize < 8]
+    for tracker in trackers if bounds else ():
+        value = tracker.as_python_constant() if isinstance(tracker, Constant) else None
+        is_unknown = isinstance(tracker, SymbolicNumber)
+        if is_unknown or (
+            isinstance(value, int | numpy.integer) and not all(one.min <= value <= one.max for one in bounds)
+        ):
+            raise GraphBreak(NATIVE_CALL, f"{tracker.describe()} with an array whose type may not hold it")
 
 
 def _in_numpy(form: str, what: object) -> Callable[..., object]:

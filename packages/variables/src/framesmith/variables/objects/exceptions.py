@@ -68,7 +68,9 @@ class ExceptionTracker(InstanceTracker):
         """One of `args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`; the context breaks the
         graph where it depends on the caller."""
         if name == "__traceback__" and (self.passed or name not in self.fields):
-            return TracebackTracker(self, len(self.passed)) if self.passed or self._has_traceback(tx) else NONE
+            return (
+                TracebackTracker(self, len(self.passed)) if self.passed or self._has_traceback(tx) else NONE
+            )
         if name == "__context__" and self.follows_caller:
             return self.unsupported("reading the context of an exception: the caller may handle one")
         if name in self.fields:
