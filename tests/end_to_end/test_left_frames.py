@@ -264,3 +264,58 @@ def test_a_break_that_is_an_error_behind_an_operation_that_ran(program):
         frontend.compile(program, backend="eager", fullgraph=True)(torch.ones(2), log)
     assert torch.is_grad_enabled()
     assert log.count("enter") == sum(type(one) is tuple for one in log)
+
+
+def locked(x, log):
+    with LOCK:
+        y = x + 1
+        print(end="")
+    return y
+
+
+def gradless(x, log):
+    with torch.no_grad():
+        print(end="")
+        y = x + 1
+        print(end="")
+    return y
+
+
+def handled_outside(x, log):
+    try:
+        print(end="")
+        y = x + 1
+        print(end="")
+    except RuntimeError as error:
+        log.append(str(error))
+        return x
+    finally:
+        log.append("finally")
+    return y
+
+
+@pytest.mark.parametrize("program", [locked, gradless, handled_outside])
+def test_a_graph_that_fails_for_a_reason_of_its_own(program):
+    def backend(module, examples):
+        def run(*values):
+            if fails:
+                raise RuntimeError("no memory")
+            return module.forward(*values)
+
+        return run
+
+    fails, log = [], []
+    compiled = frontend.compile(program, backend=backend)
+    compiled(torch.ones(2), log)
+    fails.append(True)
+    log.clear()
+    if program is handled_outside:
+        assert compiled(torch.ones(2), log).tolist() == [1.0, 1.0]
+        assert log == ["no memory", "finally"]
+    else:
+        with pytest.raises(RuntimeError, match="no memory"):
+            compiled(torch.ones(2), log)
+    assert torch.is_grad_enabled()
+    assert not LOCK.locked()
+    fails.clear()
+    assert compiled(torch.ones(2), log).tolist() == [2.0, 2.0]

@@ -19,7 +19,6 @@ from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.options import TracePolicy
 from framesmith.graph.failures import Failures, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
-from framesmith.variables.objects.exception_chains import raise_unchained
 
 
 @final
@@ -49,21 +48,15 @@ class Recovery:
     def resume(self, error: Exception, scope: Scope, prefix_of: Callable[[int], Prefix | None]) -> object:
         """Do what the program did before the operation that raised, then run that natively; what the prefix returns.
 
-        `prefix_of` gives the prefix of a step. Raises the exception of the graph where this cannot be done.
+        `prefix_of` gives the prefix of a step. Raises Unrecoverable where this cannot be done.
         """
         self.failures.start.restore()  # torch's switches, as they were when the graph began
         found = self.failures.find(error, lambda: [source.read(scope) for source in self.inputs])
-        if found is None:
-            raise_unchained(error)
-        prefix = prefix_of(found.step)
-        if prefix is None:
-            raise_unchained(error)
+        prefix = None if found is None else prefix_of(found.step)
+        if found is None or prefix is None:
+            raise Unrecoverable
         ran = found.began or self.failures.writes_between(prefix.step, found.number)
         if ran and not (prefix.replay.asks and prefix.step == found.step):
-            raise_unchained(error)  # what has written or drawn already must not run a second time
-        try:
-            prefix.replay.give(found.known, error if ran else None)
-            return prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
-        except Unrecoverable:
-            pass
-        raise_unchained(error)
+            raise Unrecoverable  # what has written or drawn already must not run a second time
+        prefix.replay.give(found.known, error if ran else None)
+        return prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])

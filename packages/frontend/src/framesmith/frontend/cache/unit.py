@@ -56,9 +56,10 @@ from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
-from framesmith.graph.failures import GraphFailed
+from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
 from framesmith.guards import Failure, Scope, first_failure
+from framesmith.variables.objects.exception_chains import raise_unchained
 
 
 @hidden
@@ -206,24 +207,45 @@ class CompiledUnit:
     def recover(self, failure: GraphFailed, *values: object) -> object:
         """The graph of an entry raised: do what the program did before, and run the operation that raised natively.
 
-        Raises the exception of the graph where that cannot be done (ADR 0015).
+        Where that cannot be done the exception of the graph is raised in the frames of a continuation, where it begins
+        (ADR 0015).
         """
         recovery, error = failure.recovery, failure.error
         self._follow_original(values)
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
-        result = recovery.resume(
-            error, self._scope_of(values), lambda step: self._get_prefix(recovery, step, values)
-        )
+        is_recovered = True
+        try:
+            result = recovery.resume(
+                error, self._scope_of(values), lambda step: self._get_prefix(recovery, step, values)
+            )
+        except Unrecoverable:
+            is_recovered = False
+        if not is_recovered:  # outside of the handler, which would be the context of what the frames raise
+            result = self._raise_in_frames(error, values)
         return result if self._session is None else run_tail_calls(result)
 
     def _leave_frames(self, values: Sequence[object]) -> None:
         """No entry can be made: a continuation leaves the user's frames, whose `finally` and `with` run."""
-        continuations = self._continuations()
-        if isinstance(self.start, ContinuationStart) and continuations is not None:
-            native = continuations.function_at(replace(self.start.target, is_native=True))
-            assert isinstance(native, NativeContinuation)
+        native = self._native_continuation()
+        if native is not None:
             native.unwind([*values])
+
+    @hidden
+    def _raise_in_frames(self, error: Exception, values: Sequence[object]) -> object:
+        native = self._native_continuation()
+        if native is None:
+            raise_unchained(error)
+        return native.interrupt([*values], error)
+
+    def _native_continuation(self) -> NativeContinuation | None:
+        """The rest of the user's frames, natively; None for a function from its first instruction."""
+        continuations = self._continuations()
+        if not isinstance(self.start, ContinuationStart) or continuations is None:
+            return None
+        native = continuations.function_at(replace(self.start.target, is_native=True))
+        assert isinstance(native, NativeContinuation)
+        return native
 
     def _scope_of(self, values: Sequence[object]) -> Scope:
         return make_scope(self.start, self.dispatcher.signature.names, values)

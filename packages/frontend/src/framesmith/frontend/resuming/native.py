@@ -69,12 +69,17 @@ class NativeContinuation:
         state = self._form.unflatten(values)
         return self._run_frames(state, InnerResult([], state.raised))
 
+    @hidden
+    def interrupt(self, values: list[object], error: BaseException) -> object:
+        """As a call, but an exception is raised where the frames go on: their handlers, `finally` and `with` see it."""
+        state = self._form.unflatten(values)
+        state.raised[:] = [error]
+        return self._run_frames(state, InnerResult([], state.raised, interrupts=not self._point.raises))
+
     def unwind(self, values: list[object]) -> None:
         """Leave the frames: their `finally` and `with` run. What these raise is dropped, unless it ends the process."""
-        state = self._form.unflatten(values)
-        state.raised[:] = [Unwinding()]
         with suppress(Unwinding, Exception):
-            self._run_frames(state, InnerResult([], state.raised, interrupts=not self._point.raises))
+            self.interrupt(values, Unwinding())
 
     @hidden
     def _run_frames(self, state: ResumeState[object], inner: InnerResult) -> object:
