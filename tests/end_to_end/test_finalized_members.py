@@ -336,3 +336,53 @@ def args():
     return torch.ones(2), [{held} for _ in range(3)]
 """
     )
+
+
+class FinalTuple(tuple):
+    def __del__(self):
+        SEEN.append("tuple")
+
+
+class FinalInt(int):
+    def __del__(self):
+        SEEN.append(int(self))
+
+
+class FinalProperty(property):
+    def __del__(self):
+        SEEN.append("property")
+
+
+SEEN = []
+
+
+def exhausted_iterator(x):
+    SEEN.clear()
+    it = iter(FinalTuple())
+    try:
+        next(it)
+    except StopIteration:
+        SEEN.append("end")
+    SEEN.append("after")
+    return list(SEEN), x + 1
+
+
+def replaced_value(x):
+    SEEN.clear()
+    d = {i: FinalInt(i) for i in range(3)}
+    d[2] = None
+    SEEN.append("after")
+    return list(SEEN), x + 1
+
+
+def dropped_property(x):
+    SEEN.clear()
+    made = FinalProperty(len)
+    del made
+    SEEN.append("after")
+    return list(SEEN), x + 1
+
+
+@pytest.mark.parametrize("function", [exhausted_iterator, replaced_value, dropped_property])
+def test_an_immutable_value_of_a_class_with_a_finalizer(function):
+    check(function, X)

@@ -44,8 +44,7 @@ _ABSTRACT: Final = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     """A new instance without attributes. Breaks the graph for a
     class with `__del__`, or one that cannot be reconstructed."""
-    if find(tx, kind, "__del__") is not None:
-        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalized")
+    _check_not_finalized(tx, kind)
     makers = tx.registry[INSTANCE_MAKERS]
     for base in resolution_order(kind):
         if base in makers:
@@ -57,6 +56,12 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
     base, _ = native_new(kind)
     part = find_builtin_part(tx.registry, base)
     return InstanceTracker(kind, builtin_part=None if part is None or part.empty is None else part.empty())
+
+
+def _check_not_finalized(tx: TraceContext, kind: type) -> None:
+    """Break the graph for a class with `__del__`, which runs where the last reference to the instance goes."""
+    if find(tx, kind, "__del__") is not None:
+        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalized")
 
 
 def begin_construct(
@@ -118,7 +123,9 @@ def plain_new(
 
 
 def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
-    """The class that is the first argument of `base.__new__`; TypeError for anything else but a subclass."""
+    """The class that is the first argument of `base.__new__`; TypeError for anything else but a subclass.
+
+    Breaks the graph for a class with `__del__`."""
     if not issubclass(cls.python_type, type):
         text = find_error_text(base.__new__, PlainSample()).format(type_name(cls))
         raise_observed(tx, TypeError, text)
@@ -126,6 +133,8 @@ def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
     assert isinstance(kind, type)
     if base not in resolution_order(kind):
         raise_observed(tx, TypeError, str(find_error(base.__new__, kind)))
+    if is_heap_type(kind):
+        _check_not_finalized(tx, kind)
     return kind
 
 
