@@ -40,23 +40,37 @@ def _fixed(name: Hashable) -> object:
 
 def make_item_key(name: Hashable) -> Hashable:
     """What represents an item in the real set: the value itself for a constant, so that hashes and order are real."""
+    return _make_key(name, {})
+
+
+def _make_key(name: Hashable, known: dict[int, Hashable]) -> Hashable:
+    """`make_item_key`, with the keys of the parts made already: a nest of n frozensets may hold 2**n."""
     match name:
         case ("constant", value):
             return value
-        case ("tuple", tuple(members)):
-            return tuple([make_item_key(member) for member in members])
-        case ("frozenset", frozenset(members)):
-            return frozenset([make_item_key(member) for member in members])
+        case ("tuple" | "frozenset" as kind, tuple(members) | frozenset(members)):
+            if id(name) not in known:
+                keys = [_make_key(member, known) for member in members]
+                known[id(name)] = tuple(keys) if kind == "tuple" else frozenset(keys)
+            return known[id(name)]
         case _:
             return ItemKey(name)
 
 
 def is_exact(item: Hashable) -> bool:
     """Whether an item of the real set has the hash of the item that it represents."""
+    return _is_exact(item, set())
+
+
+def _is_exact(item: Hashable, known: set[int]) -> bool:
+    """`is_exact`, without the parts that were found to be exact."""
     if isinstance(item, ItemKey):
         return item.is_exact
     if isinstance(item, tuple | frozenset):
-        return all(map(is_exact, item))
+        if id(item) in known:
+            return True
+        known.add(id(item))
+        return all(_is_exact(part, known) for part in item)
     return not isinstance(item, float | complex) or item == item  # each NaN is hashed by its address
 
 

@@ -91,6 +91,8 @@ class SetTracker(Tracker):
         self.start: Recipe = Items(())
         self.log: list[SetChange] = []
         self._visiting = False
+        self._key: Hashable = None  # of a frozenset, once asked
+        self._frozen: frozenset[object] | None = None  # its value, once asked
 
     @property
     def python_type(self) -> type:
@@ -296,7 +298,9 @@ class SetTracker(Tracker):
     def as_python_constant(self) -> object:
         """A fresh set of the values."""
         if issubclass(self.kind, frozenset):
-            return frozenset([self.members[name].as_python_constant() for name in self.content])
+            if self._frozen is None:
+                self._frozen = frozenset([self.members[name].as_python_constant() for name in self.content])
+            return self._frozen
         return set(self.content) if self.kind is set else self.unsupported("a constant")
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -354,7 +358,9 @@ class SetTracker(Tracker):
         if not issubclass(self.kind, frozenset):
             return raise_unhashable(tx, self)
         self.read_all(tx)
-        return ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
+        if self._key is None:
+            self._key = ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
+        return self._key
 
     def children(self) -> Iterator[Tracker]:
         """The known members, and unspecialized items that were added."""

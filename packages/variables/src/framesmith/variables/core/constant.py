@@ -207,9 +207,15 @@ def is_nan(value: object) -> bool:
 
 def has_known_hash(value: object) -> bool:
     """Whether all equal objects have this hash; the hash of a NaN comes from its address."""
-    if isinstance(value, tuple | frozenset):
-        return all(map(has_known_hash, value))
-    return not is_nan(value)
+    pending, seen = [value], {id(value)}
+    while pending:
+        one = pending.pop()
+        if is_nan(one):
+            return False
+        if isinstance(one, tuple | frozenset):
+            pending += [part for part in one if id(part) not in seen]
+            seen.update(map(id, one))
+    return True
 
 
 def has_copies(value: object) -> bool:
@@ -226,11 +232,21 @@ def _hashes_itself(kind: type) -> bool:
 
 
 def constant_key(value: object) -> Hashable:
-    """The key under which a constant is stored in a modelled dict or set."""
-    if type(value) is tuple:
-        return ("tuple", tuple([constant_key(item) for item in value]))
-    if type(value) is frozenset:
-        return ("frozenset", frozenset([constant_key(item) for item in value]))
+    """The key under which a constant is stored in a modelled dict or set.
+
+    A part that is held more than once is visited once: a nest of n frozensets may hold 2**n.
+    """
+    return _key_of(value, {})
+
+
+def _key_of(value: object, known: dict[int, Hashable]) -> Hashable:
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        assert isinstance(value, tuple | frozenset)
+        if id(value) not in known:
+            keys = [_key_of(item, known) for item in value]
+            known[id(value)] = ("tuple", tuple(keys)) if kind is tuple else ("frozenset", frozenset(keys))
+        return known[id(value)]
     if not isinstance(value, Hashable):
         raise TypeError(f"unhashable constant {value!r}")
     return ("constant", value)
