@@ -3,13 +3,14 @@
 from collections import deque
 from typing import Final
 
-from framesmith.variables.builtin_types.deques import DequeIterator, DequeTracker
-from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.sequences import (
-    count,
-    index_in,
-    user_errors,
+from framesmith.variables.builtin_types.deques import (
+    DequeIterator,
+    DequeTracker,
+    check_unchanged,
+    compare_each,
 )
+from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.sequences import bounds, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import fill_absence_message, find_absence_message
@@ -116,7 +117,7 @@ def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = ONE, /) 
 @ROWS.call(deque.count)
 def deque_count(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
     """`self.count(value)`."""
-    return Constant(count(tx, self.items, value))
+    return Constant(sum(same for _, same in compare_each(tx, self, value)))
 
 
 @ROWS.call(deque.insert)
@@ -131,8 +132,12 @@ def deque_insert(tx: TraceContext, self: DequeTracker, index: Tracker, item: Tra
 @ROWS.call(deque.remove)
 def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
     """`self.remove(value)`."""
+    state = self.state
     for place, item in enumerate(tuple(self.items)):
-        if known_equal(tx, item, value):
+        same = known_equal(tx, item, value)
+        if self.state != state:
+            raise_observed(tx, IndexError, "deque mutated during iteration")
+        if same:
             del self.change(tx)[place]
             return NONE
     return raise_observed(tx, ValueError, fill_absence_message(value, _REMOVE_FAILS))
@@ -148,7 +153,15 @@ def deque_index(
     /,
 ) -> Tracker:
     """`self.index(value, start, stop)`."""
-    return index_in(tx, self.items, value, start, stop, _INDEX_FAILS)
+    first, last = bounds(tx, len(self.items), start, stop)
+    state = self.state
+    for place, item in enumerate(tuple(self.items)[:last]):
+        if place < first:
+            continue
+        if known_equal(tx, item, value):
+            return Constant(place)
+        check_unchanged(tx, self, state)
+    return raise_observed(tx, ValueError, fill_absence_message(value, _INDEX_FAILS))
 
 
 @ROWS.call(deque.__reversed__)

@@ -11,8 +11,6 @@ from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker, unpack
 from framesmith.variables.builtin_types.sequences import (
-    compare_items,
-    find,
     raise_unhashable,
     reaches_itself,
     repeat_count,
@@ -28,7 +26,8 @@ from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.operations.index import index_of
+from framesmith.variables.operations.compare import FUNCTIONS, compare
+from framesmith.variables.operations.index import index_of, known_equal
 
 ROWS: Final = Rows()
 
@@ -115,7 +114,7 @@ class DequeTracker(Tracker):
 
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`, by identity, then equality."""
-        return Constant(find(tx, self.items, item) is not None)
+        return Constant(any(same for _, same in compare_each(tx, self, item)))
 
     def _place(self, tx: TraceContext, key: Tracker) -> int:
         shown = class_name(key.realize().python_type)
@@ -170,10 +169,18 @@ class DequeTracker(Tracker):
             return DequeTracker(self.items * times, self.maxlen)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """Lexicographic, with deques only."""
+        """Lexicographic, with deques only; RuntimeError where comparing a pair changes the structure of one of them."""
         if not isinstance(other, DequeTracker):
             return None
-        return compare_items(tx, symbol, tuple(self.items), tuple(other.items))
+        if symbol in ("==", "!=") and len(self.items) != len(other.items):
+            return Constant(symbol == "!=")
+        mine, theirs = DequeIterator(self, backwards=False), DequeIterator(other, backwards=False)
+        while True:
+            one, twin = mine.advance(tx), theirs.advance(tx)
+            if one is None or twin is None:
+                return Constant(FUNCTIONS[symbol](one is not None, twin is not None))
+            if not known_equal(tx, one, twin):
+                return compare(tx, symbol, one, twin)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Deques have no hash."""
@@ -210,6 +217,20 @@ class DequeTracker(Tracker):
         return f"[{', '.join([writer.value(item) for item in self._items])}]"
 
 
+def compare_each(tx: TraceContext, owner: DequeTracker, value: Tracker) -> Iterator[tuple[int, bool]]:
+    """The index of each item, and whether it equals `value`; RuntimeError once comparing changed the structure."""
+    state = owner.state
+    for place, item in enumerate(tuple(owner.items)):
+        yield place, known_equal(tx, item, value)
+        check_unchanged(tx, owner, state)
+
+
+def check_unchanged(tx: TraceContext, owner: DequeTracker, state: int) -> None:
+    """Raise the RuntimeError of CPython if the deque has changed its structure since it had this state."""
+    if owner.state != state:
+        raise_observed(tx, RuntimeError, "deque mutated during iteration")
+
+
 @final
 class DequeIterator(IteratorTracker):
     """`iter(deque)` or `reversed(deque)`: raises RuntimeError once the deque has changed its structure."""
@@ -229,8 +250,7 @@ class DequeIterator(IteratorTracker):
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, or None at the end; RuntimeError from then on when the deque changed."""
         tx.changes.note(self)
-        if self.owner.state != self.state:
-            raise_observed(tx, RuntimeError, "deque mutated during iteration")
+        check_unchanged(tx, self.owner, self.state)
         if self.index >= len(self.items):
             return None
         self.index += 1

@@ -371,10 +371,13 @@ class DictTracker(Tracker):
         mine, theirs = self.read_all(tx), other.read_all(tx)
         if len(mine) != len(theirs):
             return False
-        for name, entry in list(mine.items()):
+        names = list(mine), list(theirs)
+        for name in names[0]:
             twin = theirs.get(name)
-            if twin is None or not known_equal(tx, entry.value, twin.value):
+            if twin is None or not known_equal(tx, mine[name].value, twin.value):
                 return False
+            if names != (list(mine), list(theirs)):
+                return self.unsupported("comparing it with a dict while code of the user changes one of them")
         ordered = issubclass(self.kind, OrderedDict) and issubclass(other.kind, OrderedDict)
         return not ordered or list(mine) == list(theirs)
 

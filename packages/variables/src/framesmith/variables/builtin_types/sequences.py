@@ -37,15 +37,21 @@ def user_errors(tx: TraceContext) -> Iterator[None]:
 def compare_items(
     tx: TraceContext, symbol: str, left: Sequence[Tracker], right: Sequence[Tracker]
 ) -> Tracker:
-    """Lexicographic comparison (CPython `list_richcompare`): the first pair that differs decides."""
-    if symbol in ("==", "!=") and len(left) != len(right):
+    """Lexicographic comparison (CPython `list_richcompare`): the first pair that differs decides.
+
+    Code of the user that runs for a pair may change the length of either list, which is asked anew for each pair.
+    """
+    equality = symbol in ("==", "!=")
+    if equality and len(left) != len(right):
         return Constant(symbol == "!=")
-    for one, other in zip(left, right, strict=False):
-        if not known_equal(tx, one, other):
-            if symbol in ("==", "!="):
-                return Constant(symbol == "!=")
-            return compare(tx, symbol, one, other)
-    return Constant(FUNCTIONS[symbol](len(left), len(right)))
+    index = 0
+    while index < len(left) and index < len(right) and known_equal(tx, left[index], right[index]):
+        index += 1
+    if index >= len(left) or index >= len(right):
+        return Constant(FUNCTIONS[symbol](len(left), len(right)))
+    if equality:
+        return Constant(symbol == "!=")
+    return compare(tx, symbol, left[index], right[index])
 
 
 def find(
@@ -61,8 +67,8 @@ def find(
 
 
 def count(tx: TraceContext, items: Sequence[Tracker], value: Tracker) -> int:
-    """The number of items equal to `value`."""
-    return sum(known_equal(tx, item, value) for item in tuple(items))
+    """The number of items equal to `value`. `items` may shrink or grow while user code compares."""
+    return sum(known_equal(tx, item, value) for item in items)
 
 
 def bounds(
