@@ -73,3 +73,14 @@ def test_the_foreach_form_is_one_graph(name):
     layer(torch.ones(1, 2)).sum().backward()
     optimizer.step()
     frontend.compile(optimizer.step, backend="eager", fullgraph=True)()
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16", "float16", "int64", "bool"])
+def test_a_tensor_without_dimensions_keeps_its_type_beside_such_a_number(kind):
+    """Two tensors without dimensions are computed in the wider type, a tensor and a number are not."""
+    check_source(
+        "import torch\nfrom torch.optim.optimizer import _get_value\n"
+        "def f(step, w):\n    n = 0.9 ** _get_value(step)\n    return w * n, n * w, w + n, w / n, n - w, w < n, w == n\n"
+        f"def args(): return [torch.tensor(3.0), torch.tensor(7, dtype=torch.{kind})]\n",
+        backward=False,
+    )

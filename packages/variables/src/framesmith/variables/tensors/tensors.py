@@ -369,10 +369,14 @@ def _are_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
 
 def round_number(tx: TraceContext, tensor: Tracker, other: Tracker) -> Tracker:
     """The second operand of an operator. One that is a number in eager, where the first is a 0-d tensor, as torch rounds it:
-    two such tensors would be computed in the wider type."""
-    if not isinstance(tensor, TensorTracker) or tensor.fake.dtype is not torch.float32 or tensor.fake.dim():
+    two such tensors would be computed in the wider type. Breaks the graph for types that torch rounds in two steps."""
+    if not isinstance(tensor, TensorTracker) or tensor.fake.dim() or tensor.fake.dtype is torch.float64:
         return other
-    return record(tx, "to", (other, Constant(torch.float32))) if is_number(tx, other) else other
+    if not is_number(tx, other):
+        return other
+    if tensor.fake.dtype is not torch.float32:
+        return tensor.unsupported("an operator with a number that an optimizer read from a tensor")
+    return record(tx, "to", (other, Constant(torch.float32)))
 
 
 def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
