@@ -322,3 +322,23 @@ def test_a_profilers_mark_that_is_open_at_a_break_is_ended():
         inside = {event.name for event in profile.events() if event.time_range.end <= mark.time_range.end}
         assert "aten::mul" in inside
     assert len(frontend.explain(f, torch.ones(3)).breaks) == 1
+
+
+def count_autocast_blocks():
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_an_operation_that_fails_in_autocast_leaves_its_blocks(backend):
+    """Copies of weights in lower precision are forgotten with the outermost block; one left entered keeps old weights."""
+
+    def fail(x):
+        with torch.autocast("cpu"), torch.autocast("cpu", torch.float16):
+            return torch.linalg.inv(x * 0)
+
+    compiled = frontend.compile(fail, backend=backend)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="singular"):
+            compiled(torch.ones(2, 2))
+        assert count_autocast_blocks() == 0

@@ -23,6 +23,9 @@ class Ambient:
     grad: bool
     autocast: tuple[tuple[str, bool, torch.dtype], ...]
     autocast_cache: bool
+    autocast_nesting: (
+        int  # blocks entered; leaving the outermost forgets the copies of weights in lower precision
+    )
 
     @staticmethod
     def now() -> "Ambient":
@@ -34,6 +37,7 @@ class Ambient:
                 for device in _AUTOCAST_DEVICES
             ),
             torch.is_autocast_cache_enabled(),
+            _count_nesting(),
         )
 
     def restore(self) -> None:
@@ -47,3 +51,14 @@ class Ambient:
                 torch.set_autocast_dtype(device, dtype)
         if torch.is_autocast_cache_enabled() != self.autocast_cache:
             torch.set_autocast_cache_enabled(self.autocast_cache)
+        for _ in range(self.autocast_nesting, _count_nesting()):
+            if torch.autocast_decrement_nesting() == 0:
+                torch.clear_autocast_cache()
+        for _ in range(_count_nesting(), self.autocast_nesting):
+            torch.autocast_increment_nesting()
+
+
+def _count_nesting() -> int:
+    """The number of autocast blocks that this thread has entered; torch has no other way to ask."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()

@@ -53,9 +53,10 @@ def fold(
     kwargs: Mapping[str, Tracker] | None = None,
 ) -> Tracker:
     """`function(*args, **kwargs)`, run now on the known values; an exception of it is raised in the user's program."""
-    for argument in args:
-        if isinstance(argument, Constant) and isinstance(argument.value, enum.Enum):
-            _guard_member(tx, argument.value, function)
+    operands = (*args, *(kwargs or {}).values())
+    for operand in operands:
+        if isinstance(operand, Constant) and isinstance(operand.value, enum.Enum):
+            _guard_member(tx, operand.value, function)
     positional = [argument.as_python_constant() for argument in args]
     keywords = {name: value.as_python_constant() for name, value in (kwargs or {}).items()}
     try:
@@ -66,9 +67,9 @@ def fold(
         raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
     # `max`, `str.strip` and others may give an operand back, which is the very object then
     if has_copies(result):
-        for argument in args:
-            if isinstance(argument, Constant) and argument.value is result:
-                return argument
+        for operand in operands:
+            if isinstance(operand, Constant) and operand.value is result:
+                return operand
     return from_python(tx, result)
 
 
@@ -107,7 +108,8 @@ def _run(
     keywords: Mapping[str, object],
 ) -> object:
     warning = tx.registry[WARNING_TYPES]
-    warned = next((warning[kind] for kind in map(type, positional) if kind in warning), None)
+    given = (*positional, *keywords.values())
+    warned = next((warning[kind] for kind in map(type, given) if kind in warning), None)
     if warned is None:
         return function(*positional, **keywords)
     strict, kind = warned
@@ -115,5 +117,5 @@ def _run(
         with strict():
             return function(*positional, **keywords)
     except kind as error:
-        shown = ", ".join(f"{type(value).__name__} {value!r}" for value in positional)
+        shown = ", ".join(f"{type(value).__name__} {value!r}" for value in given)
         raise GraphBreak(NATIVE_CALL, f"an operation that warns or raises, on {shown}") from error
