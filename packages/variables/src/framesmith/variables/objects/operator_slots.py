@@ -5,6 +5,7 @@ Each public function here is the slot of the same name of a tracker whose class 
 """
 
 from framesmith.guards.class_lookup import static_lookup
+from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
@@ -80,6 +81,9 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
         return None if found is None else self.unsupported(f"operator {symbol}")
     if other.has_special_methods:
         return None
+    if isinstance(self.builtin_part, DictTracker):  # `{} | an_ordered_dict` is no plain dict
+        result = self.builtin_part.reflected(tx, symbol, other)
+        return _native_binary(tx, symbol, other, self.builtin_part) if result is None else result
     result = _native_binary(tx, symbol, other, self.builtin_part)
     return self.builtin_part.reflected(tx, symbol, other) if result is None else result
 
