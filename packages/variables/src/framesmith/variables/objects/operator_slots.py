@@ -16,6 +16,7 @@ from framesmith.variables.objects.special_methods import (
     call_method,
     find_special_method,
     is_native,
+    is_of_object,
     overrides_iteration,
     python_method,
     raise_type_error,
@@ -126,9 +127,9 @@ def compare(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tra
     found = find_special_method(tx, self, COMPARE_METHODS[symbol])
     if found is None:
         return None
-    if not is_native(found):
+    if not is_native(found) and not is_of_object(found):
         return _operate(tx, self, found, other)
-    if found.owner is not object:
+    if not is_of_object(found):
         return _native_compare(tx, self, found, symbol, other)
     if symbol != "!=":
         return None
