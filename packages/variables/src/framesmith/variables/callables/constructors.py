@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from framesmith.guards.class_lookup import class_name, defines
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import TUPLE_ASKS, unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.reductions import begin_call_with_items, runs_python
@@ -28,18 +28,18 @@ ROWS: Final = Rows()
 def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
     if iterable is not None and runs_python(iterable):
-        return begin_call_with_items(tx, iterable, list)
-    return ListTracker([] if iterable is None else unpack(tx, iterable))
+        return begin_call_with_items(tx, iterable, list, asks=True)
+    return ListTracker([] if iterable is None else unpack(tx, iterable, asks=True))
 
 
 @ROWS.call(tuple)
 def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
-        return begin_call_with_items(tx, iterable, tuple)
+        return begin_call_with_items(tx, iterable, tuple, asks=TUPLE_ASKS)
     if iterable is not None and iterable.python_type is tuple:
         return iterable
-    return TupleTracker([] if iterable is None else unpack(tx, iterable))
+    return TupleTracker([] if iterable is None else unpack(tx, iterable, asks=TUPLE_ASKS))
 
 
 @ROWS.call(torch.Size)
