@@ -12,9 +12,10 @@ from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import TraceContext, Tracker
 
 
-def native_kind(kind: type) -> type[dict[object, object]]:
+def native_kind(kind: type) -> type:
     """Whose C methods an instance of a class of dicts has: `OrderedDict`, `defaultdict` or `dict`."""
-    return next((base for base in (OrderedDict, defaultdict) if issubclass(kind, base)), dict)
+    bases: tuple[type, ...] = (OrderedDict, defaultdict)
+    return next((base for base in bases if issubclass(kind, base)), dict)
 
 
 def _call_class(tx: TraceContext, instance: Tracker, *args: Tracker) -> Tracker:

@@ -35,12 +35,15 @@ class CallIterator(IteratorTracker):
             if is_observed_instance(error, StopIteration):
                 self.function = None
             raise
-        if self.function is None:  # the call has taken all further items itself
+        if self._has_ended():  # the call has taken all further items itself
             return None
         if not known_equal(tx, self.sentinel, result):
             return result
         self.function = None
         return None
+
+    def _has_ended(self) -> bool:
+        return self.function is None
 
     def children(self) -> Iterator[Tracker]:
         """Function and sentinel."""

@@ -130,7 +130,7 @@ def _convert_number(
         if defines(value.python_type, name):
             result = value.attribute(tx, name).call(tx, [], {})
             if name == "__index__" and kind is float:
-                return call_float(tx, _require_exact(value, result, int))
+                return fold(tx, float, [_require_exact(value, result, int)])
             return _require_exact(value, result, kind)
     # one that is not modelled may give its bytes; the use of `__trunc__` is deprecated
     if not is_modelled(tx, value.python_type) or (kind is int and defines(value.python_type, "__trunc__")):

@@ -167,7 +167,7 @@ class Tracker:
         return self.unsupported("taking its length")
 
     def ask_length(self, tx: "TraceContext") -> "Tracker | None":
-        """What C code asks that makes room for all items before it takes them; None for a value whose answer runs
+        """What C code asks that allocates memory for all items before it takes them; None for a value whose answer runs
         no code of the user, or that has none (`PyObject_LengthHint`)."""
         return None
 

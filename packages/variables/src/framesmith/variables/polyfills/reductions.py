@@ -39,7 +39,7 @@ def call_with_items(iterable: Iterable[object], then: Callable[..., object], *mo
 
 
 def call_with_counted_items(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
-    """The same for one that asks for the length first, to make room for the items."""
+    """The same for one that asks for the length first, to allocate memory for the items."""
     iterator = iter(iterable)
     operator.length_hint(iterable)
     items: list[object] = []
