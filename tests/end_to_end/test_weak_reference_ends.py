@@ -237,12 +237,51 @@ def held_by_a_tuple(x):
     return a, r() is None, x + 1
 
 
+def weakly_referenced_by_a_callee_from_a_dict(x):
+    first, second, found = O(), O(), []
+
+    def refer(given):
+        for key, value in given.items():
+            found.append((weakref.ref(key, lambda ref: None), value))
+
+    refer({first: 1, second: 2})
+    alive = [key() is None for key, value in found]
+    del first
+    return alive, [key() is None for key, value in found], x + 1
+
+
+def keys_of_a_weak_dictionary(x):
+    first, second = O(), O()
+    held = weakref.WeakKeyDictionary({first: 1, second: 2})
+    number = len(held)
+    del first
+    return number, list(held.values()), x + 1
+
+
+def members_of_a_weak_set(x):
+    first, second = O(), O()
+    held = weakref.WeakSet([first, second])
+    number = len(held)
+    del second
+    return number, len(held), x + 1
+
+
+def values_of_a_weak_dictionary(x):
+    first, second = O(), O()
+    held = weakref.WeakValueDictionary(first=first, second=second)
+    number = len(held)
+    del second
+    return number, list(held), x + 1
+
+
 ENDING = [
     deleted, rebound, tensor_deleted, tensor_rebound, popped_from_a_list, list_cleared, item_replaced,
     item_deleted, key_deleted, value_replaced, attribute_deleted, attribute_replaced,
     left_with_an_inlined_callee, loop_variable_rebound, rebound_in_a_try, deleted_in_a_generator,
     unpacked_and_rebound, cell_variable_rebound, held_by_a_list_until_it_is_cleared, nested_function_deleted,
     seen_by_a_proxy, set_cleared, nested_list_replaced, held_by_a_tuple,
+    weakly_referenced_by_a_callee_from_a_dict, keys_of_a_weak_dictionary, members_of_a_weak_set,
+    values_of_a_weak_dictionary,
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final, final
 
+from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.operation_effects import slots_taken
 from framesmith.frontend.exits.resumption import Resumption
 from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
@@ -30,6 +31,7 @@ from framesmith.variables.objects.exception_chains import restore_exception
 from framesmith.variables.objects.tracebacks import Passage
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
+_CALLS: Final = (Kind.CALL, Kind.CALL_NAMES_ON_STACK, Kind.CALL_EXTENDED)
 _RAISED: Final = f"{PREFIX}e"
 
 
@@ -90,13 +92,14 @@ class NativeOperation:
         texts += [
             None if isinstance(value, Null) else writer.value(value) for value in operands[len(texts) :]
         ]
-        inlined = self._machine.frames[1:]
-        for index, value in enumerate(operands[:2]) if inlined else ():
-            if not isinstance(value, Null) and names_its_caller(value):  # ADR 0016
+        inlined, operation = self._machine.frames[1:], self._machine.frame.operation
+        if inlined and operation.kind in _CALLS:
+            callee = 1 if isinstance(operands[0], Null) else 0
+            if names_its_caller(operands[callee]):  # ADR 0016
                 stands = writer.constant(stand_in_for(inlined), "stands_for")
-                texts[index] = f"{writer.constant(partial, 'partial')}({stands}, {texts[index]})"
+                texts[callee] = f"{writer.constant(partial, 'partial')}({stands}, {texts[callee]})"
         bind = Bind(writer.constant, self._machine, operands)
-        return write(self._machine.frame.operation, texts, bind)
+        return write(operation, texts, bind)
 
     def _write_unbound_method(self, operands: Sequence[Tracker]) -> list[str | None] | None:
         """Descriptor and receiver of a method that is called at once (`x.sin()`), which CPython does not bind.

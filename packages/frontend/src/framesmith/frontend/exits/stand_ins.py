@@ -7,8 +7,12 @@ so that a warning and a log record name the line that they name in eager (ADR 00
 variables of their caller. The frames of those run natively as a whole.
 """
 
+import dataclasses
+import enum
 import logging
+import typing
 import warnings
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
@@ -27,11 +31,19 @@ from framesmith.variables.core import Constant, Lazy, PendingCall, Rows, TraceCo
 ROWS: Final = Rows()
 
 _OWN_LOGGERS: Final = (logging.Logger, logging.RootLogger)
-_NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log)
+_CLASS_MAKERS: Final[tuple[object, ...]] = (
+    *(namedtuple, dataclasses.make_dataclass),
+    *(
+        getattr(typing, name)
+        for name in ("NamedTuple", "NewType", "ParamSpec", "TypedDict", "TypeVar", "_caller")
+    ),
+)
+_NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log, *_CLASS_MAKERS)
 
 
 def names_its_caller(value: Tracker) -> bool:
-    """Whether a value is a function that reports the line of its caller, and reads nothing else of it."""
+    """Whether a value is a function that reports the line of its caller, or makes
+    a class in the caller's module, and reads nothing else of it."""
     if isinstance(value, Lazy) and not value.is_realized:
         found = value.peek
     else:
@@ -42,6 +54,8 @@ def names_its_caller(value: Tracker) -> bool:
         found = getattr(tracker, "value", None) if known else None
     if type(found) is MethodType:
         found = found.__func__
+    if isinstance(found, type) and (issubclass(found, type) or type(found) is enum.EnumMeta):
+        return True
     return any(found is one for one in _NAMING)
 
 
@@ -59,6 +73,13 @@ def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
     )
     assert function is not None
     return function
+
+
+@ROWS.entry(
+    DIRECTIVES, ("collections", "namedtuple"), ("dataclasses", "make_dataclass"), ("typing", "_caller")
+)
+def _make_class_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    raise GraphBreak(NATIVE_CALL, "what is made belongs to the module of the caller")
 
 
 @ROWS.entry(DIRECTIVES, ("logging", "Logger._log"))

@@ -1,7 +1,8 @@
 """Variables that are not read again, but whose end a weak reference may show: a break hands them over.
 
 **An instance that a native operation was given may be weakly referenced afterwards**, by a registry or a cache, so it
-has to live as long as it does in CPython. The same goes for an instance that existed before the trace. Tensors are kept
+has to live as long as it does in CPython. The same goes for an instance that existed before the trace, and for a new one in something that is
+handed over as well. Tensors are kept
 only where the trace saw a weak reference to them being made: keeping all would keep their memory. Values whose end
 the trace itself sees are in `tracing.value_ends`.
 """
@@ -20,7 +21,8 @@ from framesmith.frontend.tracing.finalizers import (
     real_object,
     variables_of,
 )
-from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.frame_layout import live_names, values_in_slots
+from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.guards.class_lookup import is_heap_type
 from framesmith.variables.core import Constant, Lazy, Null, Tracker
 from framesmith.variables.core.reach import reachable
@@ -39,6 +41,7 @@ class WeaklyHeld:
         self._writer = writer
         self._tensors: list[object] | None = None
         self._operands: set[int] = set()
+        self._held: set[int] | None = None
 
     def note_operands(self, operands: Sequence[Tracker], refers: bool) -> None:
         """Note the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
@@ -68,8 +71,21 @@ class WeaklyHeld:
         if issubclass(kind, torch.Tensor):
             return id(value) in self._operands or self._is_referent(value, real)
         if real is None:
-            return self._writer.find_variable(value) is not None
+            is_written = self._writer.find_variable(value) is not None
+            return is_written or (is_heap_type(kind) and id(value) in self._find_held())
         return is_heap_type(kind) or weakref.getweakrefcount(real) > 0
+
+    def _find_held(self) -> set[int]:
+        """What the variables that are read again and the stacks lead to: a weak
+        reference to something in there may be made later, when they have let go of it."""
+        if self._held is None:
+            live = [
+                value
+                for frame in self._machine.frames
+                for value in (*_read_again(frame), *values_in_slots(frame.stack))
+            ]
+            self._held = set(reachable(live))
+        return self._held
 
     def _is_referent(self, value: Tracker, real: object) -> bool:
         """Whether a variable is a weak reference to this value."""
@@ -79,6 +95,11 @@ class WeaklyHeld:
                 referent for one in reachable(held).values() if (referent := referent_of(one)) is not None
             ]
         return any(one is value or (real is not None and one is real) for one in self._tensors)
+
+
+def _read_again(frame: Frame) -> list[Tracker]:
+    names = live_names(frame, frame.index) | live_names(frame, frame.current)
+    return [value for name, value in frame.locals.items() if name in names]
 
 
 def referent_of(value: Tracker) -> object:

@@ -7,19 +7,24 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
 from typing import Final, NoReturn, cast
 
+from framesmith.guards.class_lookup import defines
+from framesmith.variables.builtin_types.dict_copies import check_ordered_update
 from framesmith.variables.builtin_types.dict_iterators import ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, find_tuple_part
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
 NONE = Constant(None)
+_NO_FACTORY: Final = find_error_text(defaultdict, 0)
 
 
 @ROWS.call(dict.get)
@@ -45,7 +50,10 @@ def _setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
 
 @ROWS.call(OrderedDict.setdefault)
 def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
-    """`self.setdefault(key, default)`; unlike `dict.setdefault` it takes keywords."""
+    """`self.setdefault(key, default)`; unlike `dict.setdefault` it
+    takes keywords, and stores by `self[key] = default`."""
+    if self.owner is not None:
+        check_ordered_update(self.owner)
     return _setdefault(tx, self, key, default)
 
 
@@ -144,6 +152,8 @@ def ordered_update(
     tx: TraceContext, self: DictTracker, other: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """`OrderedDict.update(mapping or pairs, **named)`, in CPython a method object of its own."""
+    if self.owner is not None:
+        check_ordered_update(self.owner)
     _update(tx, self, other, named)
     return NONE
 
@@ -178,11 +188,22 @@ def call_ordered(tx: TraceContext, source: Tracker | None = None, /, **named: Tr
     return _fill_new_dict(tx, make_dict_tracker((), OrderedDict), source, named)
 
 
+def check_factory(tx: TraceContext, factory: Tracker) -> None:
+    """TypeError for a `default_factory` that cannot be called."""
+    factory = factory.realize()
+    if isinstance(factory, Constant) and factory.value is None:
+        return
+    guard_class_attribute(tx, factory.python_type, "__call__")
+    if not defines(factory.python_type, "__call__"):
+        raise_observed(tx, TypeError, _NO_FACTORY)
+
+
 @ROWS.call(defaultdict)
 def call_defaultdict(
     tx: TraceContext, factory: Tracker = NONE, source: Tracker | None = None, /, **named: Tracker
 ) -> Tracker:
     """`defaultdict(factory, mapping or pairs, **named)`."""
+    check_factory(tx, factory)
     return _fill_new_dict(tx, make_dict_tracker((), defaultdict, factory), source, named)
 
 

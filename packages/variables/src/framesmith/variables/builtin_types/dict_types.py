@@ -13,20 +13,34 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import overrides
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute
-from framesmith.variables.builtin_types.dicts import (
-    DictTracker,
-    build_dict,
-    make_dict_tracker,
-    wrap_dict_content,
-)
+from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BuiltinPart, BuiltinType, Join
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = Rows()
+
+
+def wrap_dict_content(
+    tx: TraceContext, value: dict[object, object], source: Source, kind: type
+) -> DictTracker:
+    """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
+    factory = None
+    if isinstance(value, defaultdict):
+        factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
+    return DictTracker(source, kind, value, factory)
+
+
+def build_dict(tx: TraceContext, value: object) -> DictTracker:
+    """The tracker of a dict created in the trace, from known values."""
+    assert isinstance(value, dict)
+    return make_dict_tracker(
+        [(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value)
+    )
 
 
 def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:

@@ -13,7 +13,14 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, defines, owner_of
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs
-from framesmith.guards.sources import Attribute, DictKeyAt, Item
+from framesmith.guards.sources import DictKeyAt, Item
+from framesmith.variables.builtin_types.dict_copies import (
+    check_ordered_update,
+    copy_default,
+    copy_ordered,
+    merge_into_copy,
+    native_kind,
+)
 from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
@@ -293,7 +300,7 @@ class DictTracker(Tracker):
         if factory is None or (isinstance(factory, Constant) and factory.value is None):
             raise_observed(tx, KeyError, key)
         value = factory.call(tx, [], {})
-        self.store(tx, key, value)
+        (self.owner or self).set_subscript(tx, key, value)
         return value
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
@@ -310,32 +317,42 @@ class DictTracker(Tracker):
         right = other.builtin_part_or_self(tx)
         if symbol != "|" or not isinstance(right, DictTracker):
             return None
-        merged = self.copy(tx)
-        merged.merge(tx, right)
-        return merged
+        return self._merge(tx, self, right)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`dict | self` for the derived types, whose type the result has."""
         left = other.builtin_part_or_self(tx)
-        if symbol != "|" or not isinstance(left, DictTracker) or self.kind is dict:
+        if symbol != "|" or not isinstance(left, DictTracker) or native_kind(self.kind) is dict:
             return None
-        merged = make_dict_tracker((), self.copy(tx).kind, self.factory)
-        merged.merge(tx, left)
-        merged.merge(tx, self)
+        return left._merge(tx, left if native_kind(left.kind) is native_kind(self.kind) else self, self)
+
+    def _merge(self, tx: TraceContext, like: "DictTracker", right: "DictTracker") -> Tracker:
+        """`self | right`, of the type of `like`, which is one of them."""
+        kind = native_kind(like.kind)
+        if kind is not dict and like.owner is not None:
+            factory = like.factory or Constant(None)
+            return merge_into_copy(tx, like.owner, factory, self.owner or self, right.owner or right)
+        merged = make_dict_tracker((), kind, like.factory)
+        merged.merge(tx, self.owner or self)
+        merged.merge(tx, right.owner or right)
         return merged
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self |= other` updates from a mapping or pairs."""
         if symbol != "|":
             return None
+        if self.owner is not None and native_kind(self.kind) is OrderedDict:
+            check_ordered_update(self.owner)
         self.merge(tx, other)
         return self
 
-    def copy(self, tx: TraceContext) -> "DictTracker":
+    def copy(self, tx: TraceContext) -> Tracker:
         """A new dict with the same items: an OrderedDict, a defaultdict, or else a plain dict."""
-        kind = self.kind if self.kind in (OrderedDict, defaultdict) else dict
-        if kind is dict and issubclass(self.kind, OrderedDict | defaultdict):
-            self.unsupported("copying it")
+        kind = native_kind(self.kind)
+        if kind is OrderedDict and self.owner is not None:
+            return copy_ordered(tx, self.owner, [entry.key for entry in self.read_all(tx).values()])
+        if kind is defaultdict and self.owner is not None:
+            return copy_default(tx, self.owner, self.factory or Constant(None), self.owner)
         holder = self.kind if self.owner is None else self.owner.python_type
         iterates = owner_of(holder, "__iter__")
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
@@ -466,16 +483,6 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
     return lazy(tx, key, DictKeyAt(owner.source, index)).realize()
 
 
-def wrap_dict_content(
-    tx: TraceContext, value: dict[object, object], source: Source, kind: type
-) -> DictTracker:
-    """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
-    factory = None
-    if isinstance(value, defaultdict):
-        factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
-    return DictTracker(source, kind, value, factory)
-
-
 def make_dict_tracker(
     pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
 ) -> DictTracker:
@@ -491,11 +498,3 @@ def make_dict_tracker(
         else:
             result.state.add(name, key, value)
     return result
-
-
-def build_dict(tx: TraceContext, value: object) -> DictTracker:
-    """The tracker of a dict created in the trace, from known values."""
-    assert isinstance(value, dict)
-    return make_dict_tracker(
-        [(from_python(tx, k), from_python(tx, v)) for k, v in value.items()], type(value)
-    )

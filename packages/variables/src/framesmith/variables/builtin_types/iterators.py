@@ -4,14 +4,16 @@ Those that combine other iterators (`zip`, `map`, itertools) are in `iterator_ch
 iterators that existed before the trace in `existing_iterators`.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Final, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.operations.index import known_equal
 
 # A trace that takes more items than this out of one iterator is taken for endless.
@@ -43,10 +45,65 @@ class IteratorTracker(Tracker):
         return ("object", self)
 
 
-def unpack(tx: TraceContext, iterable: Tracker) -> list[Tracker]:
-    """All items of an iterable; breaks the graph after `MOST_ITEMS`."""
+class _Sample:
+    """Notes that its length is asked for."""
+
+    asked = False
+
+    def __len__(self) -> int:
+        self.asked = True
+        return 0
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(())
+
+
+def _asks_length(reading: Callable[[Iterable[object]], object]) -> bool:
+    sample = _Sample()
+    reading(sample)
+    return sample.asked
+
+
+TUPLE_ASKS: Final = _asks_length(tuple)  # until 3.13
+"""Whether `tuple(iterable)` asks for the length first, as `list` does."""
+
+
+def ask_sequence_length(tx: TraceContext, sequence: Tracker) -> Tracker | None:
+    """The length of what an iterator reads by subscripts; None where it has none, or raises TypeError."""
+    if not defines(sequence.python_type, "__len__"):
+        return None
+    try:
+        return sequence.length(tx)
+    except ObservedException as error:
+        if not is_observed_instance(error, TypeError):
+            raise
+        return None
+
+
+def unpack_sequence(tx: TraceContext, iterable: Tracker, refuse: Callable[[], object]) -> list[Tracker]:
+    """All items, as C code takes them that needs a sequence: what is no list or tuple gives its iterator
+    to `list` (`PySequence_Fast`). `refuse` raises in place of a TypeError of `iter(iterable)`."""
+    iterable = iterable.realize()
+    if iterable.python_type in (list, tuple):
+        return unpack(tx, iterable)
+    if not defines(iterable.python_type, "__iter__") and not defines(iterable.python_type, "__getitem__"):
+        refuse()
+    try:
+        iterator = iterable.iterate(tx)
+    except ObservedException as error:
+        if is_observed_instance(error, TypeError):
+            refuse()
+        raise
+    return unpack(tx, iterator, asks=True)
+
+
+def unpack(tx: TraceContext, iterable: Tracker, *, asks: bool = False) -> list[Tracker]:
+    """All items of an iterable; breaks the graph after `MOST_ITEMS`.
+    With `asks` it is asked for its length first, as by `list(iterable)`."""
     iterable = iterable.realize()
     iterator = iterable.iterate(tx).realize()
+    if asks:
+        iterable.ask_length(tx)
     items: list[Tracker] = []
     while (item := iterator.advance(tx)) is not None:
         items.append(item)

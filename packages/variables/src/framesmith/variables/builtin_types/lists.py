@@ -7,10 +7,14 @@ from typing import Final, NoReturn, final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR, UNSUPPORTED_VALUE
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import defines
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Item
-from framesmith.variables.builtin_types.iterators import LIST_ITERATOR, MOST_ITEMS, SequenceIterator, unpack
+from framesmith.variables.builtin_types.iterators import (
+    LIST_ITERATOR,
+    MOST_ITEMS,
+    SequenceIterator,
+    unpack_sequence,
+)
 from framesmith.variables.builtin_types.sequences import (
     compare_items,
     find,
@@ -149,11 +153,12 @@ class ListTracker(Tracker):
             with user_errors(tx):
                 self.items[place] = value
             return
-        value = value.realize()
-        if not (defines(value.python_type, "__iter__") or defines(value.python_type, "__getitem__")):
+
+        def refuse() -> None:
             with user_errors(tx):  # the real list words it, differently in each Python version
                 STORE(list(self.items), place, 0)
-        values = unpack(tx, value)
+
+        values = unpack_sequence(tx, value, refuse)
         tx.changes.note(self)
         with user_errors(tx):
             self.items[place] = values
@@ -200,6 +205,7 @@ class ListTracker(Tracker):
             self._items.extend(given)
             return
         iterator = iterable.iterate(tx)
+        iterable.ask_length(tx)
         tx.changes.note(self)
         limit = len(self._items) + MOST_ITEMS
         while (item := iterator.advance(tx)) is not None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import final
 
-from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.iterators import IteratorTracker, ask_sequence_length
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException
-from framesmith.variables.operations.index import known_equal
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
+from framesmith.variables.operations.index import index_of, known_equal
 
 
 @final
@@ -29,11 +29,21 @@ class CallIterator(IteratorTracker):
         tx.changes.note(self)
         if self.function is None:
             return None
-        result = self.function.call(tx, [], {})
+        try:
+            result = self.function.call(tx, [], {})
+        except ObservedException as error:
+            if is_observed_instance(error, StopIteration):
+                self.function = None
+            raise
+        if self._has_ended():  # the call has taken all further items itself
+            return None
         if not known_equal(tx, self.sentinel, result):
             return result
         self.function = None
         return None
+
+    def _has_ended(self) -> bool:
+        return self.function is None
 
     def children(self) -> Iterator[Tracker]:
         """Function and sentinel."""
@@ -75,6 +85,13 @@ class SubscriptReversed(IteratorTracker):
             return None
         self.index -= 1
         return item
+
+    def ask_length(self, tx: TraceContext) -> Tracker | None:
+        """Asks the sequence, which may have shrunk."""
+        if self.index < 0:
+            return None
+        length = ask_sequence_length(tx, self.sequence)
+        return None if length is None else Constant(min(self.index + 1, index_of(tx, length)))
 
     def children(self) -> Iterator[Tracker]:
         """The sequence."""

@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from framesmith.guards.class_lookup import class_name, defines
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import TUPLE_ASKS, unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.reductions import begin_call_with_items, runs_python
@@ -28,18 +28,18 @@ ROWS: Final = Rows()
 def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
     if iterable is not None and runs_python(iterable):
-        return begin_call_with_items(tx, iterable, list)
-    return ListTracker([] if iterable is None else unpack(tx, iterable))
+        return begin_call_with_items(tx, iterable, list, asks=True)
+    return ListTracker([] if iterable is None else unpack(tx, iterable, asks=True))
 
 
 @ROWS.call(tuple)
 def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
-        return begin_call_with_items(tx, iterable, tuple)
+        return begin_call_with_items(tx, iterable, tuple, asks=TUPLE_ASKS)
     if iterable is not None and iterable.python_type is tuple:
         return iterable
-    return TupleTracker([] if iterable is None else unpack(tx, iterable))
+    return TupleTracker([] if iterable is None else unpack(tx, iterable, asks=TUPLE_ASKS))
 
 
 @ROWS.call(torch.Size)
@@ -79,7 +79,8 @@ def call_int(tx: TraceContext, value: Tracker | None = None, /, base: Tracker | 
     return _convert_number(
         tx,
         value,
-        ("__int__", "__index__", "__trunc__"),
+        int,
+        ("__int__", "__index__"),
         "int() argument must be a string, a bytes-like object or a real number, not",
     )
 
@@ -92,7 +93,11 @@ def call_float(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     if isinstance(value, Constant):  # a symbolic number stays one
         return fold(tx, float, [value])
     return _convert_number(
-        tx, value, ("__float__", "__index__"), "float() argument must be a string or a real number, not"
+        tx,
+        value,
+        float,
+        ("__float__", "__index__"),
+        "float() argument must be a string or a real number, not",
     )
 
 
@@ -104,17 +109,30 @@ def call_complex(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker
         return fold(tx, complex, args, kwargs)
     if len(given) != 1 or "imag" in kwargs or not defines(given[0].python_type, "__complex__"):
         return given[0].unsupported("conversion to complex")
-    return given[0].attribute(tx, "__complex__").call(tx, [], {})
+    return _require_exact(given[0], given[0].attribute(tx, "__complex__").call(tx, [], {}), complex)
 
 
-def _convert_number(tx: TraceContext, value: Tracker, names: tuple[str, ...], message: str) -> Tracker:
-    """Call the first of these conversion methods that the type
-    has; breaks for text and buffers, TypeError for others."""
+def _require_exact(value: Tracker, result: Tracker, kind: type) -> Tracker:
+    """The result of a conversion method; breaks the graph where it
+    is not exactly of the type, which warns or is a TypeError."""
+    result = result.realize()
+    return result if result.python_type is kind else value.unsupported(f"its conversion to {kind.__name__}")
+
+
+def _convert_number(
+    tx: TraceContext, value: Tracker, kind: type, names: tuple[str, ...], message: str
+) -> Tracker:
+    """Call the first of these conversion methods that the type has;
+    breaks for text and buffers, and for `__trunc__`; TypeError for others."""
     if issubclass(value.python_type, str | bytes):
         return value.unsupported("reading a number out of it")
     for name in names:
         if defines(value.python_type, name):
-            return value.attribute(tx, name).call(tx, [], {})
-    if not is_modelled(tx, value.python_type):  # it may give its bytes
+            result = value.attribute(tx, name).call(tx, [], {})
+            if name == "__index__" and kind is float:
+                return fold(tx, float, [_require_exact(value, result, int)])
+            return _require_exact(value, result, kind)
+    # one that is not modelled may give its bytes; the use of `__trunc__` is deprecated
+    if not is_modelled(tx, value.python_type) or (kind is int and defines(value.python_type, "__trunc__")):
         return value.unsupported("reading a number out of it")
     return raise_observed(tx, TypeError, f"{message} '{class_name(value.python_type)}'")

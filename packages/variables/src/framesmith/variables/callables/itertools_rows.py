@@ -9,7 +9,7 @@ from typing import Final
 
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, is_none, iterators
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import TUPLE_ASKS, unpack
 from framesmith.variables.builtin_types.itertools_combining import (
     AccumulateIterator,
     CompressIterator,
@@ -164,7 +164,7 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
     times = index_of(tx, repeat)
     if times < 0:
         raise_observed(tx, ValueError, _NEGATIVE_REPEAT)
-    pools = [tuple(unpack(tx, iterable)) for iterable in iterables] * times
+    pools = [tuple(unpack(tx, iterable, asks=TUPLE_ASKS)) for iterable in iterables] * times
     rows = itertools.product(*[range(len(pool)) for pool in pools])
     return PoolIterator(itertools.product, rows, pools, "{make}({0})")
 
@@ -172,7 +172,7 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
 @ROWS.call(itertools.permutations)
 def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) -> Tracker:
     """`permutations(iterable, r=None)`."""
-    pool = tuple(unpack(tx, iterable))
+    pool = tuple(unpack(tx, iterable, asks=TUPLE_ASKS))
     if not is_none(r) and not issubclass(r.python_type, int):
         raise_observed(tx, TypeError, _NO_INTEGER)
     size = len(pool) if is_none(r) else _size(tx, r, _NEGATIVE_PERMUTATION)
@@ -182,14 +182,14 @@ def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) ->
 @ROWS.call(itertools.combinations)
 def call_combinations(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
     """`combinations(iterable, r)`."""
-    pool, size = tuple(unpack(tx, iterable)), _size(tx, r)
+    pool, size = tuple(unpack(tx, iterable, asks=TUPLE_ASKS)), _size(tx, r)
     return _choices(itertools.combinations, itertools.combinations(range(len(pool)), size), pool, size)
 
 
 @ROWS.call(itertools.combinations_with_replacement)
 def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
     """`combinations_with_replacement(iterable, r)`."""
-    pool, size = tuple(unpack(tx, iterable)), _size(tx, r)
+    pool, size = tuple(unpack(tx, iterable, asks=TUPLE_ASKS)), _size(tx, r)
     kind = itertools.combinations_with_replacement
     return _choices(kind, kind(range(len(pool)), size), pool, size)
 

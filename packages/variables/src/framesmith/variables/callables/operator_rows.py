@@ -10,6 +10,7 @@ from framesmith.variables.builtin_types.sequences import count
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
+from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
@@ -25,7 +26,7 @@ ROWS: Final = Rows()
 _NO_SEQUENCE: Final = find_error_text(operator.concat, PlainSample(), ())
 _NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, PlainSample(), 0)
 
-NONE = Constant(None)
+NONE, ZERO = Constant(None), Constant(0)
 
 
 def _register_binary(symbol: str, function: Callable[..., object]) -> None:
@@ -85,6 +86,17 @@ def operator_is(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
 def operator_is_not(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left is not right`."""
     return Constant(not left.is_same(tx, right))
+
+
+@ROWS.call(operator.length_hint)
+def length_hint(tx: TraceContext, value: Tracker, default: Tracker = ZERO, /) -> Tracker:
+    """`operator.length_hint(value, default)`."""
+    hint = value.realize().ask_length(tx)
+    if hint is not None:
+        return hint
+    if value.is_python_constant() and default.is_python_constant():
+        return fold(tx, operator.length_hint, (value, default))
+    return value.unsupported("operator.length_hint")
 
 
 @ROWS.call(operator.contains)

@@ -7,7 +7,6 @@ inlined.
 import binascii
 import cmath
 import math
-import operator
 import os
 import re
 import struct
@@ -40,7 +39,7 @@ def functions_of(module: ModuleType) -> list[Callable[..., object]]:
 for _module in (math, cmath, unicodedata, binascii):
     ROWS.pure(functions_of(_module))
 ROWS.pure((os.fspath, str.maketrans))
-ROWS.pure((ord, chr, hex, oct, bin, operator.length_hint))
+ROWS.pure((ord, chr, hex, oct, bin))
 ROWS.pure((struct.pack, struct.unpack, struct.calcsize, struct.unpack_from))
 ROWS.constant_types(re.Pattern)
 ROWS.constant_types(re.Match)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final, TypeGuard
 
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.iterator_chains import MapIterator, is_none
 from framesmith.variables.builtin_types.iterators import unpack
@@ -39,6 +40,8 @@ _IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
 _SORT_BY: Final = polyfill_function(polyfills.sort_by)
 _GATHERED: Final = polyfill_function(polyfills.call_with_items)
+_GATHERED_ASKED: Final = polyfill_function(polyfills.call_with_counted_items)
+_LENGTHS: Final = ("__len__", "__length_hint__")
 SUM: Final[Callable[..., object]] = sum
 
 
@@ -50,10 +53,13 @@ def runs_python(iterable: Tracker) -> bool:
 
 
 def begin_call_with_items(
-    tx: TraceContext, iterable: Tracker, then: Callable[..., object], *more: Tracker
+    tx: TraceContext, iterable: Tracker, then: Callable[..., object], *more: Tracker, asks: bool = False
 ) -> PendingCall:
-    """`then(iterable, *more)` for a builtin that reads all items first:
-    a polyfill reads them, so that the graph may break in their code."""
+    """`then(iterable, *more)` for a builtin that reads all items first: a polyfill reads them,
+    so that the graph may break in their code. With `asks` the length is asked for before."""
+    kind = iterable.python_type
+    if asks and any(isinstance(static_lookup(kind, name), FunctionType) for name in _LENGTHS):
+        return _GATHERED_ASKED.bind(tx, (iterable, Builtin(then), *more), {})
     return _GATHERED.bind(tx, (iterable, Builtin(then), *more), {})
 
 
@@ -182,7 +188,7 @@ def call_sorted(
     tx: TraceContext, iterable: Tracker, /, *, key: Tracker | None = None, reverse: Tracker | None = None
 ) -> Tracker | PendingCall:
     """`sorted(iterable, key=, reverse=)`."""
-    items = unpack(tx, iterable)
+    items = unpack(tx, iterable, asks=True)
     if calls_python(key):
         return _SORT_BY.bind(tx, (ListTracker(items), key, reverse or Constant(False)), {})
     sort_items(

@@ -1,10 +1,11 @@
 """Rows for text: `str`, `repr`, `ascii`, `format`, `str.join`, `str.format`, `bytes`."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from framesmith.guards.class_lookup import class_name, defines
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.guards.class_lookup import class_name
+from framesmith.variables.builtin_types.iterators import unpack_sequence
 from framesmith.variables.callables.type_texts import CONVERSIONS, format_value, repr_of, str_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -52,9 +53,8 @@ def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker
 
 
 def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tracker:
-    if not defines(iterable.python_type, "__iter__") and not defines(iterable.python_type, "__getitem__"):
-        raise_observed(tx, TypeError, "can only join an iterable")
-    items = [item.realize().builtin_part_or_self(tx) for item in unpack(tx, iterable)]
+    refuse = partial(raise_observed, tx, TypeError, "can only join an iterable")
+    items = [item.realize().builtin_part_or_self(tx) for item in unpack_sequence(tx, iterable, refuse)]
     for index, item in enumerate(items):
         if not issubclass(item.python_type, kind):
             expected = "str instance" if kind is str else "a bytes-like object"

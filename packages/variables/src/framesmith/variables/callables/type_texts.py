@@ -51,7 +51,7 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
         return Constant(text) if " at 0x" not in text else value.unsupported("writing a text with an address")
     if value.python_type is type and value.is_python_constant():
         return fold(tx, repr, [value])
-    return value.special_attribute(tx, "__repr__").call(tx, [], {}).realize()
+    return _call_for_text(tx, value, "__repr__")
 
 
 def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
@@ -63,7 +63,15 @@ def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
         return fold(tx, str, [value])
     if static_lookup(value.python_type, "__str__") is object.__str__:
         return repr_of(tx, value)
-    return value.special_attribute(tx, "__str__").call(tx, [], {}).realize()
+    return _call_for_text(tx, value, "__str__")
+
+
+def _call_for_text(tx: TraceContext, value: Tracker, name: str, *args: Tracker) -> Tracker:
+    """Call a method that writes a text; breaks the graph where it gives something else, which is a TypeError."""
+    result = value.special_attribute(tx, name).call(tx, args, {}).realize()
+    if not issubclass(result.python_type, str):
+        value.unsupported(f"writing a text of it: {name} gives no text")
+    return result
 
 
 _FORMATS: Final = (int.__format__, float.__format__, complex.__format__, str.__format__)
@@ -86,7 +94,7 @@ def format_value(tx: TraceContext, value: Tracker, spec: Tracker | None = None, 
             message = f"unsupported format string passed to {class_name(value.python_type)}.__format__"
             raise_observed(tx, TypeError, message)
         return str_of(tx, value)
-    return value.special_attribute(tx, "__format__").call(tx, [spec], {}).realize()
+    return _call_for_text(tx, value, "__format__", spec)
 
 
 CONVERSIONS: Final[dict[str, Callable[[TraceContext, Tracker], Tracker]]] = {

@@ -166,6 +166,11 @@ class Tracker:
         """`len(self)`."""
         return self.unsupported("taking its length")
 
+    def ask_length(self, tx: "TraceContext") -> "Tracker | None":
+        """What C code asks that allocates memory for all items before it takes them; None for a value whose answer runs
+        no code of the user, or that has none (`PyObject_LengthHint`)."""
+        return None
+
     def truth(self, tx: "TraceContext") -> "bool | Tracker":
         """`bool(self)`: a bool when known (and guarded), else the tracker of a tensor or symbolic value."""
         return self.unsupported("taking its truth value")

@@ -11,6 +11,8 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines, is_heap_type, overrides, type_dict
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import CallResult
+from framesmith.variables.builtin_types.dict_copies import check_ordered_update
+from framesmith.variables.builtin_types.dict_methods import check_factory
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sets import SetTracker
@@ -139,10 +141,8 @@ def set_init(tx: TraceContext, self: Tracker, iterable: Tracker | None = None, /
 def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`OrderedDict.__init__(self, ...)`, which stores by `self[key]
     = value`; breaks where the class overrides `__setitem__`."""
-    owner = self.owner if isinstance(self, DictTracker) and self.owner is not None else self
-    if (args or kwargs) and overrides(owner.python_type, OrderedDict, "__setitem__"):
-        return owner.unsupported("OrderedDict.__init__ with a __setitem__ of its own")
     if args or kwargs:
+        check_ordered_update(self.owner if isinstance(self, DictTracker) and self.owner is not None else self)
         _call_row(tx, dict.update, self, *args, **kwargs)
     return Constant(None)
 
@@ -152,8 +152,10 @@ def default_init(
     tx: TraceContext, self: Tracker, factory: Tracker | None = None, /, *args: Tracker, **kwargs: Tracker
 ) -> Tracker:
     """`defaultdict.__init__(self, factory, ...)`."""
-    if not isinstance(self, DictTracker):
+    if not isinstance(self, DictTracker) or self.source is not None:  # a new factory could not be replayed
         return self.unsupported("defaultdict.__init__")
+    if factory is not None:
+        check_factory(tx, factory)
     tx.changes.note(self)
     self.factory = factory
     if args or kwargs:

@@ -74,6 +74,7 @@ class ClassTracker(KnownValue[type]):
     iterate = object_slots.iterate
     begin_advance = object_slots.begin_advance
     length = container_slots.length
+    ask_length = container_slots.ask_length
     contains = container_slots.contains
     set_subscript = container_slots.set_subscript
     delete_subscript = container_slots.delete_subscript

@@ -39,6 +39,7 @@ InstanceMaker = Callable[[TraceContext, type], InstanceTracker]
 INSTANCE_MAKERS: Final = Table[type, InstanceMaker]("trackers of new instances")
 """Makes the trackers of new instances of a class and its subclasses."""
 _ABSTRACT: Final = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
+_NOT_INSTANTIATED: Final = 1 << 7  # Py_TPFLAGS_DISALLOW_INSTANTIATION
 
 
 def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
@@ -70,6 +71,8 @@ def begin_construct(
     """`type.__call__(cls, *args, **kwargs)`: `__new__`, then `__init__` if the result is an instance of the class."""
     if flags_of(kind) & _ABSTRACT:
         cls.unsupported("making an instance of an abstract class")
+    if flags_of(kind) & _NOT_INSTANTIATED:
+        cls.unsupported("making an instance of a class that C code alone makes instances of")
     maker = find(tx, kind, "__new__")
     assert maker is not None
     if maker.value is object.__new__:

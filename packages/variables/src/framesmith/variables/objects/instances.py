@@ -124,6 +124,7 @@ class InstanceTracker(Tracker):
     iterate = object_slots.iterate
     begin_advance = object_slots.begin_advance
     length = container_slots.length
+    ask_length = container_slots.ask_length
     truth = object_slots.truth
     contains = container_slots.contains
     subscript = container_slots.subscript

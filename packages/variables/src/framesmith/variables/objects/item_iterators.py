@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from typing import final
 
+from framesmith.variables.builtin_types.iterators import ask_sequence_length
 from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
@@ -10,6 +11,7 @@ from framesmith.variables.core.base import (
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException, is_observed_instance
+from framesmith.variables.operations.index import index_of
 
 
 @final
@@ -44,6 +46,11 @@ class ItemIterator(Tracker):
             return None
         self.index += 1
         return item
+
+    def ask_length(self, tx: TraceContext) -> Tracker | None:
+        """Asks the object for its length, if it has one and is still read."""
+        length = None if self.finished else ask_sequence_length(tx, self.target)
+        return None if length is None else Constant(max(0, index_of(tx, length) - self.index))
 
     def truth(self, tx: TraceContext) -> bool:
         """An iterator is true."""

@@ -4,7 +4,7 @@ Every look-up sees what the trace itself stored on classes. How an entry is boun
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from framesmith.guards import Reason, Source
@@ -26,12 +26,16 @@ from framesmith.variables.core.structure import guard_structure
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry of a class dictionary. Invariant: `stored` is set exactly when the trace stored the entry."""
+    """An entry of a class dictionary. Invariant: `stored` is set exactly when the trace stored the entry.
+
+    `order` are the classes that were searched, of which `owner` is one.
+    """
 
     owner: type
     name: str
     value: object
     stored: Tracker | None = None
+    order: tuple[type, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def kind(self) -> type:
@@ -90,7 +94,7 @@ def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found 
             return Found(owner, name, MISSING, stored)
         attributes = type_dict(owner)
         if name in attributes:
-            found = Found(owner, name, attributes[name])
+            found = Found(owner, name, attributes[name], order=order)
             _guard_found(tx, order[: index + 1], found, whole=after is None and not changed)
             return found
     if after is None and not changed:

@@ -30,6 +30,7 @@ from framesmith.variables.objects.special_methods import (
     find_special_method,
     is_disabled,
     is_native,
+    is_of_object,
     python_method,
     raise_type_error,
     raise_wrong_result,
@@ -133,10 +134,11 @@ def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
     if hashing is None:
         raise UnhashableValue(tx, f"unhashable type: '{type_name(receiver)}'")
     comparing = find_special_method(tx, receiver, "__eq__")
-    if is_native(hashing) and comparing is not None and is_native(comparing):
-        if receiver.builtin_part is not None:
-            return receiver.builtin_part.hash_key(tx)
-        if hashing.owner is object and comparing.owner is object:
-            tx.changes.note_key(receiver)
-            return ("object", receiver)
+    if comparing is None:
+        return None
+    if is_of_object(hashing) and is_of_object(comparing):
+        tx.changes.note_key(receiver)
+        return ("object", receiver)
+    if receiver.builtin_part is not None and is_native(hashing) and is_native(comparing):
+        return receiver.builtin_part.hash_key(tx)
     return None

@@ -5,6 +5,7 @@ Each public function here is the slot of the same name of a tracker whose class 
 """
 
 from framesmith.guards.class_lookup import static_lookup
+from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
@@ -15,6 +16,7 @@ from framesmith.variables.objects.special_methods import (
     call_method,
     find_special_method,
     is_native,
+    is_of_object,
     overrides_iteration,
     python_method,
     raise_type_error,
@@ -80,6 +82,9 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
         return None if found is None else self.unsupported(f"operator {symbol}")
     if other.has_special_methods:
         return None
+    if isinstance(self.builtin_part, DictTracker):  # `{} | an_ordered_dict` is no plain dict
+        result = self.builtin_part.reflected(tx, symbol, other)
+        return _native_binary(tx, symbol, other, self.builtin_part) if result is None else result
     result = _native_binary(tx, symbol, other, self.builtin_part)
     return self.builtin_part.reflected(tx, symbol, other) if result is None else result
 
@@ -122,9 +127,9 @@ def compare(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tra
     found = find_special_method(tx, self, COMPARE_METHODS[symbol])
     if found is None:
         return None
-    if not is_native(found):
+    if not is_native(found) and not is_of_object(found):
         return _operate(tx, self, found, other)
-    if found.owner is not object:
+    if not is_of_object(found):
         return _native_compare(tx, self, found, symbol, other)
     if symbol != "!=":
         return None

@@ -9,7 +9,7 @@ slots, as CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 from types import FunctionType
 from typing import NoReturn
 
-from framesmith.guards.class_lookup import static_lookup
+from framesmith.guards.class_lookup import is_heap_type, static_lookup, type_dict
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -25,8 +25,20 @@ from framesmith.variables.objects.lookup import Found, find
 
 
 def is_native(found: Found) -> bool:
-    """Whether a special method is written in C (inherited from a builtin base)."""
-    return found.stored is None and isinstance(found.value, NATIVE_METHODS)
+    """Whether a special method is what a builtin base has under that
+    name; `__lt__ = list.__gt__` in a class is a method of its own."""
+    if found.stored is not None or not isinstance(found.value, NATIVE_METHODS):
+        return False
+    if not is_heap_type(found.owner) or getattr(found.value, "__objclass__", None) is found.owner:
+        return True
+    bases = found.order[found.order.index(found.owner) + 1 :]
+    entries = (type_dict(base)[found.name] for base in bases if found.name in type_dict(base))
+    return next(entries, None) is found.value
+
+
+def is_of_object(found: Found) -> bool:
+    """Whether it is the method of `object` of that name, inherited or named by the class."""
+    return found.stored is None and type_dict(object).get(found.name) is found.value
 
 
 def overrides_iteration(instance: Tracker) -> bool:

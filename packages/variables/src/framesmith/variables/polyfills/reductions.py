@@ -1,5 +1,6 @@
 """Polyfills of builtins that call Python code: a key function, or the iterator of an iterable."""
 
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,6 +34,16 @@ def call_with_items(iterable: Iterable[object], then: Callable[..., object], *mo
     """`then(iterable, *more)` for a callable that reads all items first."""
     items: list[object] = []
     for item in iterable:
+        items.append(item)
+    return then(items, *more)
+
+
+def call_with_counted_items(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
+    """The same for one that asks for the length first, to allocate memory for the items."""
+    iterator = iter(iterable)
+    operator.length_hint(iterable)
+    items: list[object] = []
+    for item in iterator:
         items.append(item)
     return then(items, *more)
 

@@ -105,7 +105,7 @@ def list_extend(machine: Machine, operation: Operation) -> None:
     kind = iterable.python_type
     if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
         raise_observed(machine.tx, TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
-    values = unpack(machine.tx, iterable)
+    values = unpack(machine.tx, iterable, asks=True)
     target = find_container(machine, operation, ListTracker)
     for value in values:
         target.append(machine.tx, value)
@@ -288,7 +288,7 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
     iterable = machine.frame.pop().realize()
     iterator = iterate_unpacked(machine, iterable)
     head = take_items(machine, iterator, before)
-    rest = unpack(machine.tx, iterator) if len(head) == before else []
+    rest = unpack(machine.tx, iterator, asks=True) if len(head) == before else []
     if len(head) < before or len(rest) < after:
         raise_miscount(machine.tx, [*["_"] * before, "*_", *["_"] * after], len(head) + len(rest), iterable)
     middle = ListTracker(rest[: len(rest) - after])

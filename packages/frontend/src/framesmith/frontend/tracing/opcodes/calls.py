@@ -18,7 +18,7 @@ from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRo
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards.class_lookup import defines
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import TUPLE_ASKS, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import NULL, Constant, Null, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_methods import Builtin
@@ -117,7 +117,11 @@ def call_extended(machine: Machine, operation: Operation) -> None:
     packed = frame.pop().realize()
     if not any(defines(packed.python_type, name) for name in ("__iter__", "__getitem__")):
         raise GraphBreak(CALL_SIGNATURE, f"unpacking {packed.describe()} as arguments")
-    args = list(packed.items) if isinstance(packed, TupleTracker) else unpack(machine.tx, packed)
+    args = (
+        list(packed.items)
+        if isinstance(packed, TupleTracker)
+        else unpack(machine.tx, packed, asks=TUPLE_ASKS)
+    )
     callee, receiver = frame.pop_callable()
     machine.deliver(callee.realize().begin_call(machine.tx, (*receiver, *args), kwargs))
 

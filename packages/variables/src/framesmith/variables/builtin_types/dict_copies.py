@@ -1,0 +1,63 @@
+"""Copies of instances of subclasses of `OrderedDict` and `defaultdict`: their methods call the class of the instance.
+
+Source of the rules: Objects/odictobject.c, Modules/_collectionsmodule.c. Dicts of other classes are copied as plain dicts, by
+their tracker in `builtin_types.dicts`.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+
+from framesmith.guards.class_lookup import overrides, qualified_name
+from framesmith.guards.sources import Pinned
+from framesmith.variables.core.base import TraceContext, Tracker
+
+
+def native_kind(kind: type) -> type:
+    """Whose C methods an instance of a class of dicts has: `OrderedDict`, `defaultdict` or `dict`."""
+    bases: tuple[type, ...] = (OrderedDict, defaultdict)
+    return next((base for base in bases if issubclass(kind, base)), dict)
+
+
+def _call_class(tx: TraceContext, instance: Tracker, *args: Tracker) -> Tracker:
+    kind = instance.python_type
+    return tx.wrap(kind, Pinned(kind, qualified_name(kind))).call(tx, args, {}).realize()
+
+
+def _check_factory(instance: Tracker) -> None:
+    if overrides(instance.python_type, defaultdict, "default_factory"):
+        instance.unsupported("copying it with a default_factory of its own")
+
+
+def copy_ordered(tx: TraceContext, instance: Tracker, keys: Iterable[Tracker]) -> Tracker:
+    """`OrderedDict.copy`: `new[key] = self[key]` for all keys."""
+    new = _call_class(tx, instance)
+    for key in keys:
+        new.set_subscript(tx, key, instance.subscript(tx, key))
+    return new
+
+
+def copy_default(tx: TraceContext, instance: Tracker, factory: Tracker, content: Tracker) -> Tracker:
+    """`type(self)(self.default_factory, content)`."""
+    _check_factory(instance)
+    return _call_class(tx, instance, factory, content)
+
+
+def merge_into_copy(
+    tx: TraceContext, like: Tracker, factory: Tracker, left: Tracker, right: Tracker
+) -> Tracker:
+    """`left | right` as an instance of the class of `like`, which is one of the two."""
+    if issubclass(like.python_type, defaultdict):
+        new = copy_default(tx, like, factory, left)
+    else:
+        new = _call_class(tx, like, left)
+        check_ordered_update(new)
+    part = new.builtin_part_or_self(tx)
+    result = part.inplace(tx, "|", right) if issubclass(part.python_type, dict) else None
+    return new if result is part else new.unsupported("updating it with another dict")
+
+
+def check_ordered_update(instance: Tracker) -> None:
+    """Break the graph where `OrderedDict.update`, which stores by
+    `self[key] = value`, calls a method of the class."""
+    if overrides(instance.python_type, OrderedDict, "__setitem__"):
+        instance.unsupported("an update of an OrderedDict with a __setitem__ of its own")
