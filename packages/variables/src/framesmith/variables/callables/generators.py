@@ -52,6 +52,11 @@ class SuspendedFrame(Protocol):
         ...
 
     @property
+    def outside(self) -> Tracker | None:
+        """The exception that its caller handles while it runs."""
+        ...
+
+    @property
     def has_cleanup(self) -> bool:
         """Whether user code runs when the suspended generator is closed."""
         ...
@@ -281,13 +286,38 @@ def generator_throw(
 ) -> Tracker:
     """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
     self = require_new_generator(self)
-    exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value
-    if exception.python_type is type or issubclass(exception.python_type, type):
-        exception = exception.call(tx, (), {})
+    try:
+        exception = _make_thrown(tx, kind.realize(), *map(_not_none, (value, traceback)))
+    except ObservedException as error:  # what the class raises when it is called is thrown instead
+        exception = error.exception
     outcome = self.step(tx, Constant(None), exception)
     if isinstance(outcome, Returned):
         raise make_stop_iteration(tx, outcome.value)
     return outcome.value
+
+
+def _not_none(value: Tracker | None) -> Tracker | None:
+    """The argument, or None where the program gave None or nothing."""
+    found = None if value is None else value.realize()
+    return None if isinstance(found, Constant) and found.value is None else found
+
+
+def _make_thrown(
+    tx: TraceContext, kind: Tracker, value: Tracker | None, traceback: Tracker | None
+) -> Tracker:
+    """The exception that `throw(kind, value, traceback)` raises: `_gen_throw` in Objects/genobject.c, with
+    `_PyErr_NormalizeException`. Breaks the graph where `throw` itself raises, or gives the exception a traceback."""
+    if traceback is not None:
+        return traceback.unsupported("throwing an exception with it")
+    if value is None and issubclass(kind.python_type, BaseException):
+        return kind
+    found = kind.as_python_constant() if issubclass(kind.python_type, type) else None
+    if not isinstance(found, type) or not issubclass(found, BaseException):
+        return kind.unsupported("throwing it")
+    if value is not None and issubclass(value.python_type, BaseException | tuple):
+        return value.unsupported("throwing it with a class")
+    made = kind.call(tx, () if value is None else (value,), {}).realize()
+    return made if issubclass(made.python_type, BaseException) else kind.unsupported("throwing it")
 
 
 @ROWS.call(GeneratorType.close)

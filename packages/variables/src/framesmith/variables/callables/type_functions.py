@@ -98,12 +98,20 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
     if hook is type.__instancecheck__:
         if issubclass_of(kind, expected):
             return True
-        if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
-            value.unsupported("isinstance() with a __class__ of its own")
+        _check_class_attribute(value)
         return False
     if hook is ABCMeta.__instancecheck__:
         return _abstract_check(tx, value, expected, kind)
     return _inline_hook(tx, cls, "__instancecheck__", hook, value)
+
+
+def _check_class_attribute(value: Tracker) -> None:
+    """Break the graph where `value.__class__`, which isinstance() reads too, may be another class than its type."""
+    kind = value.python_type
+    if static_lookup(kind, "__class__") is not object.__dict__["__class__"] or isinstance(
+        static_lookup(kind, "__getattribute__"), FunctionType
+    ):
+        value.unsupported("isinstance() with a __class__ of its own")
 
 
 def issubclass_of(kind: type, expected: type) -> bool:
@@ -123,8 +131,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
         module = (function.__module__ or "").partition(".")[0]
         if module not in sys.stdlib_module_names and module != "_collections_abc":
             value.unsupported("isinstance() with a user-written __subclasshook__")
-    if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
-        value.unsupported("isinstance() with a __class__ of its own")
+    _check_class_attribute(value)
     answer = issubclass(kind, expected)
     if not derives(kind, expected):
         _guard_answer(tx, kind, expected, answer)

@@ -315,6 +315,13 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
     exception.set_field(tx, "__context__", handled)
 
 
+def stop_value(tx: TraceContext, exception: Tracker) -> Tracker:
+    """The value of a StopIteration, as C code reads it (`_PyGen_FetchStopIterationValue`)."""
+    field = type_dict(StopIteration)["value"]
+    assert isinstance(field, FieldDescriptor)
+    return exception.realize().read_field(tx, field)
+
+
 def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:
     """`except expected`: by real inheritance; `__subclasscheck__` is not called (`PyErr_GivenExceptionMatches`)."""
     return any(derives(exception.python_type, kind) for kind in _expected_classes(tx, expected.realize()))
