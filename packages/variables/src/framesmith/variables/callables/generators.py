@@ -299,7 +299,7 @@ def generator_throw(
 def _not_none(value: Tracker | None) -> Tracker | None:
     """The argument, or None where the program gave None or nothing."""
     found = None if value is None else value.realize()
-    return None if isinstance(found, Constant) and found.value is None else found
+    return None if found is None or found.python_type is type(None) else found
 
 
 def _make_thrown(

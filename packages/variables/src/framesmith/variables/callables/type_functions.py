@@ -165,11 +165,21 @@ def _inline_hook(tx: TraceContext, cls: Tracker, name: str, hook: object, operan
 def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`issubclass(value, classinfo)`."""
     if not issubclass(value.python_type, type):
+        if classinfo.realize().python_type is not type or _may_have_bases(value.python_type):
+            return value.unsupported("use as the first argument of issubclass()")
         raise_observed(tx, TypeError, "issubclass() arg 1 must be a class")
     kind = value.as_python_constant()
     assert isinstance(kind, type)
     return Constant(
         any(_is_subclass(tx, value, kind, cls) for cls in classes_of(tx, classinfo, "issubclass"))
+    )
+
+
+def _may_have_bases(kind: type) -> bool:
+    """Whether an object of this type may have `__bases__`, which makes it a class for issubclass()."""
+    names = ("__bases__", "__getattr__")
+    return any(defines(kind, name) for name in names) or isinstance(
+        static_lookup(kind, "__getattribute__"), FunctionType
     )
 
 

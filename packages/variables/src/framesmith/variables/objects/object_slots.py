@@ -133,10 +133,11 @@ def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
     if hashing is None:
         raise UnhashableValue(tx, f"unhashable type: '{type_name(receiver)}'")
     comparing = find_special_method(tx, receiver, "__eq__")
-    if is_native(hashing) and comparing is not None and is_native(comparing):
-        if receiver.builtin_part is not None:
-            return receiver.builtin_part.hash_key(tx)
-        if hashing.owner is object and comparing.owner is object:
-            tx.changes.note_key(receiver)
-            return ("object", receiver)
+    if comparing is None:
+        return None
+    if hashing.value is object.__hash__ and comparing.value is object.__eq__:
+        tx.changes.note_key(receiver)
+        return ("object", receiver)
+    if is_native(hashing) and is_native(comparing) and receiver.builtin_part is not None:
+        return receiver.builtin_part.hash_key(tx)
     return None

@@ -6,10 +6,10 @@ object whose class may define special methods (an instance, an exception, a clas
 slots, as CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 """
 
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
 from typing import NoReturn
 
-from framesmith.guards.class_lookup import static_lookup
+from framesmith.guards.class_lookup import derives, is_heap_type, static_lookup
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -25,8 +25,20 @@ from framesmith.variables.objects.lookup import Found, find
 
 
 def is_native(found: Found) -> bool:
-    """Whether a special method is written in C (inherited from a builtin base)."""
-    return found.stored is None and isinstance(found.value, NATIVE_METHODS)
+    """Whether a special method is written in C, and the one that the class would inherit from a builtin base.
+
+    Others that a class statement names (`__iter__ = list.__reversed__`, `__eq__ = object.__eq__`) are called like any function.
+    """
+    if found.stored is not None or not isinstance(found.value, NATIVE_METHODS):
+        return False
+    return not is_heap_type(found.owner) or _is_slot_of_base(found)
+
+
+def _is_slot_of_base(found: Found) -> bool:
+    entry = found.value
+    if not isinstance(entry, MethodDescriptorType | WrapperDescriptorType) or entry.__name__ != found.name:
+        return False
+    return entry.__objclass__ is not object and derives(found.owner, entry.__objclass__)
 
 
 def overrides_iteration(instance: Tracker) -> bool:

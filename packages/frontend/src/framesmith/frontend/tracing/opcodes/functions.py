@@ -15,7 +15,7 @@ from framesmith.frontend.tracing.machine import Machine, is_stop_iteration
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import GENERATOR, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -128,10 +128,27 @@ def send(machine: Machine, operation: Operation) -> None:
             machine.deliver(step, FrameRole.DELEGATE)
             return
         ended = Constant(None)
+        if _uses_value(machine, operation) and _may_end_with_value(receiver):
+            raise GraphBreak(GENERATOR, "the value of a `yield from` an iterator over a generator")
     if not slots:
         frame.pop()
     frame.jump(operation.target)
     frame.push(ended)
+
+
+def _uses_value(machine: Machine, operation: Operation) -> bool:
+    """Whether the program keeps the value of a `yield from`."""
+    assert operation.target is not None
+    operations = machine.frame.reading.operations
+    after = operations[operation.target]
+    return (operations[operation.target + 1] if after.kind is Kind.END_SEND else after).kind is not Kind.POP
+
+
+def _may_end_with_value(receiver: Tracker) -> bool:
+    """Whether an iterator in C (`map`, `enumerate` ...) steps through a generator: it passes on what that returns."""
+    return not isinstance(receiver, GeneratorTracker) and any(
+        isinstance(child.realize(), GeneratorTracker) for child in receiver.children()
+    )
 
 
 def begin_delegated_step(tx: TraceContext, receiver: Tracker, value: Tracker) -> Tracker | PendingCall | None:
