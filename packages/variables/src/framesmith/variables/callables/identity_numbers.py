@@ -41,10 +41,12 @@ class IdentityNumber(Tracker):
         return self is other or bool(self.unsupported("an identity test"))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """The number itself for an existing object, guarded: the program may have stored it before, as an int. A new
-        object has a number that is in no container yet."""
+        """A key of the target: equal for the same object. For an existing object the number itself, guarded, where the
+        trace also sees numbers that the program stored before and that may be addresses (`exact_identities`)."""
         source = self.target.source
-        if source is None:
+        if source is None or not tx.changes.exact_identities:
+            tx.changes.has_identity_keys |= source is not None
+            tx.changes.note_key(self.target)
             return ("id", self.target)
         value = getattr(self.target, "value", None)
         if value is None:
