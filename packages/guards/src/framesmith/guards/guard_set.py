@@ -180,6 +180,4 @@ def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
     for source, _ in guard_set.tensors if group else ():
         if source in group:
             leaders.setdefault(id(group[source]), source)
-    return {
-        source: leaders[id(members)] for source, members in group.items() if id(members) in leaders
-    }
+    return {source: leaders[id(members)] for source, members in group.items() if id(members) in leaders}

@@ -25,7 +25,9 @@ READERS_OF_VARIABLES: Final = (
 FRAME_READERS: Final = frozenset({*READERS_OF_VARIABLES, globals, inspect.trace})
 """Those that read variables, and those that read globals or the frames that an exception came through."""
 
-_CALLERS: Final = frozenset({"_getframe", "_getframemodulename", "_caller", "currentframe", "stack"})  # `typing._caller`
+_CALLERS: Final = frozenset(
+    {"_getframe", "_getframemodulename", "_caller", "currentframe", "stack"}
+)  # `typing._caller`
 _NAMES: Final = frozenset({*(function.__name__ for function in READERS_OF_VARIABLES), "set_trace"})  # pdb's
 
 

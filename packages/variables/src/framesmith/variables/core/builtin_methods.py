@@ -58,7 +58,7 @@ RECEIVERS: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods"
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _MOST_SHOWN = 4  # operands in a message
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
-_MAY_GIVE_RECEIVER: Final = frozenset(
+_MAY_GIVE_RECEIVER: Final = frozenset[object](
     {str.format, str.format_map, str.__mod__, str.split, str.rsplit}
     | {method for kind in (str, bytes) for method in (kind.partition, kind.rpartition)}
 )

@@ -142,7 +142,9 @@ class Constant(KnownValue[object]):
         """A comparison with what is no constant, for a type that compares in its own way; else None."""
         kind = type(self.value)
         is_member = issubclass(kind, tuple) and issubclass(kind, enum.Enum)  # it compares with any tuple
-        if kind not in tx.registry[COMPARED_TYPES] and not (is_member and issubclass(other.python_type, tuple)):
+        if kind not in tx.registry[COMPARED_TYPES] and not (
+            is_member and issubclass(other.python_type, tuple)
+        ):
             return None
         if is_member and not other.is_python_constant():
             return other.unsupported("a comparison with a member of an enumeration")

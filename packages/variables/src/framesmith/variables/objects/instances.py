@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
-    comes_first,
     MISSING,
+    comes_first,
     is_data_descriptor,
     is_heap_type,
     static_lookup,

@@ -135,7 +135,9 @@ def match_keys(machine: Machine, operation: Operation) -> None:
     kind = subject.python_type
     if issubclass(kind, dict):
         if static_lookup(kind, "get") is not dict.get:
-            raise GraphBreak(UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()} by its own get()")
+            raise GraphBreak(
+                UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()} by its own get()"
+            )
         subject = subject.builtin_part_or_self(tx)
     elif static_lookup(kind, "get") is not static_lookup(MappingProxyType, "get"):
         raise GraphBreak(UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()}")
