@@ -85,7 +85,7 @@ def show_value(value: object, limit: int = 60) -> str:
         return repr(value)
     if issubclass(kind, type):
         return type.__repr__(value)  # not the `__repr__` of its metaclass
-    if issubclass(kind, ModuleType):
+    if issubclass(kind, ModuleType) and kind is not ModuleType:
         # its repr reads attributes, which a class of the user may do in a way of its own
         return f"module {module_dict(cast(ModuleType, value)).get('__name__')}"
     if not _prints_natively(value, 0):
