@@ -249,7 +249,7 @@ def test_where_finds_the_module_of_a_builtin_and_of_an_operation(capsys) -> None
 
 
 def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):
-    def restart(self, values, stop, name):
+    def restart(self, values, stop, name, exact):
         raise Restart(PlannedStop(0, None, 0, RunRestNatively(None)))
 
     monkeypatch.setattr(EntryBuilder, "_trace", restart)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
-from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
+from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states, mixes_identities
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
@@ -35,7 +35,7 @@ from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
-from framesmith.frontend.tracing.replanning import PlannedStop, Restart
+from framesmith.frontend.tracing.replanning import MixedIdentities, PlannedStop, Restart
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
@@ -189,12 +189,14 @@ class EntryBuilder:
         stop: PlannedStop | None = None
         name = self.numbers.next()
         imported = set[str]()
-        name.attempt = 0
+        name.attempt, exact = 0, False
         while name.attempt < _ATTEMPTS + len(imported):
             try:
-                return self._trace(values, stop, name)
+                return self._trace(values, stop, name, exact)
             except Restart as restart:
                 stop = restart.stop
+            except MixedIdentities:
+                exact = True
             except FullGraphError as error:
                 if not import_first(error, imported):
                     raise
@@ -214,21 +216,28 @@ class EntryBuilder:
         options = replace(options, captures_unknown=own.fullgraph or own.captures_unknown)
         builder = replace(self, options=options, on_break=ignore_break)
         stop = PlannedStop(step, None, 0, BreakBefore(reason))
-        name = self.numbers.next()
+        name, exact = self.numbers.next(), False
         for name.attempt in range(_ATTEMPTS):
             try:
-                built = builder._trace(values, stop, name)
+                built = builder._trace(values, stop, name, exact)
             except Restart as restart:
                 stop = restart.stop
+                continue
+            except MixedIdentities:
+                exact = True
                 continue
             if built.reason is reason:
                 return BuiltPrefix(built.text, stop.step, backend)
             return BuiltPrefix(built.text, 0, backend) if built.runs_natively else None
         return None
 
-    def _trace(self, values: Sequence[object], stop: PlannedStop | None, name: TraceName) -> BuiltEntry:
-        """Trace once. Raises Restart where the trace has to be made again, with another stop."""
+    def _trace(
+        self, values: Sequence[object], stop: PlannedStop | None, name: TraceName, exact: bool
+    ) -> BuiltEntry:
+        """Trace once. Raises Restart where the trace has to be made again, with another stop, MixedIdentities where it
+        has to be with `exact` numbers of objects."""
         trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
+        trace.tx.changes.exact_identities = exact
         try:
             return self._build_from(trace, values)
         finally:
@@ -245,6 +254,8 @@ class EntryBuilder:
                     if self.watch is not None:
                         self.watch.begin(trace)
                     end = trace.run(self.start, values)
+                    if mixes_identities(trace.tx):
+                        raise MixedIdentities
                     reached, stack = locate_trace(machine, self.start.code)
                     reason = None if isinstance(end, Finished) else end.reason
                     refusal = None

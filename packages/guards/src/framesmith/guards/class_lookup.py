@@ -97,6 +97,12 @@ def is_data_descriptor(kind: type) -> bool:
     return defines(kind, "__set__") or defines(kind, "__delete__")
 
 
+def comes_first(kind: type) -> bool:
+    """Whether an entry of this type is read before the instance's own attribute: a data descriptor that has `__get__`
+    (`_PyObject_GenericGetAttrWithDict`); one without is hidden by the attribute."""
+    return is_descriptor(kind) and is_data_descriptor(kind)
+
+
 def is_immutable(cls: object) -> bool:
     """Whether attributes of the class cannot be set (`type_setattro`): it has the flag, as all static types have.
 

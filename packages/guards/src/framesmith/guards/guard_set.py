@@ -172,13 +172,12 @@ def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
             left = group.setdefault(guard.claim.left, [guard.claim.left])
             right = group.setdefault(guard.claim.right, [guard.claim.right])
             if left is not right:
+                if len(left) < len(right):
+                    left, right = right, left
                 left += right
                 group.update(dict.fromkeys(right, left))
-    if not group:
-        return {}
-    # Negative, for `max`: the first tensor source is the greatest, a source without a tensor claim the least.
-    order = {source: -index for index, (source, _) in enumerate(guard_set.tensors)}
-    return {
-        source: max(members, key=lambda item: order.get(item, -len(order) - 1))
-        for source, members in group.items()
-    }
+    leaders: dict[int, Source] = {}
+    for source, _ in guard_set.tensors if group else ():
+        if source in group:
+            leaders.setdefault(id(group[source]), source)
+    return {source: leaders[id(members)] for source, members in group.items() if id(members) in leaders}

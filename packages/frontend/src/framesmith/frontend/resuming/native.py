@@ -10,10 +10,12 @@ from typing import NoReturn, TypeVar, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
 from framesmith.frontend.tracing.frame_layout import FrameLayout
+from framesmith.frontend.tracing.frame_readers import may_read_callers
 from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.frame_state import FrameState, Reference, ResumeState
 from framesmith.frontend.tracing.machine import reading_of
@@ -56,6 +58,7 @@ class NativeContinuation:
         self._namespaces = namespaces
         self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
+        self._stand_ins: dict[int, Callable[..., object] | None] = {}
         self._reference_counts = Counter(
             number for layout in self._layouts for _, number in layout.references
         )
@@ -187,6 +190,10 @@ class NativeContinuation:
         inner.raised.clear()
         # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
         del bound, cells, closure
+        if number and number < len(self._point.frames) and may_read_callers(layout.code):
+            stands = self._get_stand_in(number)
+            if stands is not None:
+                return stands(function, *values)
         values.reverse()
         return call_consuming(len(values))(function, values)
 
@@ -232,6 +239,23 @@ class NativeContinuation:
         if not fresh:
             next(generator)  # its resume function begins at the `yield`
         return generator
+
+    def _get_stand_in(self, depth: int) -> Callable[..., object] | None:
+        """What calls the function of a frame under functions with the names and globals of the frames around it, for
+        code that looks at its callers: `namedtuple` takes the module of its class from there. Made once."""
+        if depth not in self._stand_ins:
+            self._stand_ins[depth] = make_stand_in(
+                [
+                    FramePlace(layout.code, self._line_of(layout), namespace)
+                    for layout, namespace in zip(self._point.frames[:depth], self._namespaces, strict=False)
+                    if not is_polyfill_code(layout.code)
+                ]
+            )
+        return self._stand_ins[depth]
+
+    @staticmethod
+    def _line_of(layout: FrameLayout) -> int:
+        return reading_of(layout.code).operations[layout.current].position[0] or layout.code.co_firstlineno
 
     def _get_passage(self, depth: int) -> Passage:
         """What adds a frame to the traceback of an exception that comes from its call; made once."""

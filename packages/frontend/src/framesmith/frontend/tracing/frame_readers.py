@@ -25,6 +25,9 @@ READERS_OF_VARIABLES: Final = (
 FRAME_READERS: Final = frozenset({*READERS_OF_VARIABLES, globals, inspect.trace})
 """Those that read variables, and those that read globals or the frames that an exception came through."""
 
+_CALLERS: Final = frozenset(
+    {"_getframe", "_getframemodulename", "_caller", "currentframe", "stack"}
+)  # `typing._caller`
 _NAMES: Final = frozenset({*(function.__name__ for function in READERS_OF_VARIABLES), "set_trace"})  # pdb's
 
 
@@ -40,3 +43,8 @@ def reads_frame(value: Tracker) -> bool:
 def may_read_own_variables(code: CodeType) -> bool:
     """Whether code names a function that would read the variables of its frame."""
     return not _NAMES.isdisjoint(code.co_names)
+
+
+def may_read_callers(code: CodeType) -> bool:
+    """Whether code names a function that looks at the frames which called it."""
+    return not _CALLERS.isdisjoint(code.co_names)

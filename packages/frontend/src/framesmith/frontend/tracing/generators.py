@@ -12,7 +12,7 @@ from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.resume import resume_function
 from framesmith.frontend.tracing.finalizers import held_by, runs_finalizer
 from framesmith.frontend.tracing.frame_layout import layout_of, values_in_slots
-from framesmith.frontend.tracing.machine import Frame, Machine, is_stop_iteration
+from framesmith.frontend.tracing.machine import Frame, Machine, is_stop_iteration, saved_exception
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -41,6 +41,11 @@ class SymbolicGenerator:
     def is_handling(self) -> bool:
         """Whether it is suspended inside an exception handler."""
         return self._handled is not None
+
+    @property
+    def outside(self) -> Tracker | None:
+        """The exception that its caller handles while it runs."""
+        return self._outside
 
     @property
     def has_cleanup(self) -> bool:
@@ -139,7 +144,8 @@ class SymbolicGenerator:
     def leave(self) -> None:
         """Out of the machine again: the caller's handled exception is put back."""
         machine = self._machine
-        self._handled = None if machine.handled is self._outside else machine.handled
+        saved = saved_exception(self.frame)
+        self._handled = None if saved is None else saved.current
         machine.handled, self._outside = self._outside, None
 
     def reconstruct(self, generator: Tracker, writer: Writer) -> str:

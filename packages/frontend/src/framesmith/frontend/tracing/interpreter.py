@@ -37,7 +37,7 @@ from framesmith.variables.core import (
     TraceContext,
     Tracker,
 )
-from framesmith.variables.objects.exceptions import ExceptionTracker
+from framesmith.variables.objects.exceptions import ExceptionTracker, stop_value
 
 # Runs inside runs (a key function of a modelled `sorted` ...) before the graph breaks. Each stands on CPython's own stack, of
 # whose 1000 frames the caller has used a part: without a limit the user would see our RecursionError.
@@ -183,11 +183,17 @@ class Interpreter:
             if frame.barrier:
                 break
             if frame.role is not FrameRole.CALL and is_stop_iteration(error):
-                dropped += machine.end_iteration(frame, Constant(None))
+                dropped += machine.end_iteration(frame, self._stop_value(error, frame))
                 check_left_variables(machine, left)
                 return True, dropped
         check_left_variables(machine, left)
         return handler is not None, dropped
+
+    def _stop_value(self, error: ObservedException, frame: Frame) -> Tracker:
+        """What a StopIteration that leaves the frame gives the one around it: a value, where that is a `yield from`."""
+        if frame.role is not FrameRole.DELEGATE:
+            return Constant(None)
+        return stop_value(self.machine.tx, error.exception)
 
     def _leave_frame(self, error: ObservedException, frame: Frame) -> None:
         """An exception leaves a frame. A generator ends with it, and its StopIteration becomes RuntimeError (PEP 479;

@@ -184,6 +184,11 @@ def is_stop_iteration(error: ObservedException) -> bool:
     return issubclass(error.exception.python_type, StopIteration)
 
 
+def saved_exception(frame: Frame) -> SavedException | None:
+    """The slot of the innermost handler in which the frame is; None where it is in none."""
+    return next((slot for slot in reversed(frame.stack) if isinstance(slot, SavedException)), None)
+
+
 class RunFrame(Protocol):
     """Runs a frame until it has an outcome. Implemented by the symbolic interpreter."""
 

@@ -25,6 +25,11 @@ class PlannedStop:
     end: NativeEnd
 
 
+class MixedIdentities(Exception):
+    """The trace has looked up `id(x)` as a key without reading it, and has seen numbers that may be addresses: trace
+    again and read it."""
+
+
 class Restart(Exception):
     """What a step has done already cannot be taken back: trace again and stop before it."""
 

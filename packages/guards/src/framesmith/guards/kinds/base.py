@@ -6,9 +6,10 @@ The concrete ones are in the neighbouring files, one family a file.
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from types import ModuleType
 from typing import ClassVar, Final, cast
 
-from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, owner_of, type_dict
+from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, module_dict, owner_of, type_dict
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
 from framesmith.guards.sources.base import Source
@@ -84,6 +85,9 @@ def show_value(value: object, limit: int = 60) -> str:
         return repr(value)
     if issubclass(kind, type):
         return type.__repr__(value)  # not the `__repr__` of its metaclass
+    if issubclass(kind, ModuleType) and kind is not ModuleType:
+        # its repr reads attributes, which a class of the user may do in a way of its own
+        return f"module {module_dict(cast(ModuleType, value)).get('__name__')}"
     if not _prints_natively(value, 0):
         return a_type(kind)
     try:

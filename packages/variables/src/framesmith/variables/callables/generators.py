@@ -4,11 +4,13 @@ values. ADR 0009 says what becomes of it at a graph break.
 The frame itself is in `frontend.tracing.generators`.
 """
 
+import warnings
 from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass
 from types import GeneratorType, MethodDescriptorType
 from typing import Final, Protocol, final
 
+from framesmith.guards.class_lookup import derives
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -19,6 +21,7 @@ from framesmith.variables.core.base import (
     Writer,
 )
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
 from framesmith.variables.core.rows import Rows
@@ -49,6 +52,11 @@ class SuspendedFrame(Protocol):
     @property
     def started(self) -> bool:
         """Whether it is suspended at a `yield`, or has ended, rather than before its first instruction."""
+        ...
+
+    @property
+    def outside(self) -> Tracker | None:
+        """The exception that its caller handles while it runs."""
         ...
 
     @property
@@ -281,13 +289,61 @@ def generator_throw(
 ) -> Tracker:
     """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
     self = require_new_generator(self)
-    exception = kind if value is None or (isinstance(value, Constant) and value.value is None) else value
-    if exception.python_type is type or issubclass(exception.python_type, type):
-        exception = exception.call(tx, (), {})
+    if value is not None and _WARNS_OF_ARGUMENTS:
+        return self.unsupported("throw() with deprecated arguments")
+    try:
+        exception = _make_thrown(tx, kind.realize(), *map(_not_none, (value, traceback)))
+    except ObservedException as error:  # what the class raises when it is called is thrown instead
+        exception = error.exception
     outcome = self.step(tx, Constant(None), exception)
     if isinstance(outcome, Returned):
         raise make_stop_iteration(tx, outcome.value)
     return outcome.value
+
+
+def _warns_of_arguments() -> bool:
+    """Whether `throw` with more than one argument warns (since CPython 3.12), as it has to in each call."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            exhausted_generator().throw(KeyError, None)
+        except KeyError:
+            return False
+        except DeprecationWarning:
+            return True
+    raise AssertionError("an exception that was thrown into an ended generator is lost")
+
+
+_WARNS_OF_ARGUMENTS: Final = _warns_of_arguments()
+
+
+def _not_none(value: Tracker | None) -> Tracker | None:
+    """The argument, or None where the program gave None or nothing."""
+    found = None if value is None else value.realize()
+    return None if found is None or found.python_type is type(None) else found
+
+
+def _make_thrown(
+    tx: TraceContext, kind: Tracker, value: Tracker | None, traceback: Tracker | None
+) -> Tracker:
+    """The exception that `throw(kind, value, traceback)` raises: `_gen_throw` in Objects/genobject.c, with
+    `_PyErr_NormalizeException`. Breaks the graph where `throw` itself raises, or gives the exception a traceback."""
+    known = value if isinstance(kind, KnownValue) and value is not None else kind
+    # as `contextlib` throws: an exception with its own class and traceback
+    own = traceback is not None and getattr(traceback, "exception", None) is known
+    if traceback is not None and not own:
+        return traceback.unsupported("throwing an exception with it")
+    if value is None and issubclass(kind.python_type, BaseException):
+        return kind
+    found = kind.as_python_constant() if issubclass(kind.python_type, type) else None
+    if not isinstance(found, type) or not issubclass(found, BaseException):
+        return kind.unsupported("throwing it")
+    if value is not None and own and derives(value.python_type, found):
+        return value
+    if value is not None and issubclass(value.python_type, BaseException | tuple):
+        return value.unsupported("throwing it with a class")
+    made = kind.call(tx, () if value is None else (value,), {}).realize()
+    return made if issubclass(made.python_type, BaseException) else kind.unsupported("throwing it")
 
 
 @ROWS.call(GeneratorType.close)

@@ -4,9 +4,10 @@ from collections.abc import Hashable, Iterator
 from threading import get_ident
 from typing import Final, final
 
-from framesmith.guards.sources import Pinned
+from framesmith.guards.kinds import EqualTo
+from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.constant import Constant, constant_key
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
@@ -40,9 +41,18 @@ class IdentityNumber(Tracker):
         return self is other or bool(self.unsupported("an identity test"))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """A key of the target: equal for the same object."""
-        tx.changes.note_key(self.target)
-        return ("id", self.target)
+        """A key of the target: equal for the same object. For an existing object the number itself, guarded, where the
+        trace also sees numbers that the program stored before and that may be addresses (`exact_identities`)."""
+        source = self.target.source
+        if source is None or not tx.changes.exact_identities:
+            tx.changes.has_identity_keys |= source is not None
+            tx.changes.note_key(self.target)
+            return ("id", self.target)
+        value = getattr(self.target, "value", None)
+        if value is None:
+            return self.unsupported("hashing it")
+        tx.guard(CallResult(source, id), EqualTo(id(value)), "it is a key")
+        return constant_key(id(value))
 
     def children(self) -> Iterator[Tracker]:
         """The target."""

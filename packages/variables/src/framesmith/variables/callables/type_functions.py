@@ -98,12 +98,20 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
     if hook is type.__instancecheck__:
         if issubclass_of(kind, expected):
             return True
-        if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
-            value.unsupported("isinstance() with a __class__ of its own")
+        _check_class_attribute(value)
         return False
     if hook is ABCMeta.__instancecheck__:
         return _abstract_check(tx, value, expected, kind)
     return _inline_hook(tx, cls, "__instancecheck__", hook, value)
+
+
+def _check_class_attribute(value: Tracker) -> None:
+    """Break the graph where `value.__class__`, which isinstance() reads too, may be another class than its type."""
+    kind = value.python_type
+    if static_lookup(kind, "__class__") is not object.__dict__["__class__"] or isinstance(
+        static_lookup(kind, "__getattribute__"), FunctionType
+    ):
+        value.unsupported("isinstance() with a __class__ of its own")
 
 
 def issubclass_of(kind: type, expected: type) -> bool:
@@ -123,8 +131,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
         module = (function.__module__ or "").partition(".")[0]
         if module not in sys.stdlib_module_names and module != "_collections_abc":
             value.unsupported("isinstance() with a user-written __subclasshook__")
-    if static_lookup(kind, "__class__") is not object.__dict__["__class__"]:
-        value.unsupported("isinstance() with a __class__ of its own")
+    _check_class_attribute(value)
     answer = issubclass(kind, expected)
     if not derives(kind, expected):
         _guard_answer(tx, kind, expected, answer)
@@ -158,11 +165,21 @@ def _inline_hook(tx: TraceContext, cls: Tracker, name: str, hook: object, operan
 def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`issubclass(value, classinfo)`."""
     if not issubclass(value.python_type, type):
+        if classinfo.realize().python_type is not type or _may_have_bases(value.python_type):
+            return value.unsupported("use as the first argument of issubclass()")
         raise_observed(tx, TypeError, "issubclass() arg 1 must be a class")
     kind = value.as_python_constant()
     assert isinstance(kind, type)
     return Constant(
         any(_is_subclass(tx, value, kind, cls) for cls in classes_of(tx, classinfo, "issubclass"))
+    )
+
+
+def _may_have_bases(kind: type) -> bool:
+    """Whether an object of this type may have `__bases__`, which makes it a class for issubclass()."""
+    names = ("__bases__", "__getattr__")
+    return any(defines(kind, name) for name in names) or isinstance(
+        static_lookup(kind, "__getattribute__"), FunctionType
     )
 
 

@@ -58,6 +58,11 @@ RECEIVERS: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods"
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _MOST_SHOWN = 4  # operands in a message
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
+_MAY_GIVE_RECEIVER: Final = frozenset[object](
+    {str.format, str.format_map, str.__mod__, str.split, str.rsplit}
+    | {method for kind in (str, bytes) for method in (kind.partition, kind.rpartition)}
+)
+"""Methods whose result may be, or hold, their receiver where it is an instance of a subclass; others copy its content."""
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
 
 
@@ -106,6 +111,8 @@ def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) 
     if expected is not None and not isinstance(part, expected):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     if expected is not None and _is_replaced(function, part.python_type):
+        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
+    if part is not receiver and function in _MAY_GIVE_RECEIVER:
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     return [part, *args[1:]]
 

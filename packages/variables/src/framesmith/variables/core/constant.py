@@ -140,8 +140,14 @@ class Constant(KnownValue[object]):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison with what is no constant, for a type that compares in its own way; else None."""
-        if type(self.value) not in tx.registry[COMPARED_TYPES]:
+        kind = type(self.value)
+        is_member = issubclass(kind, tuple) and issubclass(kind, enum.Enum)  # it compares with any tuple
+        if kind not in tx.registry[COMPARED_TYPES] and not (
+            is_member and issubclass(other.python_type, tuple)
+        ):
             return None
+        if is_member and not other.is_python_constant():
+            return other.unsupported("a comparison with a member of an enumeration")
         return tx.registry.get_single(CONSTANT_SLOTS).compare(tx, symbol, self, other)
 
     def truth(self, tx: TraceContext) -> bool:

@@ -35,7 +35,8 @@ def from_python(tx: TraceContext, value: object) -> Tracker:
     kind = type(value)
     if is_constant_type(tx.registry, kind):
         return Constant(value)
-    builder = tx.registry[BUILDERS].get(type if isinstance(value, type) else kind)
+    builders = tx.registry[BUILDERS]
+    builder = builders.get(kind) or (builders.get(type) if isinstance(value, type) else None)
     if builder is None:
         raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(kind)} came out of a folded call")
     return builder(tx, value)

@@ -40,6 +40,9 @@ class MutationLog(Generic[V]):
     holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
     `issubclass` is guarded.
 
+    `has_identity_keys`: `id(x)` of an existing object was looked up as a key, without reading the number;
+    `exact_identities`: it is to be read.
+
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
     changed in between. `changed_at` has the version of the last change of each tracker, by its id.
     """
@@ -51,6 +54,8 @@ class MutationLog(Generic[V]):
         self.overrides = OverrideState()
         self.classes: dict[type, ChangedClass[V]] = {}
         self.asked_classes: set[tuple[type, type]] = set()
+        self.exact_identities = False
+        self.has_identity_keys = False
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}

@@ -14,7 +14,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNINITIALIZED, UNSUPPORTED_VALUE
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import class_name, is_data_descriptor, static_lookup
+from framesmith.guards.class_lookup import class_name, comes_first, static_lookup
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
 from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
@@ -79,7 +79,7 @@ class ModuleShortcuts:
         ):
             return None
         found = find(tx, module.kind, name)
-        if found is not None and is_data_descriptor(found.kind):
+        if found is not None and comes_first(found.kind):
             return None
         own = module.own.load(tx, module, name)
         if own is not None:

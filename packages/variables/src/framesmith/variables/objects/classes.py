@@ -12,6 +12,7 @@ from typing import Final, final
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import (
     class_name,
+    comes_first,
     is_data_descriptor,
     is_immutable,
     static_lookup,
@@ -19,6 +20,7 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
+from framesmith.variables.callables.attribute_functions import attribute_name
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import (
     Arguments,
@@ -115,7 +117,7 @@ class ClassTracker(KnownValue[type]):
         if issubclass(self.value, enum.Enum) and name in self.value._member_map_ and not self.changes:
             return Constant(self.value._member_map_[name])
         on_meta = find(tx, type(self.value), name)
-        if on_meta is not None and is_data_descriptor(on_meta.kind):
+        if on_meta is not None and comes_first(on_meta.kind):
             return begin_get(tx, on_meta, self)
         found = find(tx, self.value, name)
         if found is not None:
@@ -321,7 +323,7 @@ def type_setattr(tx: TraceContext, self: Tracker, name: Tracker, value: Tracker,
     """`type.__setattr__(cls, name, value)`."""
     if not isinstance(self, ClassTracker):
         return self.unsupported("type.__setattr__")
-    self.change_generic(tx, str(name.as_python_constant()), value)
+    self.change_generic(tx, attribute_name(tx, name, "type.__setattr__"), value)
     return Constant(None)
 
 
@@ -330,4 +332,4 @@ def type_getattribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Trac
     """`type.__getattribute__(cls, name)`."""
     if not isinstance(self, ClassTracker):
         return self.unsupported("type.__getattribute__")
-    return self.begin_generic(tx, str(name.as_python_constant()))
+    return self.begin_generic(tx, attribute_name(tx, name, "type.__getattribute__"))

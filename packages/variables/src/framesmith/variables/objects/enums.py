@@ -7,7 +7,7 @@ import enum
 from enum import EnumMeta
 from typing import Final
 
-from framesmith.guards.class_lookup import MISSING, is_data_descriptor, static_lookup
+from framesmith.guards.class_lookup import MISSING, comes_first, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
@@ -57,7 +57,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         tx.guard(here, HasInstanceAttribute(stored, False))
         return fold(tx, lambda one: getattr(one, name), (member,))
     found = find(tx, kind, name)
-    if found is not None and is_data_descriptor(found.kind):
+    if found is not None and comes_first(found.kind):
         return run_pending(tx, begin_get(tx, found, member)).realize()
     if name in vars(value):
         return tx.wrap(vars(value)[name], InstanceItem(here, name))

@@ -4,6 +4,7 @@ The tracker is in `objects.exceptions`, the chain of causes in `objects.exceptio
 """
 
 import builtins
+from types import TracebackType
 from typing import Final
 
 from framesmith.guards.class_lookup import (
@@ -110,6 +111,9 @@ def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:
 def with_traceback(tx: TraceContext, self: Tracker, traceback: Tracker, /) -> Tracker:
     """`self.with_traceback(tb)`."""
     if not isinstance(self, ExceptionTracker):
+        return self.unsupported("with_traceback()")
+    traceback = traceback.realize()
+    if not issubclass(traceback.python_type, TracebackType | None):
         return self.unsupported("with_traceback()")
     self.set_field(tx, "__traceback__", traceback)
     return self

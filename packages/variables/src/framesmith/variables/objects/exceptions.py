@@ -37,7 +37,14 @@ ROWS: Final = Rows()
 ROWS.generic_access(BaseException)
 
 NONE: Final = Constant(None)
-_CHAIN: Final = ("__cause__", "__context__", "__suppress_context__", "__traceback__")
+_CHAIN: Final[dict[str, type]] = {
+    "__cause__": BaseException,
+    "__context__": BaseException,
+    "__suppress_context__": bool,
+    "__traceback__": TracebackType,
+}
+_PLAIN_FIELDS: Final = (StopIteration, SystemExit, ImportError, AttributeError, NameError)
+"""Classes whose fields of their own hold any object."""
 
 
 class ExceptionTracker(InstanceTracker):
@@ -153,7 +160,7 @@ class ExceptionTracker(InstanceTracker):
         name, owner = descriptor.__name__, descriptor.__objclass__
         if is_heap_type(owner):
             super().store_field(tx, descriptor, value)
-        elif value is None or (owner is BaseException and name not in ("args", *_CHAIN)):
+        elif value is None or not _takes(owner, name, value.realize()):
             self.unsupported(f"changing attribute {name!r}")
         elif name == "args":
             self.set_field(tx, name, TupleTracker(unpack(tx, value)))
@@ -216,6 +223,15 @@ class ExceptionTracker(InstanceTracker):
         return self.unsupported(f"writing field {name!r}")
 
 
+def _takes(owner: type, name: str, value: Tracker) -> bool:
+    """Whether a C-level field takes the value; if not, or where that is not known, CPython's own store raises."""
+    if owner is not BaseException:
+        return owner in _PLAIN_FIELDS
+    if name in ("__cause__", "__context__", "__traceback__"):
+        return issubclass(value.python_type, (type(None), _CHAIN[name]))
+    return name == "args" or (name in _CHAIN and issubclass(value.python_type, _CHAIN[name]))
+
+
 @final
 class TracebackTracker(Tracker):
     """The traceback of an exception at this point, with `frames` traced frames. It can be passed on, but not read."""
@@ -231,7 +247,11 @@ class TracebackTracker(Tracker):
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether both are tracebacks of the same exception."""
-        return isinstance(other, TracebackTracker) and other.exception is self.exception
+        if isinstance(other, TracebackTracker) and other.exception is self.exception:
+            return True
+        if issubclass(other.python_type, TracebackType):
+            return bool(self.unsupported("use in `is`"))  # exceptions may share one
+        return False
 
     def truth(self, tx: TraceContext) -> bool:
         """A traceback is true."""
@@ -313,6 +333,13 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
         seen.add(id(context))
         link = context
     exception.set_field(tx, "__context__", handled)
+
+
+def stop_value(tx: TraceContext, exception: Tracker) -> Tracker:
+    """The value of a StopIteration, as C code reads it (`_PyGen_FetchStopIterationValue`)."""
+    field = type_dict(StopIteration)["value"]
+    assert isinstance(field, FieldDescriptor)
+    return exception.realize().read_field(tx, field)
 
 
 def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     MISSING,
+    comes_first,
     is_data_descriptor,
     is_heap_type,
     static_lookup,
@@ -44,8 +45,11 @@ from framesmith.variables.objects.instance_writing import build_instance, replay
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.own_attributes import OwnAttributes, has_dict
 from framesmith.variables.objects.special_methods import begin_method_call, call_method, overrides_iteration
+from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 
 ROWS: Final = Rows()
+
+_INPLACE_METHODS: Final = frozenset(f"__i{name}__" for name in BINARY_METHODS.values())
 
 ROWS.generic_access(object, property, staticmethod, classmethod)
 
@@ -194,7 +198,7 @@ class InstanceTracker(Tracker):
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`object.__getattribute__(self, name)`: a data descriptor, then the instance dictionary, then the class."""
         found = find(tx, self.kind, name)
-        if found is not None and is_data_descriptor(found.kind):
+        if found is not None and comes_first(found.kind):
             return begin_get(tx, found, self)
         own = self.own.load(tx, self, name)
         if own is not None:
@@ -260,7 +264,7 @@ class InstanceTracker(Tracker):
         name = descriptor.__name__
         if name == "copy" and overrides_iteration(self):
             return self.unsupported("copy() with an __iter__ of its own")
-        in_place = name.startswith("__i") and self.builtin_part_or_self(tx) is not self
+        in_place = name in _INPLACE_METHODS and self.builtin_part_or_self(tx) is not self
         return InplaceMethod(descriptor, self) if in_place else None
 
     def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:

@@ -4,7 +4,9 @@ Each public function here is the slot of the same name of a tracker whose class 
 `object_slots` and `container_slots`. The order in which the operands are asked is in `operations`.
 """
 
-from framesmith.guards.class_lookup import static_lookup
+from typing import Final
+
+from framesmith.guards.class_lookup import overrides, static_lookup
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
@@ -26,6 +28,8 @@ from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
 from framesmith.variables.operations.binary import UNARY_METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.truth import known_truth
+
+_FORMATTING: Final = ("__str__", "__repr__", "__getitem__", "__int__", "__index__", "__float__")
 
 
 def _native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
@@ -60,7 +64,9 @@ def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Trac
         part = require_builtin_part(self, f"operator {symbol}")
         if overrides_iteration(self):
             return self.unsupported(f"operator {symbol} with an __iter__ of its own")
-        return _native_binary(tx, symbol, part, other.builtin_part_or_self(tx))
+        result = _native_binary(tx, symbol, part, other.builtin_part_or_self(tx))
+        # a text without a placeholder is given back itself
+        return self.unsupported("formatting by it") if result is part and symbol == "%" else result
     return _operate(tx, self, found, other)
 
 
@@ -85,8 +91,17 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
     if isinstance(self.builtin_part, DictTracker):  # `{} | an_ordered_dict` is no plain dict
         result = self.builtin_part.reflected(tx, symbol, other)
         return _native_binary(tx, symbol, other, self.builtin_part) if result is None else result
+    if symbol == "%" and issubclass(other.python_type, str | bytes) and _formats_itself(self):
+        return self.unsupported("formatting it")
     result = _native_binary(tx, symbol, other, self.builtin_part)
     return self.builtin_part.reflected(tx, symbol, other) if result is None else result
+
+
+def _formats_itself(instance: Tracker) -> bool:
+    """Whether the class of an instance with a builtin part has code of its own that `%` of a text calls."""
+    assert instance.builtin_part is not None
+    base = instance.builtin_part.python_type
+    return any(overrides(instance.python_type, base, name) for name in _FORMATTING)
 
 
 def reflects_first(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> bool:

@@ -38,7 +38,7 @@ class ModuleTracker(KnownValue[ModuleType]):
     """A module. Invariant: guarded by identity."""
 
     def __init__(self, value: ModuleType, source: Source | None = None) -> None:
-        super().__init__(value, source or Pinned(value, value.__name__))
+        super().__init__(value, source or Pinned(value, name_of(value)))
 
     def namespace(self, tx: TraceContext) -> NamespaceTracker:
         """The tracker of the module's globals."""
@@ -66,7 +66,7 @@ class ModuleTracker(KnownValue[ModuleType]):
             or static_lookup(kind, name) is not MISSING
         ):
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
-        return raise_observed(tx, AttributeError, f"module '{self.value.__name__}' has no attribute '{name}'")
+        return raise_observed(tx, AttributeError, f"module '{name_of(self.value)}' has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Store a global of the module."""
@@ -105,7 +105,12 @@ class ModuleTracker(KnownValue[ModuleType]):
 
     def describe(self) -> str:
         """`module math`, for messages."""
-        return f"module {self.value.__name__}"
+        return f"module {name_of(self.value)}"
+
+
+def name_of(module: ModuleType) -> str:
+    """The name of a module; no code of its class is run."""
+    return str(module_dict(module).get("__name__"))
 
 
 def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:

@@ -48,7 +48,7 @@ class TypingTracker(KnownValue[object]):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`List[int]()`: an instance of the origin; `__orig_class__` is set if it has a `__dict__`."""
         origin = typing.get_origin(self.value)
-        if not isinstance(origin, type):
+        if not isinstance(origin, type) or getattr(self.value, "_inst", None) is False:  # it raises TypeError
             return self.unsupported("calling it")
         result = tx.wrap(origin, Pinned(origin, origin.__qualname__)).call(tx, args, kwargs).realize()
         if isinstance(result, InstanceTracker) and has_dict(result.python_type):

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Final, NoReturn, cast
 
 from framesmith.bytecode.meaning import Kind, Operation
-from framesmith.frontend.tracing.machine import Machine, SavedException
+from framesmith.frontend.tracing.machine import Machine, SavedException, saved_exception
 from framesmith.frontend.tracing.opcodes.stack import count_argument, name_of
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
@@ -41,6 +41,8 @@ def pop_exception(machine: Machine, operation: Operation) -> None:
     assert isinstance(saved, SavedException)
     frame.stack[:] = [Constant(None) if slot is saved else slot for slot in frame.stack]
     machine.handled = saved.previous
+    if frame.generator is not None and saved_exception(frame) is None:  # its caller may be another one by now
+        machine.handled = frame.generator.frame.outside
 
 
 @ROWS.opcode(Kind.CHECK_EXCEPTION_MATCH)

@@ -11,17 +11,18 @@ from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.finalizers import drop_references, variables_of
 from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.generators import SymbolicGenerator
-from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.machine import Machine, is_stop_iteration
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import GENERATOR, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.callables.nested_functions import NestedFunction
-from framesmith.variables.core import NULL, Constant, ObservedException, Tracker
+from framesmith.variables.core import NULL, Constant, ObservedException, PendingCall, TraceContext, Tracker
+from framesmith.variables.objects.exceptions import stop_value
 
 ROWS: Final = OpcodeRows()
 
@@ -116,29 +117,47 @@ def send(machine: Machine, operation: Operation) -> None:
     value = frame.pop().realize()
     slots = count_argument(operation)
     receiver = frame.stack[-max(slots, 1)].realize()
-    if (
-        isinstance(receiver, GeneratorTracker)
-        and (step := receiver.begin_step(machine.tx, value)) is not None
-    ):
-        machine.deliver(step, FrameRole.DELEGATE)
-        return
-    outcome = delegate_to(machine, receiver, value)
-    if isinstance(outcome, Returned):
-        if not slots:
-            frame.pop()
-        frame.jump(operation.target)
-    frame.push(outcome.value)
+    try:
+        step = begin_delegated_step(machine.tx, receiver, value)
+    except ObservedException as error:
+        if not is_stop_iteration(error):
+            raise
+        ended = stop_value(machine.tx, error.exception)
+    else:
+        if step is not None:
+            machine.deliver(step, FrameRole.DELEGATE)
+            return
+        ended = Constant(None)
+        if _uses_value(machine, operation) and _may_end_with_value(receiver):
+            raise GraphBreak(GENERATOR, "the value of a `yield from` an iterator over a generator")
+    if not slots:
+        frame.pop()
+    frame.jump(operation.target)
+    frame.push(ended)
 
 
-def delegate_to(machine: Machine, receiver: Tracker, value: Tracker) -> Yielded | Returned:
-    """`yield from` an iterator that is not a generator."""
-    tx = machine.tx
-    if isinstance(receiver, GeneratorTracker):  # it has ended
-        return Returned(Constant(None))
+def _uses_value(machine: Machine, operation: Operation) -> bool:
+    """Whether the program keeps the value of a `yield from`."""
+    assert operation.target is not None
+    operations = machine.frame.reading.operations
+    after = operations[operation.target]
+    return (operations[operation.target + 1] if after.kind is Kind.END_SEND else after).kind is not Kind.POP
+
+
+def _may_end_with_value(receiver: Tracker) -> bool:
+    """Whether an iterator in C (`map`, `enumerate` ...) steps through a generator: it passes on what that returns."""
+    return not isinstance(receiver, GeneratorTracker) and any(
+        isinstance(child.realize(), GeneratorTracker) for child in receiver.children()
+    )
+
+
+def begin_delegated_step(tx: TraceContext, receiver: Tracker, value: Tracker) -> Tracker | PendingCall | None:
+    """What `yield from` does to its iterator: `next`, or `send` of a value that is not None. None when it has ended."""
+    if isinstance(receiver, GeneratorTracker):
+        return receiver.begin_step(tx, value)
     if isinstance(value, Constant) and value.value is None:
-        item = receiver.advance(tx)
-        return Returned(Constant(None)) if item is None else Yielded(item)
-    return Yielded(receiver.attribute(tx, "send").call(tx, (value,), {}))
+        return receiver.begin_advance(tx)
+    return receiver.attribute(tx, "send").call(tx, (value,), {})
 
 
 @ROWS.opcode(Kind.END_SEND)
@@ -156,7 +175,7 @@ def cleanup_throw(machine: Machine, operation: Operation) -> None:
     frame.pop_many(1 + slots)
     if not issubclass(exception.python_type, StopIteration):
         raise ObservedException(exception)
-    frame.stack += [Constant(None), *[NULL] * (slots - 1), exception.attribute(machine.tx, "value")]
+    frame.stack += [Constant(None), *[NULL] * (slots - 1), stop_value(machine.tx, exception)]
 
 
 @ROWS.opcode(Kind.INTRINSIC)

@@ -7,7 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Final, final
 
 from framesmith.bytecode.meaning import Kind, Operation
@@ -16,13 +16,13 @@ from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
-from framesmith.guards.class_lookup import flags_of
+from framesmith.guards.class_lookup import flags_of, static_lookup
 from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.type_functions import isinstance_
-from framesmith.variables.core import Constant, ObservedException, Tracker
+from framesmith.variables.core import Constant, ObservedException, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 
 ROWS: Final = OpcodeRows()
@@ -132,14 +132,32 @@ def match_keys(machine: Machine, operation: Operation) -> None:
     """Push the values under the keys on top, or None."""
     frame, tx = machine.frame, machine.tx
     subject, keys = frame.stack[-2].realize(), frame.stack[-1].realize()
+    kind = subject.python_type
+    if issubclass(kind, dict):
+        if static_lookup(kind, "get") is not dict.get:
+            raise GraphBreak(
+                UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()} by its own get()"
+            )
+        subject = subject.builtin_part_or_self(tx)
+    elif static_lookup(kind, "get") is not static_lookup(MappingProxyType, "get"):
+        raise GraphBreak(UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()}")
     found: list[Tracker] = []
-    for key in unpack(tx, keys):
+    wanted = unpack(tx, keys)
+    _check_duplicates(wanted, "the same key")
+    for key in wanted:
         present = subject.contains(tx, key.realize())
         if not present.as_python_constant():
             frame.push(Constant(None))
             return
         found.append(subject.subscript(tx, key.realize()))
     frame.push(TupleTracker(found))
+
+
+def _check_duplicates(keys: Iterable[Tracker], what: str) -> None:
+    """Break the graph where a pattern asks for the same thing twice, for which CPython raises."""
+    values = [key.realize().as_python_constant() for key in keys]
+    if len(values) != len(set(values)):
+        raise GraphBreak(UNSUPPORTED_OPCODE, f"a pattern that has {what} twice")
 
 
 @ROWS.opcode(Kind.MATCH_CLASS)
@@ -154,27 +172,24 @@ def match_class(machine: Machine, operation: Operation) -> None:
     if not run_pending(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
         frame.push(Constant(None))
         return
-    frame.push(class_attributes(machine, subject, target, operation, keywords))
+    frame.push(class_attributes(machine, subject, kind, target, operation, keywords))
 
 
 SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
 def class_attributes(
-    machine: Machine, subject: Tracker, target: type, operation: Operation, keywords: object
+    machine: Machine, subject: Tracker, kind: Tracker, target: type, operation: Operation, keywords: object
 ) -> Tracker:
     """The tuple of attributes that a class pattern binds (PEP 634), or None when one is missing."""
     assert isinstance(operation.argument, int) and isinstance(keywords, tuple)
-    if (
-        operation.argument == 1
-        and issubclass(target, SELF_MATCHING)
-        and "__match_args__" not in target.__dict__
-    ):
+    match_args = positional_names(machine.tx, kind) if operation.argument else ()
+    if match_args is None and operation.argument == 1 and issubclass(target, SELF_MATCHING):
         positional: list[Tracker] = [subject]
         names = list(keywords)
     else:
         positional = []
-        match_args = getattr(target, "__match_args__", ())
+        match_args = match_args or ()
         if type(match_args) is not tuple or not all(isinstance(name, str) for name in match_args):
             raise GraphBreak(UNSUPPORTED_OPCODE, f"{target.__name__}.__match_args__ is no tuple of names")
         if operation.argument > len(match_args):
@@ -182,6 +197,8 @@ def class_attributes(
                 UNSUPPORTED_OPCODE, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns"
             )
         names = [*match_args[: operation.argument], *keywords]
+    if len(names) != len(set(names)):
+        raise GraphBreak(UNSUPPORTED_OPCODE, "a pattern that has the same attribute twice")
     values: list[Tracker] = list(positional)
     for name in names:
         try:
@@ -191,6 +208,16 @@ def class_attributes(
                 raise
             return Constant(None)
     return TupleTracker(values)
+
+
+def positional_names(tx: TraceContext, kind: Tracker) -> object:
+    """`__match_args__` of the class; None where it has none."""
+    try:
+        return kind.attribute(tx, "__match_args__").realize().as_python_constant()
+    except ObservedException as error:
+        if not issubclass(error.exception.python_type, AttributeError):
+            raise
+        return None
 
 
 def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:

@@ -1,0 +1,42 @@
+"""Stores of fields of exceptions that CPython refuses, and tracebacks that exceptions share."""
+
+import pytest
+from tests.end_to_end.support import check
+
+
+@pytest.mark.parametrize(
+    "name", ["__cause__", "__context__", "__traceback__", "__suppress_context__", "args"]
+)
+@pytest.mark.parametrize("value", [None, 1, ValueError, ValueError(2), True, [1, 2]])
+def test_what_a_field_takes(name, value) -> None:
+    def f():
+        error = KeyError("k")
+        try:
+            setattr(error, name, value)
+        except TypeError as refused:
+            return str(refused)
+        return repr(getattr(error, name)), error.__suppress_context__
+
+    check(f)
+
+
+def test_a_field_that_is_read_only() -> None:
+    def f(group):
+        group.message = "other"
+
+    check(f, ExceptionGroup("some", [ValueError(1)]))
+
+
+def test_exceptions_that_share_a_traceback() -> None:
+    def f():
+        try:
+            raise ExceptionGroup("some", [ValueError(1), KeyError(2)])
+        except ExceptionGroup as group:
+            match, rest = group.split(ValueError)
+            return match.__traceback__ is group.__traceback__, rest.__traceback__ is match.__traceback__
+
+    check(f)
+
+
+def test_with_traceback_takes_a_traceback() -> None:
+    check(lambda: ValueError().with_traceback(3))
