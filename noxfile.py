@@ -217,6 +217,13 @@ def demo(session: nox.Session) -> None:
 
 
 @nox.session(python=FIRST, reuse_venv=True)
+def where(session: nox.Session) -> None:
+    """Where something is handled: `python dev.py where list.append`."""
+    install(session, "frontend", torch_for(PLAN.first))
+    session.run("python", "-m", "framesmith.frontend.where", *session.posargs, env=QUIET)
+
+
+@nox.session(python=FIRST, reuse_venv=True)
 def bench(session: nox.Session) -> None:
     """Measure framesmith beside torch.compile in the same run."""
     install(session, "frontend", *group("bench"), torch_for(PLAN.first), extra="[cli]")

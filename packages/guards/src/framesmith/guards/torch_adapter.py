@@ -1,4 +1,4 @@
-"""The one module that uses `torch._C._dynamo.guards` and other private parts of torch for guards.
+"""The one module that uses `torch._C._dynamo.guards`, and most of the other private parts of torch that guards use.
 
 What was found out by running torch 2.13, 2.14 and 2.15 (they agree):
 - `TensorGuards` compares exact type, dispatch keys, dtype, device, `requires_grad`, sizes and strides (sizes and

@@ -4,7 +4,6 @@ The `Writer` protocol of `variables`. Each line carries the user's line that it 
 value is said by its tracker (`Tracker.reconstruct`, `Tracker.replay`).
 """
 
-import keyword
 import re
 from typing import Final, final
 
@@ -35,8 +34,7 @@ class EntryWriter:
         self.loads: dict[Source, str] = {}
         self.outputs: dict[fx.Node, str] = {}
         self.body: list[tuple[str, int]] = []
-        self._values: dict[int, tuple[Tracker, str]] = {}
-        self._building: set[int] = set()
+        self._values: dict[int, tuple[Tracker, str]] = {}  # with the tracker, so that its id is not reused
         self._count = 0
 
     def name(self, hint: str) -> str:
@@ -54,8 +52,7 @@ class EntryWriter:
         found = self.loads.get(source)
         if found is None:
             text = _UNFIT.sub("_", source.text())[:40]
-            usable = not keyword.iskeyword(text)
-            found = self.loads[source] = f"{PREFIX}l{len(self.loads)}_{text if usable else 'value'}"
+            found = self.loads[source] = f"{PREFIX}l{len(self.loads)}_{text}"
         return found
 
     def node(self, node: fx.Node) -> str:

@@ -16,6 +16,7 @@ from framesmith.variables.core.cpython_messages import find_error, find_error_te
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import new_exception, raise_observed
 from framesmith.variables.core.restored_values import is_same_value
+from framesmith.variables.operations.index import known_equal
 
 _NOT_A_PAIR: Final = find_error(dict, [0])  # since Python 3.14 a note tells the index
 _ORDERED_LENGTHS: Final = {length: find_error_text(OrderedDict, [(0,) * length]) for length in (0, 1, 3)}
@@ -95,3 +96,17 @@ def _raise_not_a_pair(tx: TraceContext, index: int) -> NoReturn:
     if notes:
         error.set_attribute(tx, "__notes__", ListTracker([Constant(note) for note in notes]))
     raise ObservedException(error)
+
+
+def compare_values(
+    tx: TraceContext, mine: dict[Hashable, DictEntry], theirs: dict[Hashable, DictEntry]
+) -> bool | None:
+    """Whether two dicts of as many entries have equal values under equal keys. None where code of the user, which
+    compares the values, has changed one of the dicts."""
+    names, same = (list(mine), list(theirs)), True
+    for name in names[0]:
+        entry, twin = mine.get(name), theirs.get(name)
+        same = entry is None or (twin is not None and known_equal(tx, entry.value, twin.value))
+        if not same or len(mine) != len(names[0]):
+            break
+    return same if names == (list(mine), list(theirs)) else None

@@ -21,7 +21,12 @@ from framesmith.variables.builtin_types.dict_copies import (
     merge_into_copy,
     native_kind,
 )
-from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry, update_pair
+from framesmith.variables.builtin_types.dict_entries import (
+    DictEntries,
+    DictEntry,
+    compare_values,
+    update_pair,
+)
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
 from framesmith.variables.builtin_types.hashed_items import as_dict_key, hash_key_of
@@ -388,15 +393,10 @@ class DictTracker(Tracker):
         mine, theirs = self.read_all(tx), other.read_all(tx)
         if len(mine) != len(theirs):
             return False
-        names = list(mine), list(theirs)
-        for name in names[0]:
-            twin = theirs.get(name)
-            if twin is None or not known_equal(tx, mine[name].value, twin.value):
-                return False
-            if names != (list(mine), list(theirs)):
-                return self.unsupported("comparing it with a dict while code of the user changes one of them")
+        if (same := compare_values(tx, mine, theirs)) is None:
+            return self.unsupported("comparing it with a dict while code of the user changes one of them")
         ordered = issubclass(self.kind, OrderedDict) and issubclass(other.kind, OrderedDict)
-        return not ordered or list(mine) == list(theirs)
+        return same and (not ordered or list(mine) == list(theirs))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Dicts have no hash."""
