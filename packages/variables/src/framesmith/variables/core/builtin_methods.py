@@ -6,6 +6,7 @@ else the graph breaks. What single functions do is in the rows. How a function, 
 """
 
 import inspect
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
@@ -63,6 +64,10 @@ _MAY_GIVE_RECEIVER: Final = frozenset[object](
     | {method for kind in (str, bytes) for method in (kind.partition, kind.rpartition)}
 )
 """Methods whose result may be, or hold, their receiver where it is an instance of a subclass; others copy its content."""
+_NAMES_CLASS: Final = frozenset[object](
+    kind.__repr__ for kind in (set, frozenset, deque, OrderedDict, defaultdict, bytearray)
+)
+"""Methods whose text begins with the name of the receiver's class, which its builtin part does not know."""
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
 
 
@@ -112,7 +117,7 @@ def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) 
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     if expected is not None and _is_replaced(function, part.python_type):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    if part is not receiver and function in _MAY_GIVE_RECEIVER:
+    if part is not receiver and (function in _MAY_GIVE_RECEIVER or function in _NAMES_CLASS):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     return [part, *args[1:]]
 
