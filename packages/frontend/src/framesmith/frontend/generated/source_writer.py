@@ -19,6 +19,10 @@ _UNFIT = re.compile(r"\W", re.ASCII)
 _NO_ROWS: Final = Registry(())
 
 
+class _BuiltInside(Exception):
+    """What a value holds has built it: a function in a cell of its own, an exception that is an attribute of its argument."""
+
+
 @final
 class EntryWriter:
     """Collects the body of an entry.
@@ -35,6 +39,7 @@ class EntryWriter:
         self.outputs: dict[fx.Node, str] = {}
         self.body: list[tuple[str, int]] = []
         self._values: dict[int, tuple[Tracker, str]] = {}  # with the tracker, so that its id is not reused
+        self._building: set[int] = set()
         self._count = 0
 
     def name(self, hint: str) -> str:
@@ -74,13 +79,25 @@ class EntryWriter:
         if tracker.source is not None:
             text = self.load(tracker.source)
         else:
-            text = tracker.reconstruct(self)
+            text = self._reconstruct(tracker)
             if id(tracker) in self._values:
                 return self._values[id(tracker)][1]
             if not text.isidentifier():
                 return self.define(tracker, text, "value")
         self._values[id(tracker)] = (tracker, text)
         return text
+
+    def _reconstruct(self, tracker: Tracker) -> str:
+        """An expression that builds the value. What it holds may refer to it, and so has to build it on the way."""
+        outermost = id(tracker) not in self._building
+        self._building.add(id(tracker))
+        try:
+            return tracker.reconstruct(self)
+        except _BuiltInside:
+            return self._values[id(tracker)][1]
+        finally:
+            if outermost:
+                self._building.discard(id(tracker))
 
     def _write_constant(self, tracker: Constant) -> str:
         """One object of the trace is one object of the entry, whichever trackers hold it."""
@@ -102,7 +119,12 @@ class EntryWriter:
         return None if known is None else known[1]
 
     def define(self, tracker: Tracker, expression: str, hint: str) -> str:
-        """Assign an expression to a fresh variable that holds the value of `tracker` from now on."""
+        """Assign an expression to a fresh variable that holds the value of `tracker` from now on.
+
+        Raises an exception of its own, for `value`, where a variable holds it already: one object is built once.
+        """
+        if id(tracker) in self._building and id(tracker) in self._values:
+            raise _BuiltInside
         name = self.name(hint)
         self.statement(f"{name} = {expression}")
         self._values[id(tracker)] = (tracker, name)
