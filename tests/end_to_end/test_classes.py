@@ -945,3 +945,16 @@ class AsksClosing(Closes):
 def test_super_in_a_frame_that_goes_on_natively():
     check(lambda x: AsksClosing().m(x), X)
     check(lambda x, log: AsksClosing().fails(x, log), X, [])
+
+
+def test_the_class_of_classes_is_subscripted_without_a_method():
+    def aliases():
+        found = []
+        for kind in (type, list, int):
+            try:
+                found.append(repr(kind[int]))
+            except TypeError as error:
+                found.append(str(error))
+        return found
+
+    check(aliases)

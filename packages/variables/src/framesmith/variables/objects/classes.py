@@ -245,9 +245,9 @@ class ClassTracker(KnownValue[type]):
         if find_special_method(tx, self, "__getitem__") is not None:
             return container_slots.subscript(self, tx, key)
         found = find(tx, self.value, "__class_getitem__")
-        if found is None:
+        if found is None and self.value is not type:  # which C code subscripts by itself
             return raise_observed(tx, TypeError, f"type '{self.value.__name__}' is not subscriptable")
-        if found.owner is typing.Generic or not is_python_class_method(found.value):
+        if found is None or found.owner is typing.Generic or not is_python_class_method(found.value):
             if not key.is_python_constant():
                 return self.unsupported(f"a subscript by {key.describe()}")
             return fold(tx, lambda cls, parameter: cls[parameter], (self, key))
