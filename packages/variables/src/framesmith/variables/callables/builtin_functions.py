@@ -7,7 +7,7 @@ from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
-from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.class_lookup import class_name, defines, static_lookup
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reverse_tuple
 from framesmith.variables.callables.call_iterators import CallIterator, SubscriptReversed
@@ -69,7 +69,9 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     if isinstance(sequence, TupleTracker) and not defines(kind, "__reversed__"):
         return reverse_tuple(sequence)
     if defines(kind, "__reversed__"):
-        return sequence.attribute(tx, "__reversed__").call(tx, [], {})
+        if static_lookup(kind, "__reversed__") is None:
+            return sequence.unsupported("its __reversed__, which is None")
+        return sequence.special_attribute(tx, "__reversed__").call(tx, [], {})
     if not defines(kind, "__getitem__") or not defines(kind, "__len__"):
         raise_observed(tx, TypeError, f"'{type_name(sequence)}' object is not reversible")
     if isinstance(sequence, Constant):

@@ -326,8 +326,8 @@ def _not_none(value: Tracker | None) -> Tracker | None:
 def _make_thrown(
     tx: TraceContext, kind: Tracker, value: Tracker | None, traceback: Tracker | None
 ) -> Tracker:
-    """The exception that `throw(kind, value, traceback)` raises: `_gen_throw` in Objects/genobject.c, with
-    `_PyErr_NormalizeException`. Breaks the graph where `throw` itself raises, or gives the exception a traceback."""
+    """The exception that `throw(kind, value, traceback)` raises, as in Objects/genobject.c, made by
+    normalizing the three. Breaks the graph where `throw` itself raises, or gives the exception a traceback."""
     known = value if isinstance(kind, KnownValue) and value is not None else kind
     # as `contextlib` throws: an exception with its own class and traceback
     own = traceback is not None and getattr(traceback, "exception", None) is known

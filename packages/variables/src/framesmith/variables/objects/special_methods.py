@@ -7,7 +7,7 @@ slots, as CPython fills the slots of a type (slotdefs in Objects/typeobject.c).
 """
 
 from types import FunctionType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from framesmith.guards.class_lookup import is_heap_type, static_lookup, type_dict
 from framesmith.variables.core.base import (
@@ -22,6 +22,8 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import full_type_name, type_name
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get
 from framesmith.variables.objects.lookup import Found, find
+
+_ABSENT_IF_NONE: Final = ("__iter__", "__contains__", "__hash__")
 
 
 def is_native(found: Found) -> bool:
@@ -48,9 +50,14 @@ def overrides_iteration(instance: Tracker) -> bool:
 
 
 def find_special_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:
-    """The class entry of a special method; None when the class has none or sets it to None."""
+    """The class entry of a special method; None when the class has none.
+
+    Breaks the graph for one that is set to None, which CPython calls, and for a few is the same as none.
+    """
     found = find(tx, receiver.python_type, name)
-    return None if found is None or (found.value is None and found.stored is None) else found
+    if found is not None and found.value is None and found.stored is None:
+        return None if name in _ABSENT_IF_NONE else receiver.unsupported(f"its {name}, which is None")
+    return found
 
 
 def is_disabled(tx: TraceContext, receiver: Tracker, name: str) -> bool:

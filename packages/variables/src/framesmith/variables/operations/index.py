@@ -12,14 +12,14 @@ from framesmith.variables.operations.truth import known_truth, require_known
 def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> int:
     """`operator.index(value)` as a known number; breaks the graph
     if it is not known. `message` replaces that of the TypeError."""
-    given = value.realize()
-    value = given.builtin_part_or_self(tx)
-    if isinstance(value, Constant) and isinstance(value.value, int):
-        return int(value.value)
+    value = value.realize()
+    part = value.builtin_part_or_self(tx)
+    if isinstance(part, Constant) and isinstance(part.value, int):
+        return int(part.value)
     if not defines(value.python_type, "__index__"):
-        shown = f"'{type_name(given)}' object cannot be interpreted as an integer"
+        shown = f"'{type_name(value)}' object cannot be interpreted as an integer"
         raise_observed(tx, TypeError, message or shown)
-    result = value.attribute(tx, "__index__").call(tx, [], {}).realize()
+    result = value.special_attribute(tx, "__index__").call(tx, [], {}).realize()
     if isinstance(result, Constant) and type(result.value) is int:  # a subclass of int is deprecated here
         return result.value
     return value.unsupported("use as an index")
