@@ -1,6 +1,7 @@
 """Classes of which only C code makes instances: calling them is the TypeError of eager."""
 
 import array
+import collections
 import functools
 import re
 
@@ -29,3 +30,16 @@ def test_a_call(place):
         return results, x + 1
 
     check(function, torch.ones(2))
+
+
+def test_new_of_another_layout_is_refused():
+    def outcomes():
+        found = []
+        for base, kind in ((int, bool), (tuple, torch.Size), (dict, collections.OrderedDict), (object, int)):
+            try:
+                found.append(base.__new__(kind))
+            except TypeError as error:
+                found.append(str(error))
+        return found
+
+    check(outcomes)

@@ -398,7 +398,7 @@ print(failed)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_child_forked_while_a_shared_entry_is_made_calls_all_of_them():
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=200
+        [sys.executable, "-W", "ignore", "-c", FORKS], capture_output=True, text=True, timeout=500
     )
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 

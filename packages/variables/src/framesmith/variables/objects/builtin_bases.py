@@ -100,7 +100,7 @@ def _immutable_new(base: type) -> RowFunction:
         """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
         kind = check_class(tx, cls, base)
         row = row_of(tx.registry, base)
-        if row is None:
+        if row is None or native_new(kind)[0] is not base:  # `int.__new__(bool)` is a TypeError
             return cls.unsupported("making an instance")
         content = run_pending(tx, row.begin(tx, args, kwargs)).realize()
         if kind is base:
