@@ -218,3 +218,10 @@ def test_filters_that_an_earlier_trace_has_seen():
     compiled = frontend.compile(program, backend="eager", fullgraph=True)
     with frontend.config.patch(error_on_recompile=True):
         assert [compiled(torch.ones(2)).tolist() for _ in range(3)] == [[2.0, 2.0]] * 3
+
+
+def test_a_warning_of_an_inference_that_raised_is_not_the_next_operation_s():
+    with SILENCE:
+        warnings.warn("from an operation that then raises", stacklevel=1)
+    report = frontend.explain(lambda x: x + 1)(torch.ones(2))
+    assert "warnings.filters" not in str(report)

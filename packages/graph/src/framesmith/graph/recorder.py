@@ -367,6 +367,7 @@ class Recorder:
         impure: bool,
     ) -> Execution:
         asking = torch._C.DisableTorchFunctionSubclass() if self.asks_no_subclass else _AS_ALWAYS
+        SILENCE.take_warned()  # what warned before belongs to an inference that raised, or to another trace
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
             done = execute(op, target, args, kwargs, tensors, impure, reads)
