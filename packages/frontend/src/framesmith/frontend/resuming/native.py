@@ -185,7 +185,7 @@ class NativeContinuation:
         index, slots = self._resume_layout(layout, values, inner)
         code = self._get_code(number, index, slots, bool(inner.raised))
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
-        function = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
+        function: Callable[..., object] = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
         values += [*bound, *inner.raised]
         inner.raised.clear()
         # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
@@ -193,7 +193,8 @@ class NativeContinuation:
         if number and number < len(self._point.frames) and may_read_callers(layout.code):
             stands = self._get_stand_in(number)
             if stands is not None:
-                return stands(function, *values)
+                values.insert(0, function)
+                function = stands
         values.reverse()
         return call_consuming(len(values))(function, values)
 
@@ -338,7 +339,7 @@ def take_all(values: list[V]) -> list[V]:
 
 
 @cache
-def call_consuming(count: int) -> Callable[[FunctionType, list[object]], object]:
+def call_consuming(count: int) -> Callable[[Callable[..., object], list[object]], object]:
     """A function that calls another with the values of a list, last one first, and empties the list.
 
     So only the callee holds the values.

@@ -26,8 +26,9 @@ FRAME_READERS: Final = frozenset({*READERS_OF_VARIABLES, globals, inspect.trace}
 """Those that read variables, and those that read globals or the frames that an exception came through."""
 
 _CALLERS: Final = frozenset(
-    {"_getframe", "_getframemodulename", "_caller", "currentframe", "stack"}
+    {"_getframe", "_getframemodulename", "_caller", "currentframe"}
 )  # `typing._caller`
+_STACK: Final = frozenset({"inspect", "stack"})  # other modules have a `stack` too: `torch.stack`
 _NAMES: Final = frozenset({*(function.__name__ for function in READERS_OF_VARIABLES), "set_trace"})  # pdb's
 
 
@@ -47,4 +48,4 @@ def may_read_own_variables(code: CodeType) -> bool:
 
 def may_read_callers(code: CodeType) -> bool:
     """Whether code names a function that looks at the frames which called it."""
-    return not _CALLERS.isdisjoint(code.co_names)
+    return not _CALLERS.isdisjoint(code.co_names) or _STACK.issubset(code.co_names)
