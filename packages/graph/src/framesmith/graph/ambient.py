@@ -23,9 +23,8 @@ class Ambient:
     grad: bool
     autocast: tuple[tuple[str, bool, torch.dtype], ...]
     autocast_cache: bool
-    autocast_nesting: (
-        int  # blocks entered; leaving the outermost forgets the copies of weights in lower precision
-    )
+    # blocks entered; leaving the outermost forgets the copies of weights in lower precision
+    autocast_nesting: int
 
     @staticmethod
     def now() -> "Ambient":

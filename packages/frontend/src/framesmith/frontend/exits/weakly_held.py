@@ -1,10 +1,9 @@
 """Variables that are not read again, but whose end a weak reference may show: a break hands them over.
 
 **An instance that a native operation was given may be weakly referenced afterwards**, by a registry or a cache, so it
-has to live as long as it does in CPython. The same goes for an instance that existed before the trace, and for a new one in something that is
-handed over as well. Tensors are kept
-only where the trace saw a weak reference to them being made: keeping all would keep their memory. Values whose end
-the trace itself sees are in `tracing.value_ends`.
+has to live as long as it does in CPython. The same goes for an instance that existed before the trace, and for a new
+one in something that is handed over as well. Tensors are kept only where the trace saw a weak reference to them being
+made: keeping all would keep their memory. Values whose end the trace itself sees are in `tracing.value_ends`.
 """
 
 import weakref

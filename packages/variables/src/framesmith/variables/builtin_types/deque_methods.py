@@ -3,12 +3,7 @@
 from collections import deque
 from typing import Final
 
-from framesmith.variables.builtin_types.deques import (
-    DequeIterator,
-    DequeTracker,
-    check_unchanged,
-    compare_each,
-)
+from framesmith.variables.builtin_types.deques import DequeIterator, DequeTracker, compare_each
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import bounds, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -153,14 +148,9 @@ def deque_index(
     /,
 ) -> Tracker:
     """`self.index(value, start, stop)`."""
-    first, last = bounds(tx, len(self.items), start, stop)
-    state = self.state
-    for place, item in enumerate(tuple(self.items)[:last]):
-        if place < first:
-            continue
-        if known_equal(tx, item, value):
+    for place, same in compare_each(tx, self, value, *bounds(tx, len(self.items), start, stop)):
+        if same:
             return Constant(place)
-        check_unchanged(tx, self, state)
     return raise_observed(tx, ValueError, fill_absence_message(value, _INDEX_FAILS))
 
 

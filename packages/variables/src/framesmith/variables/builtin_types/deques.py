@@ -217,10 +217,13 @@ class DequeTracker(Tracker):
         return f"[{', '.join([writer.value(item) for item in self._items])}]"
 
 
-def compare_each(tx: TraceContext, owner: DequeTracker, value: Tracker) -> Iterator[tuple[int, bool]]:
-    """The index of each item, and whether it equals `value`; RuntimeError once comparing changed the structure."""
+def compare_each(
+    tx: TraceContext, owner: DequeTracker, value: Tracker, first: int = 0, last: int | None = None
+) -> Iterator[tuple[int, bool]]:
+    """The index of each item from `first` to before `last`, and whether it equals `value`; RuntimeError once comparing
+    changed the structure."""
     state = owner.state
-    for place, item in enumerate(tuple(owner.items)):
+    for place, item in enumerate(tuple(owner.items)[first:last], first):
         yield place, known_equal(tx, item, value)
         check_unchanged(tx, owner, state)
 

@@ -13,7 +13,7 @@ from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException, is_observed_instance
+from framesmith.variables.core.observed import ObservedException, is_observed_instance, unless_type_error
 from framesmith.variables.operations.index import known_equal
 
 # A trace that takes more items than this out of one iterator is taken for endless.
@@ -72,12 +72,7 @@ def ask_sequence_length(tx: TraceContext, sequence: Tracker) -> Tracker | None:
     """The length of what an iterator reads by subscripts; None where it has none, or raises TypeError."""
     if not defines(sequence.python_type, "__len__"):
         return None
-    try:
-        return sequence.length(tx)
-    except ObservedException as error:
-        if not is_observed_instance(error, TypeError):
-            raise
-        return None
+    return unless_type_error(lambda: sequence.length(tx))
 
 
 def unpack_sequence(tx: TraceContext, iterable: Tracker, refuse: Callable[[], object]) -> list[Tracker]:

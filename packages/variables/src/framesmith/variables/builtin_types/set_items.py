@@ -40,7 +40,11 @@ def _fixed(name: Hashable) -> object:
 
 def make_item_key(name: Hashable) -> Hashable:
     """What represents an item in the real set: the value itself for a constant, so that hashes and order are real."""
-    return _make_key(name, {})
+    match name:
+        case ("constant", value):
+            return value
+        case _:
+            return _make_key(name, {})
 
 
 def _make_key(name: Hashable, known: dict[int, Hashable]) -> Hashable:
@@ -59,18 +63,22 @@ def _make_key(name: Hashable, known: dict[int, Hashable]) -> Hashable:
 
 def is_exact(item: Hashable) -> bool:
     """Whether an item of the real set has the hash of the item that it represents."""
-    return _is_exact(item, set())
+    return _is_exact(item, set()) if isinstance(item, tuple | frozenset) else _is_exact_scalar(item)
 
 
 def _is_exact(item: Hashable, known: set[int]) -> bool:
     """`is_exact`, without the parts that were found to be exact."""
+    if not isinstance(item, tuple | frozenset):
+        return _is_exact_scalar(item)
+    if id(item) in known:
+        return True
+    known.add(id(item))
+    return all(_is_exact(part, known) for part in item)
+
+
+def _is_exact_scalar(item: Hashable) -> bool:
     if isinstance(item, ItemKey):
         return item.is_exact
-    if isinstance(item, tuple | frozenset):
-        if id(item) in known:
-            return True
-        known.add(id(item))
-        return all(_is_exact(part, known) for part in item)
     return not isinstance(item, float | complex) or item == item  # each NaN is hashed by its address
 
 

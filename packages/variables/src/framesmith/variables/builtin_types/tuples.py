@@ -67,7 +67,6 @@ class TupleTracker(Tracker):
         self.kind = kind
         self.value = value  # the object itself, if it exists
         self._visiting = False
-        self._built: tuple[Writer, str] | None = None
 
     @property
     def python_type(self) -> type:
@@ -234,21 +233,15 @@ class TupleTracker(Tracker):
     def reconstruct(self, writer: Writer) -> str:
         """A display; for a derived type a call of `tuple.__new__`, so that no code of the class runs.
 
-        A tuple in a reference cycle is built while the list (or dict ...) in the cycle is filled: the inner call of
-        this method builds it, and the outer call returns the same text.
+        A tuple in a reference cycle is built while the list (or dict ...) in the cycle is filled: by the inner call of
+        this method, which ends the outer one (`Writer.define`).
         """
-        cyclic = reaches_itself(self)
         values = [writer.value(item) for item in self.items]
-        if cyclic and self._built is not None and self._built[0] is writer:
-            return self._built[1]
         listed = "".join([f"{value}, " for value in values])
         if listed and all(isinstance(item.realize(), Constant) for item in self.items):
             listed = f"*[{listed}],"  # CPython makes one object of all displays that hold the same constants
         text = self._text(writer, f"({listed})")
-        if cyclic:
-            text = writer.define(self, text, "tuple")
-            self._built = (writer, text)
-        return text
+        return writer.define(self, text, "tuple") if reaches_itself(self) else text
 
     def _text(self, writer: Writer, display: str) -> str:
         if self.kind is tuple:

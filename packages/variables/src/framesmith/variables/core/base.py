@@ -384,8 +384,8 @@ class Writer(Protocol):
         ...
 
     def define(self, tracker: Tracker, expression: str, hint: str) -> str:
-        """Assign `expression` to a fresh variable, which is used for
-        `tracker` from now on; so reference cycles can be built."""
+        """Assign `expression` to a fresh variable, which is used for `tracker` from now on; so reference cycles can be
+        built. Does not return where what `tracker` holds has built it meanwhile: `value` gives that one."""
         ...
 
     def statement(self, text: str) -> None:

@@ -59,15 +59,13 @@ RECEIVERS: Final = Table[type, tuple[type[Tracker], ...]]("receivers of methods"
 _METHODS = MethodDescriptorType | WrapperDescriptorType
 _MOST_SHOWN = 4  # operands in a message
 _MEMBERS = GetSetDescriptorType | MemberDescriptorType
-_MAY_GIVE_RECEIVER: Final = frozenset[object](
+_NEED_RECEIVER: Final = frozenset[object](
     {str.format, str.format_map, str.__mod__, str.split, str.rsplit}
     | {method for kind in (str, bytes) for method in (kind.partition, kind.rpartition)}
+    | {kind.__repr__ for kind in (set, frozenset, deque, OrderedDict, defaultdict, bytearray)}
 )
-"""Methods whose result may be, or hold, their receiver where it is an instance of a subclass; others copy its content."""
-_NAMES_CLASS: Final = frozenset[object](
-    kind.__repr__ for kind in (set, frozenset, deque, OrderedDict, defaultdict, bytearray)
-)
-"""Methods whose text begins with the name of the receiver's class, which its builtin part does not know."""
+"""Methods whose result may be, or hold, their receiver where it is an instance of a subclass, or begins with the name of
+its class. Others copy the content, and a builtin part is all they need."""
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
 
 
@@ -117,7 +115,7 @@ def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) 
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     if expected is not None and _is_replaced(function, part.python_type):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
-    if part is not receiver and (function in _MAY_GIVE_RECEIVER or function in _NAMES_CLASS):
+    if part is not receiver and function in _NEED_RECEIVER:
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     return [part, *args[1:]]
 

@@ -242,7 +242,13 @@ def constant_key(value: object) -> Hashable:
 
     A part that is held more than once is visited once: a nest of n frozensets may hold 2**n.
     """
-    return _key_of(value, {})
+    return _key_of(value, {}) if type(value) in (tuple, frozenset) else _scalar_key(value)
+
+
+def _scalar_key(value: object) -> Hashable:
+    if not isinstance(value, Hashable):
+        raise TypeError(f"unhashable constant {value!r}")
+    return ("constant", value)
 
 
 def _key_of(value: object, known: dict[int, Hashable]) -> Hashable:
@@ -253,6 +259,4 @@ def _key_of(value: object, known: dict[int, Hashable]) -> Hashable:
             keys = [_key_of(item, known) for item in value]
             known[id(value)] = ("tuple", tuple(keys)) if kind is tuple else ("frozenset", frozenset(keys))
         return known[id(value)]
-    if not isinstance(value, Hashable):
-        raise TypeError(f"unhashable constant {value!r}")
-    return ("constant", value)
+    return _scalar_key(value)

@@ -1,5 +1,7 @@
 """A user-level exception that is raised while tracing."""
 
+from collections.abc import Callable
+
 from framesmith.variables.core.base import Tracker
 
 
@@ -21,3 +23,13 @@ class ObservedException(Exception):
 def is_observed_instance(error: ObservedException, *kinds: type[BaseException]) -> bool:
     """Whether the user's exception is an instance of one of these exception classes."""
     return issubclass(error.exception.python_type, kinds)
+
+
+def unless_type_error(ask: Callable[[], Tracker]) -> Tracker | None:
+    """The answer; None where the user's program raises TypeError for it."""
+    try:
+        return ask()
+    except ObservedException as error:
+        if not is_observed_instance(error, TypeError):
+            raise
+        return None

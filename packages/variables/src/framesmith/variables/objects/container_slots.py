@@ -4,14 +4,13 @@ Each function here is the slot of the same name of a tracker whose class answers
 and `operator_slots`.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import NonContainerSample, find_message
-from framesmith.variables.core.observed import ObservedException, is_observed_instance
+from framesmith.variables.core.observed import unless_type_error
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.special_methods import (
     call_method,
@@ -57,28 +56,19 @@ def ask_length(self: Tracker, tx: TraceContext) -> Tracker | None:
     if found is not None:
         if is_native(found):
             return None
-        answer = _unless_type_error(lambda: self.length(tx))
+        answer = unless_type_error(lambda: self.length(tx))
         if answer is not None:
             return answer
     found = find_special_method(tx, self, "__length_hint__")
     if found is None or is_native(found):
         return None
-    hint = _unless_type_error(lambda: call_method(tx, self, found))
+    hint = unless_type_error(lambda: call_method(tx, self, found))
     if hint is None or (isinstance(hint, Constant) and hint.value is NotImplemented):
         return None
     known = isinstance(hint, Constant) and isinstance(hint.value, int) and hint.value >= 0
     if not known:  # an error whose text differs from version to version, or a number that is not known
         self.unsupported("the hint of its length")
     return hint
-
-
-def _unless_type_error(ask: Callable[[], Tracker]) -> Tracker | None:
-    try:
-        return ask()
-    except ObservedException as error:
-        if not is_observed_instance(error, TypeError):
-            raise
-        return None
 
 
 def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
