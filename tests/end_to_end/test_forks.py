@@ -53,3 +53,62 @@ def test_a_child_forked_while_threads_compile_goes_on():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]", done.stderr
+
+
+DURING_IMPORT = """
+import os, sys, threading, time, torch
+from framesmith import frontend
+from tests.end_to_end.children import failing_forks
+
+reached = threading.Event()
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name in {slow!r}:
+            reached.set()
+            time.sleep(0.3)
+
+sys.meta_path.insert(0, Slow())
+compiled, other = (frontend.compile(lambda x: x * 2, backend="eager") for _ in range(2))
+thread = threading.Thread(target=lambda: compiled(torch.ones(2)))
+thread.start()
+assert reached.wait(60)
+print(failing_forks(1, 0, lambda: other(torch.ones(2)).tolist() == [2.0, 2.0]))
+thread.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+@pytest.mark.parametrize(
+    "slow", ["torch._dynamo.exc", "torch.fx.experimental.validator"]
+)
+def test_a_fork_waits_for_what_the_first_call_imports(slow: str):
+    done = subprocess.run(
+        [sys.executable, "-c", DURING_IMPORT.format(slow=(slow,))],
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+IMPORTED_LATER = """
+import sys, torch
+from framesmith import frontend
+from framesmith.graph import dynamo_package
+
+dynamo_package.prepare()
+before = set(sys.modules)
+model = torch.nn.Linear(3, 3)
+frontend.compile(lambda x: model(x * 2).sum(), backend="eager")(torch.ones(2, 3)).backward()
+print(sorted(name for name in set(sys.modules) - before if name.startswith("torch.")))
+"""
+
+
+def test_the_first_call_imports_no_more_of_torch_than_a_fork_waits_for():
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTED_LATER], capture_output=True, text=True, timeout=250, check=False
+    )
+    assert done.stdout.strip() == "[]", done.stderr

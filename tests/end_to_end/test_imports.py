@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import sys
+import threading
 import types
 import xml.dom
 
@@ -192,3 +193,29 @@ def test_a_module_is_not_imported_before_what_it_could_see(tmp_path, monkeypatch
     with pytest.raises(frontend.errors.FullGraphError):
         compiled(torch.zeros(1))
     assert "framesmith_late" not in sys.modules
+
+
+def test_a_module_that_another_thread_is_importing_is_waited_for(tmp_path, monkeypatch):
+    (tmp_path / "half_imported.py").write_text(
+        "import half_imported_control as control\nREADY = False\ncontrol.begun.set()\ncontrol.go_on.wait(60)\nREADY = True\n"
+    )
+    (tmp_path / "half_imported_control.py").write_text(
+        "import threading\nbegun, go_on = threading.Event(), threading.Event()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    control = importlib.import_module("half_imported_control")
+
+    def scaled(x):
+        import half_imported
+
+        return x * 2 if half_imported.READY else x
+
+    thread = threading.Thread(target=importlib.import_module, args=("half_imported",))
+    thread.start()
+    assert control.begun.wait(60)
+    ends = threading.Timer(0.5, control.go_on.set)
+    ends.start()
+    compiled = frontend.compile(scaled, backend="eager")
+    assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
+    thread.join()
+    assert compiled(torch.ones(3)).tolist() == [2.0] * 3

@@ -5,13 +5,13 @@ is not loaded, nothing has been set through it.
 """
 
 import os
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Final
 
 from framesmith.frontend.errors import IgnoredSettingWarning
 from framesmith.frontend.user_warnings import warn
+from framesmith.guards.imported import find_loaded
 
 SAME: Final = frozenset({
     "recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "specialize_int", "specialize_float",
@@ -37,7 +37,7 @@ def is_disabled_by_environment() -> bool:
 
 def dynamo_config() -> ModuleType | None:
     """`torch._dynamo.config`, if it is loaded."""
-    return sys.modules.get("torch._dynamo.config")
+    return find_loaded("torch._dynamo.config")
 
 
 def find_changed_settings() -> Iterator[tuple[str, object]]:
@@ -51,7 +51,7 @@ def find_changed_settings() -> Iterator[tuple[str, object]]:
 
 def default_backend() -> object:
     """What `torch.compiler.set_default_backend` has set."""
-    registry = sys.modules.get("torch._dynamo.backends.registry")
+    registry = find_loaded("torch._dynamo.backends.registry")
     asked = getattr(registry, "get_default_backend", None)
     return "inductor" if asked is None else asked()
 

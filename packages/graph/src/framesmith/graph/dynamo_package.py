@@ -5,8 +5,11 @@ a submodule executes the body of the package first, and that imports all of Torc
 the time to the first result. `prepare` imports these submodules alone and puts the body off until somebody asks for it.
 """
 
+import importlib
+import os
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CodeType, FunctionType
 from typing import Final
 
@@ -31,6 +34,21 @@ _DECORATED: Final = tuple(
 )
 """The code of every function that torch's decorator returns."""
 
+_LATER: Final = (
+    "_subclasses.schema_check_mode",
+    "fx.experimental._constant_symnode",
+    "fx.experimental.validator",
+    "nested._internal.nested_int",
+    "nested._internal.nested_tensor",
+)
+"""What torch itself imports in the functions that the first trace calls."""
+
+_FORK_TIMEOUT: Final = 60.0
+_IMPORTING: Final = threading.RLock()
+"""Held while `prepare` imports. A fork waits for it: in the child nobody would finish the import of another thread, and
+whoever asked for one of these modules there would wait for ever."""
+
+_forking: Final[set[int]] = set()
 _is_prepared = False
 _marked: list[FunctionType] = []
 _waiting: list[Callable[[], object]] = []
@@ -40,9 +58,27 @@ def prepare() -> None:
     """To be called before a fake mode is made: import what it needs of the package, unless all of it is loaded."""
     global _is_prepared
     if not _is_prepared:
-        if not _DEFERRAL.start():
-            _notify()
-        _is_prepared = True
+        with _IMPORTING:
+            if not _DEFERRAL.start():
+                _notify()
+            for part in _LATER:
+                with suppress(ImportError):  # another release of torch may lack it: then nothing asks for it
+                    importlib.import_module(f"{torch.__name__}.{part}")
+            _is_prepared = True
+
+
+def _before_fork() -> None:
+    if _IMPORTING.acquire(timeout=_FORK_TIMEOUT):  # better a child as Python makes it than no fork at all
+        _forking.add(threading.get_ident())
+
+
+def _after_fork() -> None:
+    if threading.get_ident() in _forking:
+        _forking.clear()  # nobody else holds the lock
+        _IMPORTING.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def call_when_loaded(tell: Callable[[], object]) -> None:

@@ -1,11 +1,25 @@
-"""Which objects an imported module holds under their own names: they live as long as the program does."""
+"""Which modules are imported, and which objects they hold under their own names: those live as long as the program does."""
 
 import sys
 from collections.abc import Mapping
+from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import cast
 
 from framesmith.guards.class_lookup import is_heap_type, module_dict, module_of, qualified_name, type_dict
+
+
+def find_loaded(name: str) -> ModuleType | None:
+    """The module in `sys.modules`, unless its body is still being executed.
+
+    Another thread may be importing it, or was when this process was forked from its parent.
+    """
+    module: object = sys.modules.get(name)
+    if not issubclass(type(module), ModuleType):
+        return None
+    found = cast(ModuleType, module)
+    spec = module_dict(found).get("__spec__")
+    return None if type(spec) is ModuleSpec and getattr(spec, "_initializing", False) else found
 
 
 def is_imported(value: object) -> bool:

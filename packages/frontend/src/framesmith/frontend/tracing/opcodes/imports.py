@@ -17,6 +17,7 @@ from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRo
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import flags_of, static_lookup
+from framesmith.guards.imported import find_loaded
 from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
@@ -73,12 +74,12 @@ class Wanted:
 
     def find_missing(self) -> str | None:
         """The first module that is not imported yet: the module itself, or a submodule that the package does not hold
-        (`_handle_fromlist`)."""
-        if sys.modules.get(self.module) is None:  # None says that it must not be imported
+        (`_handle_fromlist`). One that another thread is importing is not yet imported: the statement waits for it."""
+        if not _is_there(self.module):
             return self.module
         held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
         for name in self.names if "__path__" in held else ():
-            if name not in held and sys.modules.get(f"{self.module}.{name}") is None:
+            if name not in held and not _is_there(f"{self.module}.{name}"):
                 return f"{self.module}.{name}"
         return None
 
@@ -87,6 +88,12 @@ class Wanted:
         held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
         inside = [f"{self.module}.{name}" for name in self.names if "__path__" in held and name not in held]
         return [self.module, *inside]
+
+
+def _is_there(name: str) -> bool:
+    """Whether an import statement finds this in `sys.modules` and neither executes code nor waits for another thread."""
+    held: object = sys.modules.get(name)  # None says that it must not be imported
+    return held is not None and (not isinstance(held, ModuleType) or find_loaded(name) is not None)
 
 
 def find_imported(machine: Machine, name: str) -> Tracker:
