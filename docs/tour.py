@@ -72,13 +72,13 @@ def graph() -> None:
 
 
 def variables() -> None:
-    """Layer 4. A stand-in for every kind of value; what is called is a row in a table, beside the code that handles it."""
+    """Layer 4. A tracker for every kind of value; what is called is a row in a table, beside the code that handles it."""
     step(4, "variables: who handles what is called")
     where.main(["list.append", "len", "torch.add"])
 
 
 def whole() -> None:
-    """Layer 5. The symbolic interpreter runs the operations on stand-ins, records, guards, and writes the dispatcher and the entry."""
+    """Layer 5. The symbolic interpreter runs the operations on trackers, records, guards, and writes the dispatcher and the entry."""
     step(5, "frontend: all of it at once")
     compiled = frontend.compile(scaled, backend="eager")
     print(compiled(torch.ones(3), 2), compiled(torch.ones(3), 1))

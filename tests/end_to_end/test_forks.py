@@ -79,9 +79,7 @@ thread.join()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-@pytest.mark.parametrize(
-    "slow", ["torch._dynamo.exc", "torch.fx.experimental.validator"]
-)
+@pytest.mark.parametrize("slow", ["torch._dynamo.exc", "torch.fx.experimental.validator"])
 def test_a_fork_waits_for_what_the_first_call_imports(slow: str):
     done = subprocess.run(
         [sys.executable, "-c", DURING_IMPORT.format(slow=(slow,))],

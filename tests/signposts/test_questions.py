@@ -65,7 +65,7 @@ ANSWERS = {
     "torch.equal": ["docs/breaks/data-dependent-output.md"],
     "torch.manual_seed": ["function_rows.py", "docs/breaks/random-state.md"],
     "tensor-item": ["graph/break_kinds.py", "graph/infer.py", "docs/breaks/tensor-item.md"],
-    "warnings.warn": ["exits/stand_ins.py", "docs/adr/0016"],
+    "warnings.warn": ["exits/named_callers.py", "docs/adr/0016"],
     "random.random": ["docs/breaks/native-call.md"],
     "torch.Tensor.shape": ["tensor_attributes.py", "guards/kinds/tensor.py"],
     "try/except": ["tracing/interpreter.py", "opcodes/exceptions.py"],

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
+from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.tracing.deferred_calls import _possible_actions
 
 ANY = ("default", None, Warning, None, 0)
@@ -37,12 +37,14 @@ def inner() -> None: ...
 
 def test_a_stand_in_has_the_name_the_line_and_the_globals_of_the_frame() -> None:
     space = {"__name__": "elsewhere"}
-    stand_in = make_stand_in([FramePlace(inner.__code__, 7, space), FramePlace(inner.__code__, 9, space)])
-    assert stand_in is not None
-    frames = stand_in(lambda: [sys._getframe(1), sys._getframe(2)])
+    synthetic = make_synthetic_frame(
+        [FramePlace(inner.__code__, 7, space), FramePlace(inner.__code__, 9, space)]
+    )
+    assert synthetic is not None
+    frames = synthetic(lambda: [sys._getframe(1), sys._getframe(2)])
     assert [(frame.f_code.co_name, frame.f_lineno) for frame in frames] == [("inner", 9), ("inner", 7)]
     assert all(frame.f_globals is space for frame in frames)
 
 
 def test_no_frames_need_no_stand_in() -> None:
-    assert make_stand_in([]) is None
+    assert make_synthetic_frame([]) is None

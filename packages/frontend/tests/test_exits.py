@@ -11,9 +11,9 @@ from framesmith.frontend.build_entry import write_entry
 from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.exits.emit import escaping_values, write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
+from framesmith.frontend.exits.named_callers import names_its_caller, synthetic_frame_for
 from framesmith.frontend.exits.native_operation import wrap_in_try
 from framesmith.frontend.exits.resumption import Resumption, raising_layout
-from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
 from framesmith.frontend.exits.weakly_held import WeaklyHeld, makes_reference
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall
@@ -142,7 +142,7 @@ def test_a_stand_in_carries_the_line_of_the_inlined_frame() -> None:
 
     frames = frame_at(helper, 1, x=1).machine.frames
     found: list[traceback.FrameSummary] = []
-    stand_in_for(frames)(lambda: found.extend(traceback.extract_stack()))
+    synthetic_frame_for(frames)(lambda: found.extend(traceback.extract_stack()))
     names = [(one.name, one.lineno) for one in found if one.name == "helper"]
     assert names == [("helper", helper.__code__.co_firstlineno)]  # the operation that has run so far
 

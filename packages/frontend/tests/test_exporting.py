@@ -16,8 +16,8 @@ from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tens
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import flatten_call
 from framesmith.frontend.exporting.input_check import InputCheck, NoCheck
-from framesmith.frontend.exporting.nodes import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.outer_graph import keep_persistence
+from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.target import find_target, names_of_tensors
 from framesmith.graph.dynamic_dims import Dim as Treatment
 from framesmith.guards import Guard, Reason, Scope

@@ -97,12 +97,16 @@ def test_what_imported_modules_hold_is_portable_and_what_functions_make_is_not()
         assert check.is_known(good), good
     for bad in (Local_, lambda x: x, Called(), {}, [].append, torch.ones(1), (1, Local_)):
         assert not check.is_known(bad), bad
-    assert check.claim(modes) and check.claim(EqualTo(3)) and check.claim(TypeIs(Called))
-    assert not check.claim(TypeIs(Local_)) and not check.claim(Identical(Called()))
     assert (
-        check.source(Item(Local("x"), 3))
-        and check.source(Own("cell"))
-        and not check.source(Item(Pinned({}), 3))
+        check.is_portable_claim(modes)
+        and check.is_portable_claim(EqualTo(3))
+        and check.is_portable_claim(TypeIs(Called))
+    )
+    assert not check.is_portable_claim(TypeIs(Local_)) and not check.is_portable_claim(Identical(Called()))
+    assert (
+        check.is_portable_source(Item(Local("x"), 3))
+        and check.is_portable_source(Own("cell"))
+        and not check.is_portable_source(Item(Pinned({}), 3))
     )
     assert is_imported(Called) and not is_imported(Local_) and not is_imported(object())
 

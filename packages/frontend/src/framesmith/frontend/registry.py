@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Final, final
 
 from framesmith.frontend import known_functions, marked_functions
-from framesmith.frontend.exits import stand_ins
+from framesmith.frontend.exits import named_callers
 from framesmith.frontend.tracing import deferred_calls, strict_breaks
 from framesmith.variables import catalog
 from framesmith.variables.core import Registry, Rows
@@ -16,7 +16,7 @@ from framesmith.variables.core import Registry, Rows
 OWN: Final = (
     known_functions.ROWS,
     marked_functions.ROWS,
-    stand_ins.ROWS,
+    named_callers.ROWS,
     strict_breaks.ROWS,
     deferred_calls.ROWS,
 )

@@ -93,14 +93,14 @@ class CopiedResults:
         outputs, given = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return torch.autograd.grad(outputs, inner, given, create_graph=now.grad, allow_unused=True)
 
-    def _run(self, stand_ins: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
+    def _run(self, replacements: Mapping[int, torch.Tensor]) -> dict[int, torch.Tensor]:
         """Run the operations; what they compute, by the `id` of the first result that it repeats."""
         values: dict[fx.Node, Any] = {}  # of any type, as fx's arguments
 
         def value_of(node: fx.Node) -> Any:
             if node not in values:
                 known = self._known.get(node, node)
-                values[node] = _replaced(known.meta[EXAMPLE], lambda one: stand_ins.get(id(one), one))
+                values[node] = _replaced(known.meta[EXAMPLE], lambda one: replacements.get(id(one), one))
             return values[node]
 
         found: dict[int, torch.Tensor] = {}

@@ -48,8 +48,8 @@ def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
         check.is_known(built.text.namespace)
         and all(map(check.is_known, held))
         and all(map(check.is_known, [space for target in targets for space in target.namespaces]))
-        and all(map(check.source, built.text.loads))
-        and all(map(check.item, guards.items))
+        and all(map(check.is_portable_source, built.text.loads))
+        and all(map(check.is_portable_guard, guards.items))
     )
 
 
@@ -67,21 +67,21 @@ class _Check:
         self._known: dict[int, object] = {}
         self._families: set[Family] = set()
 
-    def item(self, item: Guard | Member) -> bool:
+    def is_portable_guard(self, item: Guard | Member) -> bool:
         """Whether a guard, or all guards of a member of a family, refer to nothing that might die with the function."""
         if not isinstance(item, Member):
-            return self.claim(item.claim) and all(map(self.source, item.sources))
-        if item.family not in self._families and all(map(self.item, item.family.guards)):
+            return self.is_portable_claim(item.claim) and all(map(self.is_portable_source, item.sources))
+        if item.family not in self._families and all(map(self.is_portable_guard, item.family.guards)):
             self._families.add(item.family)
-        return item.family in self._families and self.source(item.root)
+        return item.family in self._families and self.is_portable_source(item.root)
 
-    def source(self, source: Source) -> bool:
+    def is_portable_source(self, source: Source) -> bool:
         """Whether a source, with all from which it is read, refers to nothing that might die with the function."""
         while source not in self._sources:
             if isinstance(source, Pinned):
                 if not self.is_known(source.value):
                     return False
-            elif not self.fields(source):
+            elif not self.are_fields_known(source):
                 return False
             self._sources.add(source)
             if source.base is None:
@@ -89,13 +89,13 @@ class _Check:
             source = source.base
         return True
 
-    def claim(self, claim: Claim | Relation) -> bool:
+    def is_portable_claim(self, claim: Claim | Relation) -> bool:
         """Whether a claim refers to nothing that might die with the function."""
         if isinstance(claim, GlobalState):
             return not (claim.function_modes or claim.dispatch_modes)
-        return isinstance(claim, _HARMLESS) or self.fields(claim)
+        return isinstance(claim, _HARMLESS) or self.are_fields_known(claim)
 
-    def fields(self, value: Comparable) -> bool:
+    def are_fields_known(self, value: Comparable) -> bool:
         """Whether the fields of a source or claim are known."""
         return all(
             map(self.is_known, [getattr(value, name) for name in type(value).__slots__ if name != "_hash"])
@@ -107,12 +107,12 @@ class _Check:
         if id(kind) in _PLAIN or id(value) in self._known:
             return True
         if issubclass(kind, Source):
-            return self.source(cast(Source, value))
+            return self.is_portable_source(cast(Source, value))
         # names and lines of the user's functions; tables of torch's own
         if kind is Passage or id(value) in _HOOKS:
             return True
         if issubclass(kind, Comparable):
-            return self.fields(cast(Comparable, value))
+            return self.are_fields_known(cast(Comparable, value))
         is_container = id(kind) in _CONTAINERS
         found = (
             all(map(self.is_known, cast("Iterable[object]", value))) if is_container else is_imported(value)

@@ -10,8 +10,8 @@ from typing import Final, final
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.operation_effects import slots_taken
+from framesmith.frontend.exits.named_callers import names_its_caller, synthetic_frame_for
 from framesmith.frontend.exits.resumption import Resumption
-from framesmith.frontend.exits.stand_ins import names_its_caller, stand_in_for
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import continue_after_raising, raise_again
 from framesmith.frontend.tracing.finalizers import find_finalizable, variables_of
@@ -96,7 +96,7 @@ class NativeOperation:
         if inlined and operation.kind in _CALLS:
             callee = 1 if isinstance(operands[0], Null) else 0
             if names_its_caller(operands[callee]):  # ADR 0016
-                stands = writer.constant(stand_in_for(inlined), "stands_for")
+                stands = writer.constant(synthetic_frame_for(inlined), "stands_for")
                 texts[callee] = f"{writer.constant(partial, 'partial')}({stands}, {texts[callee]})"
         bind = Bind(writer.constant, self._machine, operands)
         return write(operation, texts, bind)

@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from framesmith.frontend.errors import ExportError
-from framesmith.frontend.exporting.nodes import NodeScope, node_of
+from framesmith.frontend.exporting.proxies import NodeScope, node_of
 from framesmith.guards import Guard
 from framesmith.guards.kinds.shapes import FUNCTIONS, ShapeExpression
 from framesmith.guards.names import PlainNames

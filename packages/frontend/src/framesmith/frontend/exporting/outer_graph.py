@@ -23,7 +23,7 @@ from framesmith.frontend.errors import ExportError
 from framesmith.frontend.exporting.conditions import add_checks
 from framesmith.frontend.exporting.example import ExampleCall
 from framesmith.frontend.exporting.input_check import InputCheck
-from framesmith.frontend.exporting.nodes import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
+from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.graph.failures import GraphFailed
 from framesmith.guards import Guard, Source

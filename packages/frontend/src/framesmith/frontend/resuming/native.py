@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar, final
 
 from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
-from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
+from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
 from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
@@ -58,7 +58,7 @@ class NativeContinuation:
         self._namespaces = namespaces
         self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
-        self._stand_ins: dict[int, Callable[..., object] | None] = {}
+        self._synthetic_frames: dict[int, Callable[..., object] | None] = {}
         self._reference_counts = Counter(
             number for layout in self._layouts for _, number in layout.references
         )
@@ -191,7 +191,7 @@ class NativeContinuation:
         # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
         del bound, cells, closure
         if number and number < len(self._point.frames) and may_read_callers(layout.code):
-            stands = self._get_stand_in(number)
+            stands = self._get_synthetic_frame(number)
             if stands is not None:
                 values.insert(0, function)
                 function = stands
@@ -241,18 +241,18 @@ class NativeContinuation:
             next(generator)  # its resume function begins at the `yield`
         return generator
 
-    def _get_stand_in(self, depth: int) -> Callable[..., object] | None:
+    def _get_synthetic_frame(self, depth: int) -> Callable[..., object] | None:
         """What calls the function of a frame under functions with the names and globals of the frames around it, for
         code that looks at its callers: `namedtuple` takes the module of its class from there. Made once."""
-        if depth not in self._stand_ins:
-            self._stand_ins[depth] = make_stand_in(
+        if depth not in self._synthetic_frames:
+            self._synthetic_frames[depth] = make_synthetic_frame(
                 [
                     FramePlace(layout.code, self._line_of(layout), namespace)
                     for layout, namespace in zip(self._point.frames[:depth], self._namespaces, strict=False)
                     if not is_polyfill_code(layout.code)
                 ]
             )
-        return self._stand_ins[depth]
+        return self._synthetic_frames[depth]
 
     @staticmethod
     def _line_of(layout: FrameLayout) -> int:

@@ -92,7 +92,7 @@ def native_opcodes() -> Iterator[Signpost]:
         for kind in dict.fromkeys(kinds):
             yield from step_signposts(name, kind)
     for name, rule in operation_tables.RULES.items():
-        yield signpost_at(name, "opcode, read by", rule)
+        yield signpost_at(name, f"opcode, read by (row in line {_row(table, name, '').line})", rule)
         for kind in kinds_of(rule):
             yield from step_signposts(name, kind)
 

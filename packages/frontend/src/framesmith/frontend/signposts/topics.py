@@ -278,7 +278,7 @@ TOPICS: Final = (
             ("its kind, for users", "docs/breaks/native-call.md"),
             (
                 "it runs natively, under functions that have the name and line of the inlined frames",
-                "stand_in_for",
+                "synthetic_frame_for",
             ),
             ("which functions name their caller", "names_its_caller"),
             ("why", "docs/adr/0016-frames-between-the-users.md"),

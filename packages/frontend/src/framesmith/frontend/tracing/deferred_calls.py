@@ -17,7 +17,7 @@ from types import BuiltinMethodType
 from typing import Final, final
 
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
+from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
@@ -73,9 +73,9 @@ class DeferredCall(Tracker):
         """Make the call, at the user's line."""
         assert isinstance(writer, EntryWriter)
         texts = [writer.constant(self.function, self.name), *map(writer.value, self.args)]
-        stand_in = make_stand_in(self.places[1:])
-        if stand_in is not None:
-            texts.insert(0, writer.constant(stand_in, "stands_for"))
+        synthetic = make_synthetic_frame(self.places[1:])
+        if synthetic is not None:
+            texts.insert(0, writer.constant(synthetic, "stands_for"))
         before = writer.line
         if self.places:
             writer.line = self.places[0].line

@@ -144,7 +144,7 @@ class ViewTracker(Tracker):
             return None
         if self.name == "items":
             return self._compare_items(tx, symbol, other)
-        theirs = set(operand(tx, other).names)
+        theirs = set(operand(tx, other).keys)
         return Constant(bool(FUNCTIONS[symbol](self.copy_to_set(tx).content, theirs)))
 
     def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:

@@ -29,10 +29,10 @@ from framesmith.variables.builtin_types.dict_entries import (
 )
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
-from framesmith.variables.builtin_types.hashed_items import as_dict_key, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.ordered_attributes import Attributes, own_attribute, write_attributes
+from framesmith.variables.builtin_types.odict_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
+from framesmith.variables.builtin_types.unhashable_keys import as_dict_key, hash_key_of
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final, Never, final
 
 from framesmith.guards.class_lookup import class_name, defines
-from framesmith.variables.builtin_types.hashed_items import UnhashableValue
+from framesmith.variables.builtin_types.unhashable_keys import UnhashableValue
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import fill_absence_message, find_message

@@ -1,4 +1,7 @@
-"""How items are represented in the real set that the trace keeps for each modelled set."""
+"""Item keys: what represents an item in the real set that the trace keeps for each modelled set.
+
+An item key is made from the hash key of a tracker (`Tracker.hash_key`), and is the value itself for a constant.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -13,52 +16,52 @@ _FIXED: Final = (type, ModuleType)
 @final
 @dataclass(frozen=True, slots=True)
 class ItemKey:
-    """Represents an item that is no constant; equal by its hash key. It has the hash of the real item where the entry
+    """The item key of an item that is no constant; equal by its hash key. It has the hash of the real item where the entry
     fixes which object that is, so that the iteration order is the real one."""
 
-    name: Hashable
+    hash_key: Hashable
 
     @property
     def is_exact(self) -> bool:
         """Whether its hash is that of the real item."""
-        return _fixed(self.name) is not None
+        return _fixed(self.hash_key) is not None
 
     def __hash__(self) -> int:
-        fixed = _fixed(self.name)
-        return hash(self.name) if fixed is None else object.__hash__(fixed)
+        fixed = _fixed(self.hash_key)
+        return hash(self.hash_key) if fixed is None else object.__hash__(fixed)
 
 
-def _fixed(name: Hashable) -> object:
+def _fixed(hash_key: Hashable) -> object:
     """The class or module that a hash key holds, which is the
     same object in each call that the entry serves; else None."""
-    match name:
+    match hash_key:
         case ("object", value) if isinstance(value, _FIXED):
             return value
         case _:
             return None
 
 
-def make_item_key(name: Hashable) -> Hashable:
-    """What represents an item in the real set: the value itself for a constant, so that hashes and order are real."""
-    match name:
+def make_item_key(hash_key: Hashable) -> Hashable:
+    """The item key for a hash key: the value itself for a constant, so that hashes and order are real."""
+    match hash_key:
         case ("constant", value):
             return value
         case _:
-            return _make_key(name, {})
+            return _make_key(hash_key, {})
 
 
-def _make_key(name: Hashable, known: dict[int, Hashable]) -> Hashable:
+def _make_key(hash_key: Hashable, known: dict[int, Hashable]) -> Hashable:
     """`make_item_key`, with the keys of the parts made already: a nest of n frozensets may hold 2**n."""
-    match name:
+    match hash_key:
         case ("constant", value):
             return value
         case ("tuple" | "frozenset" as kind, tuple(members) | frozenset(members)):
-            if id(name) not in known:
+            if id(hash_key) not in known:
                 keys = [_make_key(member, known) for member in members]
-                known[id(name)] = tuple(keys) if kind == "tuple" else frozenset(keys)
-            return known[id(name)]
+                known[id(hash_key)] = tuple(keys) if kind == "tuple" else frozenset(keys)
+            return known[id(hash_key)]
         case _:
-            return ItemKey(name)
+            return ItemKey(hash_key)
 
 
 def is_exact(item: Hashable) -> bool:

@@ -28,7 +28,7 @@ class SetIterator(IteratorTracker):
         self.owner: Tracker | None = owner
         self.layout = layout
         self.items = items
-        self.names = frozenset(layout.content)
+        self.keys = frozenset(layout.content)
         self.index = 0
         self.spoiled = False
 
@@ -46,7 +46,7 @@ class SetIterator(IteratorTracker):
         if self.spoiled or len(self.layout.content) != len(self.items):
             self.spoiled = True
             raise_observed(tx, RuntimeError, "Set changed size during iteration")
-        if self.layout.content != self.names:
+        if self.layout.content != self.keys:
             raise GraphBreak(UNKNOWN_ITERATOR, "a set changed while it was iterated over")
         if self.index >= len(self.items):
             self.owner = None

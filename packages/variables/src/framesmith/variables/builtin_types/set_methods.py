@@ -6,11 +6,11 @@ The tracker is in `builtin_types.sets`.
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
-from framesmith.variables.builtin_types.hashed_items import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.set_items import make_item_key
-from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_names
+from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_keys
 from framesmith.variables.builtin_types.sets import Operand, SetTracker, find_set_part, make_set_tracker
+from framesmith.variables.builtin_types.unhashable_keys import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -27,10 +27,10 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
     if found is not None:
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
-    names = [make_item_key(hash_key_of(tx, item, use)) for item in items]
-    trackers = {id(name): item for name, item in zip(names, items, strict=True)}
-    given = dict.fromkeys(names) if iterable.python_type is dict else names
-    return Operand(given, trackers, items_of_names(given, trackers))
+    keys = [make_item_key(hash_key_of(tx, item, use)) for item in items]
+    trackers = {id(key): item for key, item in zip(keys, items, strict=True)}
+    given = dict.fromkeys(keys) if iterable.python_type is dict else keys
+    return Operand(given, trackers, items_of_keys(given, trackers))
 
 
 def require_set(tx: TraceContext, self: Tracker) -> SetTracker:
@@ -147,8 +147,8 @@ def _register_combination(name: str) -> None:
 
 
 def _method(name: str) -> Callable[..., Content]:
-    def call(content: Content, names: Iterable[Hashable]) -> Content:
-        found: Content = getattr(content, name)(names)
+    def call(content: Content, keys: Iterable[Hashable]) -> Content:
+        found: Content = getattr(content, name)(keys)
         return found
 
     return call
@@ -158,7 +158,7 @@ def _register_test(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         content = require_set(tx, self).read_all(tx)
-        return Constant(bool(getattr(content, name)(operand(tx, other).names)))
+        return Constant(bool(getattr(content, name)(operand(tx, other).keys)))
 
 
 _updates(set.update, "|")

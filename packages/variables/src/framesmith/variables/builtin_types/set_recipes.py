@@ -159,7 +159,7 @@ def items_one_by_one(
     """The items one by one, if a set made of them has the same order and size as `content`; else None."""
     for order in ([*members], [*content]):
         if same_layout(kind(order), content):
-            return Items(tuple(members[name] for name in order))
+            return Items(tuple(members[key] for key in order))
     return None
 
 
@@ -169,6 +169,6 @@ def same_layout(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> bo
     return sys.getsizeof(left) == sys.getsizeof(right) and all(one is other for one, other in pairs)
 
 
-def items_of_names(names: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:
-    """The recipe of the items of a sequence, or of the keys of a dict."""
-    return Items(tuple(trackers[id(name)] for name in names), isinstance(names, dict))
+def items_of_keys(keys: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:
+    """The recipe of the items of a sequence, or of the keys of a dict, given by their item keys."""
+    return Items(tuple(trackers[id(key)] for key in keys), isinstance(keys, dict))

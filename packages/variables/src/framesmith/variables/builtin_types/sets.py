@@ -1,6 +1,6 @@
 """`set` and `frozenset`: the tracker. The types are described in `set_types`, methods in `set_methods`.
 
-The iteration order of a set depends on hashes and on its history. A real set of stand-ins goes through
+The iteration order of a set depends on hashes and on its history. A real set of item keys goes through
 the same history, so its order is that of eager; where it cannot be known (an existing set of several items that
 was changed in place) iteration breaks the graph.
 """
@@ -17,7 +17,6 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
-from framesmith.variables.builtin_types.hashed_items import as_set_item, hash_key_of
 from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
 from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, make_item_key
 from framesmith.variables.builtin_types.set_iterators import SetIterator
@@ -33,6 +32,7 @@ from framesmith.variables.builtin_types.set_recipes import (
     items_one_by_one,
     write_new_set,
 )
+from framesmith.variables.builtin_types.unhashable_keys import as_set_item, hash_key_of
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer, same_value
 from framesmith.variables.core.builtin_methods import builtin_attribute
@@ -59,10 +59,10 @@ UPDATES: Final[dict[str, str]] = {
 @final
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """The other operand of a set: stand-ins in the order and form in which C code reads them, and their trackers
-    by the identity of the stand-in, since of two equal items either may end up in the result."""
+    """The other operand of a set: item keys in the order and form in which C code reads them, and their trackers
+    by the identity of the item key, since of two equal items either may end up in the result."""
 
-    names: Content | list[Hashable] | dict[Hashable, None]
+    keys: Content | list[Hashable] | dict[Hashable, None]
     trackers: Mapping[int, Tracker]
     recipe: Recipe
     order_known: bool = True
@@ -70,8 +70,8 @@ class Operand:
 
 @final
 class SetTracker(Tracker):
-    """A set. Invariant: once `is_complete`, `content` and `members` have the same keys; `members` gives the
-    tracker of each stand-in (see `set_items`)."""
+    """A set. Invariant: once `is_complete`, `content` and `members` have the same item keys; `members` gives
+    the tracker of each (see `set_items`)."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class SetTracker(Tracker):
         self.start: Recipe = Items(())
         self.log: list[SetChange] = []
         self._visiting = False
-        self._key: Hashable = None  # of a frozenset, once asked
+        self._hash_key: Hashable = None  # of a frozenset, once asked
         self._frozen: frozenset[object] | None = None  # its value, once asked
 
     @property
@@ -101,7 +101,7 @@ class SetTracker(Tracker):
 
     # -- reading -----------------------------------------------------------------------------------
     def read_all(self, tx: TraceContext) -> Content:
-        """All members, by their stand-ins; guards the members of an existing set in their order."""
+        """All members, by their item keys; guards the members of an existing set in their order."""
         if self.is_complete:
             return self.content
         assert self.value is not None and self.source is not None
@@ -121,7 +121,7 @@ class SetTracker(Tracker):
             self.members = {make_item_key(tracker.hash_key(tx)): tracker for tracker in trackers}
             self.content = set(self.members)
             self.start = Items(tuple(trackers))
-            # with the same order and table size, operations on the stand-ins order them as those on the real set do
+            # with the same order and table size, operations on the item keys order them as those on the real set do
             self.is_mirrored = [*self.content] == [*self.members] and sys.getsizeof(
                 self.content
             ) == sys.getsizeof(self.value)
@@ -138,7 +138,7 @@ class SetTracker(Tracker):
         item = item.realize()
         if self.has_unread_items:
             self._check_readable(tx)
-        name = name_of(tx, item)
+        key = search_key(tx, item)
         if not self.is_complete and self.value is not None:
             plain = isinstance(item, Constant) and is_plain_constant(item.value)
             if plain and all(is_plain_constant(value) for value in _iterate(self.value)):
@@ -146,7 +146,7 @@ class SetTracker(Tracker):
                 found = item.value in self.value
                 tx.guard(self, HasKey(item.value, found))
                 return found
-        return name in self.read_all(tx)
+        return key in self.read_all(tx)
 
     def members_in_order(self, tx: TraceContext) -> list[Tracker]:
         """The members in iteration order; breaks the graph where that order is not known."""
@@ -157,7 +157,7 @@ class SetTracker(Tracker):
             return list(self.members.values())
         if len(content) > 1 and not all(is_exact(item) or is_new_object(item) for item in content):
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of a set whose items are hashed by their address")
-        return [self.members[name] for name in content]
+        return [self.members[key] for key in content]
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`; a constant of the code and an argument may be one object with two trackers."""
@@ -180,10 +180,10 @@ class SetTracker(Tracker):
         if self.has_unread_items or is_unspecialized_key(item.realize()):
             self._add_without_lookup(tx, item.realize())
             return
-        name = make_item_key(hash_key_of(tx, item.realize(), as_set_item))
-        if name not in self.read_all(tx):
-            self.change(tx).add(name)
-            self.members[name] = item.realize()
+        key = make_item_key(hash_key_of(tx, item.realize(), as_set_item))
+        if key not in self.read_all(tx):
+            self.change(tx).add(key)
+            self.members[key] = item.realize()
             self._note("add", item)
 
     def _add_without_lookup(self, tx: TraceContext, item: Tracker) -> None:
@@ -198,22 +198,22 @@ class SetTracker(Tracker):
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Remove an item; False when it was not in the set."""
-        name = name_of(tx, item.realize())
-        if name not in self.read_all(tx):
+        key = search_key(tx, item.realize())
+        if key not in self.read_all(tx):
             return False
-        self.change(tx).discard(name)
-        self._note("discard", self.members.pop(name))
+        self.change(tx).discard(key)
+        self._note("discard", self.members.pop(key))
         return True
 
     def operand(self, tx: TraceContext) -> Operand:
         """This set as the operand of another set."""
-        names = self.read_all(tx)
-        known = (self.order_known and self.is_mirrored) or len(names) < 2
-        return Operand(names, self._trackers(), as_set_recipe(self.recipe(), self.kind), known)
+        keys = self.read_all(tx)
+        known = (self.order_known and self.is_mirrored) or len(keys) < 2
+        return Operand(keys, self._trackers(), as_set_recipe(self.recipe(), self.kind), known)
 
     def _trackers(self) -> dict[int, Tracker]:
-        """The trackers of the members, by the identity of their stand-ins."""
-        return {id(name): tracker for name, tracker in self.members.items()}
+        """The trackers of the members, by the identity of their item keys."""
+        return {id(key): tracker for key, tracker in self.members.items()}
 
     def combine(
         self,
@@ -224,7 +224,7 @@ class SetTracker(Tracker):
         """A new set: the result of `operation` on the two contents."""
         mine = self.operand(tx)
         result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
-        result.content = operation(self.content, other.names)
+        result.content = operation(self.content, other.keys)
         result.order_known = mine.order_known and other.order_known
         result.members = _members(result.content, mine.trackers, other.trackers)
         result.record_construction(combine_recipes(operation, mine.recipe, other.recipe))
@@ -261,8 +261,8 @@ class SetTracker(Tracker):
         before, known = self.read_all(tx), self.order_known or len(self.content) < 2
         mine = self._trackers()
         content = self.change(tx)
-        names = set(content) if other.names is before else other.names
-        getattr(set, UPDATES[symbol])(content, names)
+        keys = set(content) if other.keys is before else other.keys
+        getattr(set, UPDATES[symbol])(content, keys)
         self.log.append(SetChange(UPDATES[symbol], other.recipe))
         self.members = _members(content, mine, other.trackers)
         self.order_known = known and other.order_known and self.source is None
@@ -276,8 +276,8 @@ class SetTracker(Tracker):
 
     def pop(self, tx: TraceContext) -> Tracker:
         """Remove and return the first member."""
-        name = self.change(tx).pop()
-        member = self.members.pop(name)
+        key = self.change(tx).pop()
+        member = self.members.pop(key)
         self._note("discard", member)
         return member
 
@@ -299,7 +299,7 @@ class SetTracker(Tracker):
         """A fresh set of the values."""
         if issubclass(self.kind, frozenset):
             if self._frozen is None:
-                self._frozen = frozenset([self.members[name].as_python_constant() for name in self.content])
+                self._frozen = frozenset([self.members[key].as_python_constant() for key in self.content])
             return self._frozen
         return set(self.content) if self.kind is set else self.unsupported("a constant")
 
@@ -358,9 +358,12 @@ class SetTracker(Tracker):
         if not issubclass(self.kind, frozenset):
             return raise_unhashable(tx, self)
         self.read_all(tx)
-        if self._key is None:
-            self._key = ("frozenset", frozenset([member.hash_key(tx) for member in self.members.values()]))
-        return self._key
+        if self._hash_key is None:
+            self._hash_key = (
+                "frozenset",
+                frozenset([member.hash_key(tx) for member in self.members.values()]),
+            )
+        return self._hash_key
 
     def children(self) -> Iterator[Tracker]:
         """The known members, and unspecialized items that were added."""
@@ -404,8 +407,8 @@ class SetTracker(Tracker):
             writer.statement(f"{method}({place}, {argument})")
 
 
-def name_of(tx: TraceContext, item: Tracker) -> Hashable:
-    """The stand-in of an item that is searched for: CPython searches for a set as for the equal frozenset."""
+def search_key(tx: TraceContext, item: Tracker) -> Hashable:
+    """The item key of an item that is searched for: CPython searches for a set as for the equal frozenset."""
     part = item.builtin_part_or_self(tx)
     if isinstance(part, SetTracker) and not issubclass(part.kind, frozenset):
         return frozenset(part.read_all(tx))
@@ -413,8 +416,8 @@ def name_of(tx: TraceContext, item: Tracker) -> Hashable:
 
 
 def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
-    """The tracker of each stand-in in `content`, taken from the operands."""
-    return {name: next(each[id(name)] for each in trackers if id(name) in each) for name in content}
+    """The tracker of each item key in `content`, taken from the operands."""
+    return {key: next(each[id(key)] for each in trackers if id(key) in each) for key in content}
 
 
 def find_set_part(tx: TraceContext, tracker: Tracker) -> SetTracker | None:

@@ -3,7 +3,7 @@
     np.exp(a) * 2      ->  two nodes on the tensor over the memory of `a` (`array_nodes`)
     np.arange(3) + 1   ->  an array that is known while tracing
 
-What numpy gives for stand-ins says whether the result is an array or a scalar, its dtype and sizes, and whether it shares
+What numpy gives for examples says whether the result is an array or a scalar, its dtype and sizes, and whether it shares
 memory; a node that does otherwise breaks the graph.
 """
 

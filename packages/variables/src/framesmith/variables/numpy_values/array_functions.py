@@ -11,7 +11,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.numpy_values.array_calls import run
-from framesmith.variables.numpy_values.array_nodes import make_stand_in_array, numpy, of_numpy
+from framesmith.variables.numpy_values.array_nodes import make_example_array, numpy, of_numpy
 from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
@@ -46,7 +46,7 @@ def array_of(tx: TraceContext, tensor: TensorTracker) -> ArrayTracker:
     fake = tensor.fake
     if fake.requires_grad or fake.is_conj() or fake.is_neg() or fake.device.type != "cpu" or numpy is None:
         raise GraphBreak(TENSOR_INTERNALS, "Tensor.numpy() of a tensor that has to be converted first")
-    return ArrayTracker(numpy.ndarray, tensor, make_stand_in_array(fake))
+    return ArrayTracker(numpy.ndarray, tensor, make_example_array(fake))
 
 
 @ROWS.call(torch.Tensor.numpy)

@@ -2,7 +2,7 @@
 
     np.exp(a)   ->   numpy_exp(tensor)          where numpy_exp = torch._numpy.exp, taking and giving tensors
 
-What numpy itself would give (an array or a scalar, its dtype, sizes and memory) is asked of numpy, on stand-ins: arrays
+What numpy itself would give (an array or a scalar, its dtype, sizes and memory) is asked of numpy, on examples: arrays
 of the same dtype and layout with other numbers. `torch._numpy` is loaded when it is first needed.
 """
 
@@ -27,7 +27,7 @@ _NAMES: Final = (
 )  # fmt: skip
 _KINDS: Final = {getattr(torch, name): numpy.dtype(name) for name in _NAMES} if numpy is not None else {}
 MOST_ELEMENTS: Final = 1 << 24
-"""Stand-ins are no larger than this."""
+"""Example arrays are no larger than this."""
 
 
 @cache
@@ -101,8 +101,8 @@ def _to_tensor(value: object) -> object:
     return value
 
 
-# -- stand-ins ---------------------------------------------------------------------------------------
-def make_stand_in_array(tensor: torch.Tensor) -> object:
+# -- examples ---------------------------------------------------------------------------------------
+def make_example_array(tensor: torch.Tensor) -> object:
     """An array as `tensor.numpy()` would give it, for a fake. GraphBreak where numpy has no such array."""
     assert numpy is not None
     sizes, strides = [hint_of(size) for size in tensor.shape], [hint_of(step) for step in tensor.stride()]
@@ -145,7 +145,7 @@ def ask_numpy(
     *,
     strict: bool = False,
 ) -> object:
-    """What numpy gives for stand-ins, or with `strict` for the numbers of the program. GraphBreak where it raises or warns:
+    """What numpy gives for examples, or with `strict` for the numbers of the program. GraphBreak where it raises or warns:
     then it does so natively."""
     assert numpy is not None
     try:

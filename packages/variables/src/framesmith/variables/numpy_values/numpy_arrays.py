@@ -30,7 +30,7 @@ from framesmith.variables.core import (
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
-from framesmith.variables.numpy_values.array_nodes import dtype_of, make_stand_in_array, numpy, tensor_over
+from framesmith.variables.numpy_values.array_nodes import dtype_of, make_example_array, numpy, tensor_over
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -55,7 +55,7 @@ _FIXED: Final = ("ndim", "itemsize", "size")
 
 @final
 class ArrayTracker(Tracker):
-    """An array, or a computed scalar (`kind`). Invariant: `like` is a stand-in with the dtype, sizes and layout of the value.
+    """An array, or a computed scalar (`kind`). Invariant: `like` is an example array with the dtype, sizes and layout of the value.
 
     `value` is the real array of an existing one. Every number of it that is known while tracing is guarded.
     """
@@ -95,7 +95,7 @@ class ArrayTracker(Tracker):
 
     @property
     def is_known(self) -> bool:
-        """Whether all numbers of a new array are known: they are those of the stand-in."""
+        """Whether all numbers of a new array are known: they are those of the example."""
         return self._tensor is None and self.source is None
 
     def tensor(self, tx: TraceContext) -> TensorTracker:
@@ -122,9 +122,9 @@ class ArrayTracker(Tracker):
         return self._tensor
 
     def like(self, tx: TraceContext) -> object:
-        """The stand-in."""
+        """The example array."""
         if self._like is None:
-            self._like = make_stand_in_array(self.tensor(tx).fake)
+            self._like = make_example_array(self.tensor(tx).fake)
         return self._like
 
     def _call(self, tx: TraceContext, form: str, what: object, *args: Tracker) -> Tracker:

@@ -24,7 +24,7 @@ from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import RowFunction, row_of
 from framesmith.variables.objects.construction import check_class, new_instance
-from framesmith.variables.objects.instance_writing import native_new
+from framesmith.variables.objects.instance_writing import find_solid_base
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.own_attributes import has_dict
 
@@ -36,7 +36,7 @@ _READING: Final = ("__getitem__", "__len__", "__iter__", "__contains__", "keys",
 
 def builtin_base(registry: Registry, kind: type) -> BuiltinType | None:
     """The row of the builtin base whose C data instances of a subclass hold; None for other classes."""
-    base, _ = native_new(kind)
+    base, _ = find_solid_base(kind)
     row = registry[BUILTIN_TYPES].get(base)
     return row if row is not None and row.part is not None and base is not kind else None
 
@@ -100,7 +100,7 @@ def _immutable_new(base: type) -> RowFunction:
         """`base.__new__(cls, ...)`: an instance with the content of `base(...)`."""
         kind = check_class(tx, cls, base)
         row = row_of(tx.registry, base)
-        if row is None or native_new(kind)[0] is not base:  # `int.__new__(bool)` is a TypeError
+        if row is None or find_solid_base(kind)[0] is not base:  # `int.__new__(bool)` is a TypeError
             return cls.unsupported("making an instance")
         content = run_pending(tx, row.begin(tx, args, kwargs)).realize()
         if kind is base:

@@ -28,7 +28,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.descriptors import begin_get
-from framesmith.variables.objects.instance_writing import can_build, find_builtin_part, native_new
+from framesmith.variables.objects.instance_writing import can_build, find_builtin_part, find_solid_base
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import Found, class_source, find
 from framesmith.variables.objects.special_methods import begin_method_call
@@ -54,7 +54,7 @@ def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
         tx.wrap(kind, class_source(kind)).unsupported("making an instance")
     if defines_override(kind):
         tx.changes.overrides.is_watched = True
-    base, _ = native_new(kind)
+    base, _ = find_solid_base(kind)
     part = find_builtin_part(tx.registry, base)
     return InstanceTracker(kind, builtin_part=None if part is None or part.empty is None else part.empty())
 
@@ -145,7 +145,7 @@ def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
 def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`object.__new__(cls)`."""
     kind = check_class(tx, cls, object)
-    base, _ = native_new(kind)
+    base, _ = find_solid_base(kind)
     if base is not object:
         raise_observed(
             tx,

@@ -27,7 +27,7 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.instance_writing import native_new
+from framesmith.variables.objects.instance_writing import find_solid_base
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.objects.lookup import class_source, find
 from framesmith.variables.objects.own_attributes import has_dict
@@ -88,7 +88,7 @@ def _holds_native_data(kind: type) -> bool:
     does not copy. The content of lists and dicts it gives as items (CPython: `reduce_newobj`, `object_getstate_default`)."""
     if derives(kind, list) or derives(kind, dict):
         return False
-    base, _ = native_new(kind)
+    base, _ = find_solid_base(kind)
     pointers = sum(offset > 0 for offset in (dict_offset(kind), weak_offset(kind)))
     return base is not object or basic_size(kind) > basic_size(object) + pointers * tuple.__itemsize__
 

@@ -28,7 +28,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.exception_chains import chain_to_caller
-from framesmith.variables.objects.instance_writing import native_new, replay_instance, write_attributes
+from framesmith.variables.objects.instance_writing import find_solid_base, replay_instance, write_attributes
 from framesmith.variables.objects.instances import InstanceTracker, instance_remains
 from framesmith.variables.objects.tracebacks import Passage, Place, Span
 
@@ -175,7 +175,7 @@ class ExceptionTracker(InstanceTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new exception: the builtin `__new__` and `__init__`, then the fields and attributes that were set."""
-        base, new = native_new(self.kind)
+        base, new = find_solid_base(self.kind)
         make = writer.constant(new, f"new_{base.__name__}")
         cls = writer.constant(self.kind, class_name(self.kind))
         values = "".join(f", {writer.value(argument)}" for argument in self.args_known())

@@ -25,8 +25,8 @@ from framesmith.variables.core.registry import Registry
 from framesmith.variables.objects.own_attributes import OwnAttributes
 
 
-def native_new(kind: type) -> tuple[type, Callable[..., object]]:
-    """The builtin base that lays out instances of the class, and its `__new__`."""
+def find_solid_base(kind: type) -> tuple[type, Callable[..., object]]:
+    """The builtin base that lays out instances of the class (what CPython calls its solid base), and its `__new__`."""
     for base in resolution_order(kind):
         if not is_heap_type(base) or isinstance(type_dict(base).get("__new__"), BuiltinFunctionType):
             return base, base.__new__
@@ -45,14 +45,14 @@ def find_builtin_part(registry: Registry, base: type) -> BuiltinPart | None:
 
 def can_build(registry: Registry, kind: type) -> bool:
     """Whether an instance of the class can be created without user code."""
-    base, _ = native_new(kind)
+    base, _ = find_solid_base(kind)
     return base in _WITHOUT_PART or find_builtin_part(registry, base) is not None
 
 
 def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str:
     """Emit the creation of a new instance; it is defined before its members, which may refer to it."""
     kind, held = own.kind, instance.builtin_part
-    base, new = native_new(kind)
+    base, new = find_solid_base(kind)
     maker = writer.constant(new, f"new_{base.__name__}")
     cls = writer.constant(kind, class_name(kind))
     part = find_builtin_part(writer.registry, base)

@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Final
 
 from framesmith.guards.class_lookup import static_lookup
-from framesmith.variables.builtin_types.hashed_items import UnhashableValue
+from framesmith.variables.builtin_types.unhashable_keys import UnhashableValue
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,

@@ -1,6 +1,6 @@
 """The text of torch's error where every operand's `__torch_function__` returns NotImplemented, read from that error.
 
-The call is made with stand-ins, which decline and have the names of the operands' classes. `subclasses.probing` does it
+The call is made with probes, which decline and have the names of the operands' classes. `subclasses.probing` does it
 while tracing, the function here after a graph break.
 """
 
@@ -28,12 +28,12 @@ _dtype: Final[Callable[..., torch.dtype]] = vars(torch._C.TensorBase)["dtype"]._
 _UNASKED: Final = (MISSING, torch._C._disabled_torch_function_impl)
 
 
-def stand_in_class(kind: type, known: dict[type, type], answer: Answer) -> type:
-    """A class for stand-ins of instances of a class: torch asks `answer`. It derives from the stand-in classes of its bases
+def probe_class(kind: type, known: dict[type, type], answer: Answer) -> type:
+    """A class for probes of instances of a class: torch asks `answer`. It derives from the probe classes of its bases
     that are among the operands too, and has its name. No metaclass of the user is asked."""
     if kind not in known:
         bases = tuple(
-            stand_in_class(base, known, answer)
+            probe_class(base, known, answer)
             for base in list(known)
             if base is not kind and _is_subclass(kind, base)
         )
@@ -55,7 +55,7 @@ def _is_subclass(kind: type, base: type) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def plain_stand_in(rank: int, dtype: torch.dtype) -> torch.Tensor:
+def plain_probe(rank: int, dtype: torch.dtype) -> torch.Tensor:
     """A tensor without data."""
     return torch.empty((1,) * rank, dtype=dtype, device="meta")
 
@@ -68,9 +68,7 @@ def refuse(*args: object, **kwargs: object) -> object:
 @functools.cache
 def returns_not_implemented(method: Callable[..., object]) -> bool:
     """Whether a method of two operands returns NotImplemented where both decline: that of `+` does, that of `&` raises."""
-    declining: torch.Tensor = plain_stand_in(1, torch.int64).as_subclass(
-        stand_in_class(torch.Tensor, {}, refuse)
-    )
+    declining: torch.Tensor = plain_probe(1, torch.int64).as_subclass(probe_class(torch.Tensor, {}, refuse))
     try:
         return method(declining, declining) is NotImplemented
     except TypeError:
@@ -90,20 +88,20 @@ def text_of_refusal(call: Callable[..., object], given: Sequence[object], names:
 def decline(call: Callable[..., object], given: tuple[object, ...], names: tuple[str, ...]) -> str:
     """The text of the error of a call if all operands decline."""
     known: dict[type, type] = {}
-    return text_of_refusal(call, [_stand_in(value, known) for value in given], names)
+    return text_of_refusal(call, [_probe(value, known) for value in given], names)
 
 
-def _stand_in(value: object, known: dict[type, type]) -> object:
-    """The stand-in of an operand, without a look-up that code of the user could answer."""
+def _probe(value: object, known: dict[type, type]) -> object:
+    """The probe of an operand, without a look-up that code of the user could answer."""
     kind = type(value)
     if derives(kind, list):
-        return [_stand_in(item, known) for item in _items_of_list(value)]
+        return [_probe(item, known) for item in _items_of_list(value)]
     if derives(kind, tuple):
-        return tuple(_stand_in(item, known) for item in _items_of_tuple(value))
+        return tuple(_probe(item, known) for item in _items_of_tuple(value))
     override = static_lookup(kind, "__torch_function__")
     asked = kind is not torch.Tensor and not any(override is one for one in _UNASKED)
     if not derives(kind, torch.Tensor):
-        return stand_in_class(kind, known, refuse)() if asked else value
+        return probe_class(kind, known, refuse)() if asked else value
     with torch._C.DisableTorchFunction():
-        plain = plain_stand_in(_dim(value), _dtype(value))
-        return plain.as_subclass(stand_in_class(kind, known, refuse)) if asked else plain
+        plain = plain_probe(_dim(value), _dtype(value))
+        return plain.as_subclass(probe_class(kind, known, refuse)) if asked else plain

@@ -1,7 +1,7 @@
-"""What torch passes to `__torch_function__` for a call, found by asking torch: the call is made with stand-ins that take it.
+"""What torch passes to `__torch_function__` for a call, found by asking torch: the call is made with probes that take it.
 
 C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `torch.Tensor.add`).
-A stand-in has the dimension and dtype of its tensor and no data; one of a class that overrides notes what it is given and leaves
+A probe has the dimension and dtype of its tensor and no data; one of a class that overrides notes what it is given and leaves
 by an exception, so that nothing is computed.
 """
 
@@ -27,9 +27,9 @@ from framesmith.variables.polyfills.declined_calls import (
     Answer,
     decline,
     has_own_check,
-    plain_stand_in,
+    plain_probe,
+    probe_class,
     refuse,
-    stand_in_class,
     text_of_refusal,
 )
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -54,7 +54,7 @@ class Question:
 
 @final
 class _Asked(BaseException):
-    """Carries what a stand-in was asked; no `except` clause of torch's Python code catches it."""
+    """Carries what a probe was asked; no `except` clause of torch's Python code catches it."""
 
     def __init__(
         self, function: object, types: tuple[type, ...], args: tuple[object, ...], has_keywords: bool
@@ -73,8 +73,8 @@ def _ask(
 
 
 @final
-class _StandIns:
-    """The stand-ins of one call. Invariant: one class for each class of an overriding operand."""
+class _Probes:
+    """The probes of one call. Invariant: one class for each class of an overriding operand."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
@@ -89,12 +89,12 @@ class _StandIns:
                 raise GraphBreak(
                     UNSUPPORTED_SUBCLASS, f"{tracker.describe()} beside a class with a __subclasscheck__"
                 )
-            cls = stand_in_class(kind, self._classes, self._answer)
+            cls = probe_class(kind, self._classes, self._answer)
             if isinstance(part, TensorTracker):
-                return plain_stand_in(part.fake.dim(), part.fake.dtype).as_subclass(cls)
+                return plain_probe(part.fake.dim(), part.fake.dtype).as_subclass(cls)
             return cls()
         if isinstance(part, TensorTracker):
-            return plain_stand_in(part.fake.dim(), part.fake.dtype)
+            return plain_probe(part.fake.dim(), part.fake.dtype)
         if isinstance(tracker, Constant):
             return tracker.value
         if isinstance(tracker, GraphValue):
@@ -142,7 +142,7 @@ def ask_torch(
     kwargs: Mapping[str, Tracker],
 ) -> Question:
     """What torch passes to the overriding operands of this call. Breaks the graph where it asks none of them."""
-    makers = _StandIns(_ask)
+    makers = _Probes(_ask)
     places = list[object]()
     with tx.graph.pause_recording():
         try:
@@ -179,7 +179,7 @@ def refusal_text(tx: TraceContext, call: Tracker, given: Tracker, names: Tracker
         or not names.is_python_constant()
     ):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"no operand of {call.describe()} answers")
-    makers = _StandIns(refuse)
+    makers = _Probes(refuse)
     with tx.graph.pause_recording():
         places = [makers.make(argument) for argument in given.items]
         shown = [str(name.as_python_constant()) for name in names.items]

@@ -19,7 +19,7 @@ class FramePlace:
     namespace: dict[str, object]
 
 
-def make_stand_in(places: Sequence[FramePlace]) -> Callable[..., object] | None:
+def make_synthetic_frame(places: Sequence[FramePlace]) -> Callable[..., object] | None:
     """A function that calls its first argument with the others, through one function for each of these frames.
 
     `places` are given from the outermost; None if there are none.

@@ -1,7 +1,7 @@
 """Functions that represent inlined frames while an operation that reports its caller runs natively.
 
     helper():  warnings.warn("old", stacklevel=2)        inlined into f
-    ->  the entry of f calls `helper`, a stand-in with the name, file, line and globals of the frame, which calls warnings.warn
+    ->  the entry of f calls `helper`, a synthetic frame with the name, file, line and globals of the frame, which calls warnings.warn
 
 so that a warning and a log record name the line that they name in eager (ADR 0016). Not here: operations that read the
 variables of their caller. The frames of those run natively as a whole.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated.stand_ins import FramePlace, make_stand_in
+from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
@@ -59,12 +59,12 @@ def names_its_caller(value: Tracker) -> bool:
     return any(found is one for one in _NAMING)
 
 
-def stand_in_for(frames: Sequence[Frame]) -> Callable[..., object]:
+def synthetic_frame_for(frames: Sequence[Frame]) -> Callable[..., object]:
     """A function that calls its first argument with the others, through one function for each of these frames.
 
     `frames` are given from the outermost; those of polyfills are left out, since the user did not write them.
     """
-    function = make_stand_in(
+    function = make_synthetic_frame(
         [
             FramePlace(frame.code, location(frame).line, frame.namespace.value)
             for frame in frames
