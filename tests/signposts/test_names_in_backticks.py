@@ -51,7 +51,6 @@ ELSEWHERE = {
     "boolean_dispatch": "torch._jit_internal",
     "make_fx": "torch.fx.experimental.proxy_tensor",
     "linearize": "torch.func",
-    "sdpa_kernel": "torch.nn.attention",
     "extract_model_from_parallel": "accelerate.utils",
 }
 """Names that other libraries define, with the module."""

@@ -6,7 +6,7 @@
 import sys
 import typing
 from abc import ABCMeta
-from types import FunctionType, MethodType, UnionType
+from types import FunctionType, MethodDescriptorType, MethodType, UnionType
 from typing import Final, Union, get_args, get_origin
 
 from framesmith.guards.class_lookup import (
@@ -20,12 +20,13 @@ from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
+from framesmith.variables.core.table import row_of
 from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
@@ -156,6 +157,8 @@ def is_subclass(pair: object) -> bool:
 def _inline_hook(tx: TraceContext, cls: Tracker, name: str, hook: object, operand: Tracker) -> bool:
     """Inline the metaclass's `__instancecheck__` or `__subclasscheck__`;
     breaks for one in C or without a known truth."""
+    if isinstance(hook, MethodDescriptorType) and (row := row_of(tx.registry, hook)) is not None:
+        return known_truth(tx, run_pending(tx, row.begin(tx, (cls, operand), {})))
     if not isinstance(hook, FunctionType):
         return bool(cls.unsupported(f"a {name} written in C"))
     return known_truth(tx, cls.special_attribute(tx, name).call(tx, (operand,), {}))

@@ -13,6 +13,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.numpy_values.array_calls import run
 from framesmith.variables.numpy_values.array_nodes import make_example_array, numpy, of_numpy
 from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
+from framesmith.variables.tensors.subscripts import INDEX_TENSORS
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
@@ -90,6 +91,16 @@ def tensor_from(
     )
 
 
+def as_index(tx: TraceContext, array: Tracker, is_whole_key: bool) -> Tracker:
+    """The tensor that torch makes of an array in a key. One of two dimensions alone is read as a tuple of its rows."""
+    assert isinstance(array, ArrayTracker)
+    tensor = array.tensor(tx)
+    dims = tensor.fake.dim()
+    if tensor.fake.dtype not in (torch.int64, torch.bool) or dims == 0 or (is_whole_key and dims > 1):
+        return array
+    return tensor
+
+
 def _function_row(path: str, function: Callable[..., object]) -> None:
     @ROWS.call(function, priority=Priority.LISTED)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -104,6 +115,7 @@ def _function_row(path: str, function: Callable[..., object]) -> None:
 def _install() -> None:
     if numpy is None:
         return
+    ROWS.add(INDEX_TENSORS, numpy.ndarray, as_index)
     seen: set[int] = set()
     for path in _FUNCTIONS.split():
         try:

@@ -25,6 +25,7 @@ from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
 from framesmith.variables.numpy_values.array_functions import tensor_from
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
+from framesmith.variables.torch_functions.tensors_of_items import from_items
 
 ROWS: Final = Rows()
 
@@ -106,7 +107,8 @@ def _register_constructor(function: Callable[..., object]) -> None:
             return tensor_from(tx, given, dict(kwargs), copies=function is torch.tensor)
         if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
-        return graph_call(tx, function, args, kwargs)
+        items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
+        return graph_call(tx, function, args, kwargs) if items is None else items
 
 
 def _register_full(function: Callable[..., object], boolean: type) -> None:

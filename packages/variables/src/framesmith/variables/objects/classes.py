@@ -50,6 +50,7 @@ from framesmith.variables.objects.descriptors import (
     read_member,
 )
 from framesmith.variables.objects.lookup import Found, class_source, find
+from framesmith.variables.objects.native_enums import NATIVE_ENUM_META
 from framesmith.variables.objects.special_methods import begin_method_call, call_method, find_special_method
 
 ROWS: Final = Rows()
@@ -105,7 +106,8 @@ class ClassTracker(KnownValue[type]):
         """`cls.name`, by `type.__getattribute__` or the metaclass's
         own; a Python call in tail position may be left pending."""
         meta = type(self.value)
-        if static_lookup(meta, "__getattribute__") is not type.__getattribute__:
+        getter = static_lookup(meta, "__getattribute__")
+        if getter is not type.__getattribute__ and meta is not NATIVE_ENUM_META:
             hook = find(tx, meta, "__getattribute__")
             if hook is None or hook.kind is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")

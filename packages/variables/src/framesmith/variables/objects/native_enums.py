@@ -9,10 +9,13 @@ from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
 
+NATIVE_ENUM_META: Final = type(torch.nn.attention.SDPBackend)
+"""The metaclass of pybind11. Its `__getattribute__` differs from `type.__getattribute__` for methods in C alone."""
+
 
 def is_native_enum(kind: object) -> bool:
     """Whether this is an enumeration made by pybind11."""
-    return isinstance(kind, type) and type(kind).__name__ == "pybind11_type" and hasattr(kind, "__members__")
+    return isinstance(kind, type) and type(kind) is NATIVE_ENUM_META and hasattr(kind, "__members__")
 
 
 ENUMS: Final = frozenset(

@@ -5,7 +5,8 @@ dimension at a time; each step gives a view, as the subscript does.
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import torch
 
@@ -14,9 +15,31 @@ from framesmith.graph.break_kinds import TENSOR_ITEM
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.registry import Table
 from framesmith.variables.graph_nodes.results import read_numbers, record
 
 _ALL = SliceTracker()
+
+INDEX_TENSORS: Final = Table[type, Callable[[TraceContext, Tracker, bool], Tracker]]("index tensors")
+"""Of values that torch makes a tensor of when they are in a key: that tensor, or the value. The last argument: whether it is
+the whole key."""
+
+
+def with_index_tensors(tx: TraceContext, key: Tracker) -> Tracker:
+    """The key with tensors in place of the arrays that it holds."""
+    rows = tx.registry[INDEX_TENSORS]
+    row = rows.get(key.python_type)
+    if row is not None:
+        return row(tx, key, True)
+    if not isinstance(key, TupleTracker) or key.python_type is not tuple:
+        return key
+    items = [item.realize() for item in key.items]
+    found = [rows.get(item.python_type) for item in items]
+    if not any(found):
+        return key
+    return TupleTracker(
+        [item if row is None else row(tx, item, False) for item, row in zip(items, found, strict=True)]
+    )
 
 
 def parts_of(key: Tracker, rank: int, *, is_store: bool = False) -> list[Tracker] | None:

@@ -43,7 +43,7 @@ from framesmith.variables.objects.hidden_overrides import check_no_override
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
-from framesmith.variables.tensors.subscripts import parts_of, read_index, take_view
+from framesmith.variables.tensors.subscripts import parts_of, read_index, take_view, with_index_tensors
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 ROWS: Final = Rows()
@@ -244,6 +244,7 @@ class TensorTracker(GraphValue):
         """`x[key]`; with a symbolic int in the key, or a tensor that is read as one, see `subscripts`."""
         if key.builtin_part is not None and tx.changes.overrides.is_watched and is_overridden(tx, (key,), {}):
             return ask_operands(tx, torch.Tensor.__getitem__, self, key)
+        key = with_index_tensors(tx, key)
         parts = parts_of(key, self.fake.dim())
         if parts is not None:
             return take_view(tx, self, parts)
@@ -255,6 +256,7 @@ class TensorTracker(GraphValue):
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`x[key] = value`, as `subscript`."""
+        key = with_index_tensors(tx, key)
         parts = parts_of(key, self.fake.dim(), is_store=True)
         if parts is not None:
             view = take_view(tx, self, parts)

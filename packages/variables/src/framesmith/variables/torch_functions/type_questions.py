@@ -82,6 +82,20 @@ def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Trac
     return _IS_MARKED.bind(tx, (instance, Constant(mark), Constant(of_type)), {})
 
 
+@ROWS.call(type(torch.FloatTensor).__instancecheck__)
+def is_of_tensor_type(tx: TraceContext, cls: Tracker, instance: Tracker, /) -> Tracker:
+    """`isinstance(instance, torch.FloatTensor)`: whether it is a tensor of the type that `instance.type()` names."""
+    kind = cls.as_python_constant()
+    assert isinstance(kind, type)
+    if not isinstance(instance, TensorTracker):
+        if issubclass(instance.python_type, torch.Tensor):
+            instance.unsupported(f"isinstance() with {kind.__name__}")
+        return Constant(False)
+    return Constant(
+        instance.metadata(tx, "type").as_python_constant() == f"{kind.__module__}.{kind.__name__}"
+    )
+
+
 @ROWS.call(torch.overrides.is_tensor_like)
 def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
     """Whether it is a tensor, or its type has `__torch_function__`."""

@@ -1,0 +1,82 @@
+"""`torch.tensor([a, b, 2.0])` where `a` and `b` are 0-d tensors: torch reads each as a number; a graph converts and stacks them."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.graph_calls import graph_call
+
+_CPU: Final = torch.device("cpu")
+_WHOLE: Final = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+"""The dtypes of whole numbers."""
+
+
+def from_items(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) -> Tracker | None:
+    """The stacked items; None for anything but a list of 0-d tensors on the CPU and known numbers, in lists at any depth,
+    whose conversion to the result's dtype is the one that torch makes by way of a number."""
+    named = {name: value.realize() for name, value in kwargs.items()}
+    if len(args) != 1 or not all(isinstance(value, Constant) for value in named.values()):
+        return None
+    given = {name: value.as_python_constant() for name, value in named.items()}
+    if given.keys() - {"dtype", "device"} or given.get("device") not in (None, "cpu", _CPU):
+        return None
+    data = args[0].realize()
+    dtypes = _dtypes(data)
+    if _items(data) is None or not dtypes or not _holds_tensor(data) or torch.get_default_device() != _CPU:
+        return None
+    wanted = given.get("dtype")
+    dtype = wanted if isinstance(wanted, torch.dtype) else functools.reduce(torch.promote_types, dtypes)
+    return _stack(tx, data, dtype) if all(_converts(one, dtype) for one in dtypes) else None
+
+
+def _items(tracker: Tracker) -> list[Tracker] | None:
+    if isinstance(tracker, ListTracker | TupleTracker) and tracker.python_type in (list, tuple):
+        return [item.realize() for item in tracker.items]
+    return None
+
+
+def _dtypes(tracker: Tracker) -> list[torch.dtype] | None:
+    """The dtypes of all items, a number's as torch infers it; None where lists of different lengths, or something else
+    than 0-d tensors and numbers, are among them."""
+    items = _items(tracker)
+    if items is not None:
+        lengths = {len(inner) if (inner := _items(item)) is not None else None for item in items}
+        parts = [_dtypes(item) for item in items]
+        return None if len(lengths) > 1 or None in parts else [one for part in parts for one in part or ()]
+    if isinstance(tracker, TensorTracker):
+        fake = tracker.fake
+        plain = tracker.kind in (torch.Tensor, torch.nn.Parameter) and fake.device == _CPU
+        return [fake.dtype] if plain and fake.dim() == 0 and fake.layout is torch.strided else None
+    kind = tracker.python_type if isinstance(tracker, Constant) or tracker.is_run_time_number else None
+    inferred = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
+    return [inferred[kind]] if kind in inferred else None
+
+
+def _holds_tensor(tracker: Tracker) -> bool:
+    return isinstance(tracker, TensorTracker) or any(map(_holds_tensor, _items(tracker) or ()))
+
+
+def _converts(own: torch.dtype, dtype: torch.dtype) -> bool:
+    """Whether a tensor's conversion keeps what the number of an item becomes in a tensor of the dtype."""
+    if own in _WHOLE and dtype in _WHOLE:
+        return own in (dtype, torch.bool) or (dtype is torch.int64)
+    return own == dtype or (dtype.is_floating_point and not own.is_complex)
+
+
+def _stack(tx: TraceContext, tracker: Tracker, dtype: torch.dtype) -> Tracker:
+    items = _items(tracker)
+    if items is not None:
+        return graph_call(tx, torch.stack, (ListTracker([_stack(tx, item, dtype) for item in items]),), {})
+    if not isinstance(tracker, TensorTracker):
+        return graph_call(tx, torch.tensor, (tracker,), {"dtype": Constant(dtype), "device": Constant(_CPU)})
+    own = tracker.fake.dtype
+    found = graph_call(tx, "detach", (tracker,), {})
+    if own != dtype and dtype.is_floating_point:  # a Python number is a double
+        found = graph_call(tx, "to", (found, Constant(torch.float64)), {})
+    return found if own == dtype else graph_call(tx, "to", (found, Constant(dtype)), {})
