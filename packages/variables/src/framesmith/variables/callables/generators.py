@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Generator, Hashable, Iterator
 from dataclasses import dataclass
 from types import GeneratorType, MethodDescriptorType
-from typing import Final, Protocol, final
+from typing import Final, Protocol, cast, final
 
 from framesmith.guards.class_lookup import derives
 from framesmith.variables.core.base import (
@@ -346,6 +346,20 @@ def _make_thrown(
     return made if issubclass(made.python_type, BaseException) else kind.unsupported("throwing it")
 
 
+def _return_when_closed() -> Generator[None, None, bool]:
+    try:
+        yield
+    except GeneratorExit:
+        return True
+    return False
+
+
+_asked = _return_when_closed()
+next(_asked)
+_CLOSE_RETURNS: Final = cast(object, _asked.close()) is True
+"""Whether `close()` gives what the generator returns: from Python 3.13 on."""
+
+
 @ROWS.call(GeneratorType.close)
 def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.close()`: raises GeneratorExit at the `yield`; RuntimeError if the generator yields again."""
@@ -361,4 +375,4 @@ def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
         raise
     if isinstance(outcome, Yielded):
         raise_observed(tx, RuntimeError, "generator ignored GeneratorExit")
-    return Constant(None)
+    return outcome.value if _CLOSE_RETURNS else Constant(None)

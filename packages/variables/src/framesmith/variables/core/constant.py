@@ -151,7 +151,9 @@ class Constant(KnownValue[object]):
         return tx.registry.get_single(CONSTANT_SLOTS).compare(tx, symbol, self, other)
 
     def truth(self, tx: TraceContext) -> bool:
-        """The truth of the value."""
+        """The truth of the value. That of NotImplemented warns or raises, which is left to Python."""
+        if self.value is NotImplemented:
+            return self.unsupported("its truth")
         return bool(self.value)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:

@@ -4,6 +4,9 @@ Which callables are pure is said in `callables.pure_rows` and `core.pure`.
 """
 
 import enum
+import functools
+import operator
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final
@@ -102,6 +105,17 @@ def _guard_flags(tx: TraceContext, kind: type[enum.Flag]) -> None:
     )
 
 
+def _warns(function: Callable[[], object]) -> bool:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    return bool(found)
+
+
+_INVERSIONS: Final = (operator.invert, bool.__invert__)
+_IS_INVERSION_DEPRECATED: Final = _warns(functools.partial(operator.invert, True))  # since Python 3.12
+
+
 def _run(
     tx: TraceContext,
     function: Callable[..., object],
@@ -112,6 +126,8 @@ def _run(
     given = (*positional, *keywords.values())
     warned = next((warning[kind] for kind in map(type, given) if kind in warning), None)
     if warned is None:
+        if _IS_INVERSION_DEPRECATED and function in _INVERSIONS and type(given[0]) is bool:
+            raise GraphBreak(NATIVE_CALL, f"~{given[0]}, which warns")
         return function(*positional, **keywords)
     strict, kind = warned
     try:

@@ -165,7 +165,8 @@ def _compare_text(operation: Operation) -> str:
 
 
 ROWS.native(Kind.BINARY, _write_binary)
-ROWS.native(Kind.UNARY, expression(lambda operation: f"{operation.argument} {{0}}"))
+# `~True` is computed by Python's compiler, which also gives the DeprecationWarning; an item of a list is not
+ROWS.native(Kind.UNARY, expression(lambda op: "~[{0}][0]" if op.argument == "~" else f"{op.argument} {{0}}"))
 ROWS.native(Kind.COMPARE, expression(_compare_text))
 ROWS.native(Kind.TO_BOOL, expression(lambda operation: "True if {0} else False"))
 ROWS.native(Kind.CONTAINS, expression(lambda op: "{0} not in {1}" if op.argument else "{0} in {1}"))
