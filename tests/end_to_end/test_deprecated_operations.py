@@ -69,7 +69,7 @@ def negated(x):
     return (not NotImplemented), x
 
 
-def tested(x):
+def branched(x):
     if NotImplemented:
         return x
     return None
@@ -92,7 +92,7 @@ def outcome(function):
 @pytest.mark.parametrize(
     "function",
     [close, close_early, close_inner, close_and_clean]
-    + [invert, invert_each, invert_by_name, truth, negated, tested, any_of],
+    + [invert, invert_each, invert_by_name, truth, negated, branched, any_of],
 )
 def test_as_eagerly(function):
     compiled = frontend.compile(function, backend="eager")
