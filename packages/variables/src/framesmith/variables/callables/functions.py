@@ -4,7 +4,7 @@ Those created in the trace are in `nested_functions`, the binding of arguments i
 """
 
 from collections.abc import Callable, Hashable
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
@@ -193,13 +193,14 @@ class FunctionTracker(Tracker):
         return found
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Attributes of the function object; its `__dict__` comes
-        first, as the type has no data descriptor of those names."""
-        if name in self.value.__dict__:
-            return wrap_found(tx, self.value.__dict__[name], InstanceItem(self.anchor, name))
-        if tx.guards.facts is not None:
-            tx.note("is not there", InstanceDict(self.anchor), name)
-        tx.guard(self.anchor, HasInstanceAttribute(name, False))
+        """Attributes of the function object: the fields of its type, then its `__dict__`."""
+        held = self.value.__dict__
+        if name in held and name not in _FIELDS:
+            return wrap_found(tx, held[name], InstanceItem(self.anchor, name))
+        if name not in held:
+            if tx.guards.facts is not None:
+                tx.note("is not there", InstanceDict(self.anchor), name)
+            tx.guard(self.anchor, HasInstanceAttribute(name, False))
         if not hasattr(self.value, name):
             raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
         return lazy(tx, getattr(self.value, name), Attribute(self.anchor, name))
@@ -221,6 +222,15 @@ class FunctionTracker(Tracker):
     def describe(self) -> str:
         """`function f`."""
         return f"function {self.value.__qualname__}"
+
+
+_FIELDS: Final = frozenset(
+    name
+    for cls in FunctionType.__mro__
+    for name, value in vars(cls).items()
+    if isinstance(value, GetSetDescriptorType | MemberDescriptorType)
+)
+"""`__name__`, `__code__` and the other data descriptors of functions, which hide an entry of `__dict__`."""
 
 
 def _is_native(module: str) -> bool:

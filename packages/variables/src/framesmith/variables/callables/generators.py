@@ -122,7 +122,9 @@ class GeneratorTracker(Tracker):
         tx.changes.note(self)
         if self.finished:
             if exception is not None:
-                raise ObservedException(exception)
+                error = ObservedException(exception)
+                error.chained = True  # what the caller handles does not become its context
+                raise error
             return Returned(Constant(None))
         self.running = True
         try:
