@@ -308,3 +308,25 @@ def test_remainders_have_the_zeros_of_numpy(dtype, text):
         found = compiled(x.clone(), y)
         for left, right in zip(np.atleast_2d(expected), np.atleast_2d(found)):
             assert left.tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.array([1, 2, 3]) // n",
+        "n - np.arange(3)",
+        "np.array([1, 2, 3])[:n]",
+        "np.array([1, 2, 3])[[n % 3, 0]]",
+        "np.full(3, n)",
+        "np.arange(n)",
+        "np.array([n, 1]) * 2",
+        "np.clip(np.array([1, 5]), 0, n)",
+        "np.arange(x.shape[0] + 1) * x.shape[0]",
+    ],
+)
+def test_known_arrays_with_numbers_that_change(text):
+    program = eval(f"lambda x, n: {text}", {"np": np})
+    compiled = frontend.compile(program, backend="eager")
+    for n in (8, 2, 1, 5, 3, 4):
+        expected, found = program(torch.ones(n), n), compiled(torch.ones(n), n)
+        assert (found.tolist(), found.dtype) == (expected.tolist(), expected.dtype)

@@ -139,13 +139,18 @@ def _arrays(trackers: Arguments) -> Iterator[ArrayTracker]:
 
 
 def _all_known(trackers: Arguments) -> bool:
-    """Whether all numbers are known while tracing."""
+    """Whether all numbers are known while tracing. A symbolic one is not: `_like` reads its number without a guard."""
     for tracker in trackers:
         tracker = tracker.realize()
         if isinstance(tracker, ListTracker | TupleTracker):
             if not _all_known(tracker.items):
                 return False
-        elif not isinstance(tracker, ArrayTracker) and not tracker.is_python_constant():
+        elif isinstance(tracker, SliceTracker):
+            if not _all_known(tracker.members()):
+                return False
+        elif isinstance(tracker, SymbolicNumber) or not (
+            isinstance(tracker, ArrayTracker) or tracker.is_python_constant()
+        ):
             return False
     return True
 
