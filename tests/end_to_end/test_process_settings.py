@@ -120,3 +120,14 @@ def test_is_compiling_is_true_under_all_its_names() -> None:
         return x + sum(name() for name in names)
 
     assert torch.equal(frontend.compile(asked, backend="eager", fullgraph=True)(X), X + 5)
+
+
+def test_an_unknown_stance_is_an_error_of_each_call(counted) -> None:
+    counting, compiled = counted
+    compiled(X)
+    with torch.compiler.set_stance("force_eagre"):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match=r"'force_eagre'.* it is one of default, force_eager"):
+                compiled(X)
+    compiled(X)
+    assert (counting.graphs, counting.native) == (1, 0)

@@ -55,12 +55,26 @@ class Stance:
 _DEFAULT: Final = Stance()
 
 
+_KNOWN: Final = (
+    "default",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+)
+
+
 def current() -> Stance:
-    """What `torch.compiler.set_stance` has set."""
+    """What `torch.compiler.set_stance` has set. RuntimeError for a stance that nobody knows, as from torch.compile."""
     module = sys.modules.get(_STANCE_MODULE)
     said = getattr(module, "_stance", None)
     if said is None:
         return _DEFAULT
+    if said.stance not in _KNOWN:
+        raise RuntimeError(
+            f"torch.compiler.set_stance({said.stance!r}): there is no such stance; it is one of {', '.join(_KNOWN)}"
+        )
     if said.skip_guard_eval_unsafe:
         warn_once(
             "skip_guard_eval_unsafe",
