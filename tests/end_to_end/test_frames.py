@@ -1,5 +1,6 @@
 """What a program sees of its own frames: debuggers, `locals()`, tracebacks, hooks that run when `forward` raises."""
 
+import sys
 import traceback
 
 import pytest
@@ -125,3 +126,24 @@ def test_no_name_of_the_users_hides_the_frame_of_the_function():
         with pytest.raises(RuntimeError) as caught:
             compiled(torch.zeros(2, 2), [])
         assert [entry.name for entry in traceback.extract_tb(caught.tb)][1:] == ["f"]
+
+
+def test_a_debugger_shows_the_user_s_function_once():
+    seen = []
+
+    @frontend.disable
+    def note():
+        frame = sys._getframe(1)
+        while frame is not None:
+            seen.append(frame.f_code.co_name)
+            frame = frame.f_back
+
+    def looked_at(x):
+        y = x + 1
+        note()
+        return y * 2
+
+    compiled = frontend.compile(looked_at, backend="eager")
+    for calls in (1, 2, 3):
+        assert compiled(torch.ones(2)).tolist() == [4.0, 4.0]
+        assert seen.count("looked_at") == calls

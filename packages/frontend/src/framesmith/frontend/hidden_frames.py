@@ -11,6 +11,8 @@ from typing import Final, ParamSpec, TypeVar
 
 _PREFIX: Final = "<framesmith importlib._bootstrap"
 HIDDEN: Final = f"{_PREFIX}>"
+HIDDEN_NAME: Final = "dispatch"
+"""The file and the name of generated code that a debugger shows between the user's functions."""
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -14,7 +14,7 @@ from typing import final
 
 from framesmith.bytecode.relocate import relocate_lines
 from framesmith.frontend.generated.verification import verify_if_enabled
-from framesmith.frontend.hidden_frames import HIDDEN
+from framesmith.frontend.hidden_frames import HIDDEN, HIDDEN_NAME
 from framesmith.guards.family_checks import FamilyCheck
 from framesmith.guards.names import PREFIX
 from framesmith.guards.sources import Own
@@ -48,8 +48,9 @@ class Identity:
         return Identity(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno)
 
     def as_hidden(self) -> "Identity":
-        """The same for code that runs between the user's functions: counts of frames pass over it (ADR 0016)."""
-        return replace(self, filename=HIDDEN)
+        """The same for code that runs between the user's functions: counts of frames pass over it (ADR 0016), and a
+        debugger shows one frame with the name of the user's function."""
+        return replace(self, name=HIDDEN_NAME, filename=HIDDEN)
 
 
 def generate_code(
