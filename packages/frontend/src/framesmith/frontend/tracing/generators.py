@@ -107,7 +107,9 @@ class SymbolicGenerator:
         machine, frame = self._machine, self.frame
         raised = None if exception is None else ObservedException(exception)
         if raised is not None and self._handled is None and not frame.closing:
-            raised.chained = True  # `throw` knows only what the generator itself handles (`gen_send_ex2`)
+            raised.chained = (
+                True  # `throw` knows only what the generator itself handles (CPython: gen_send_ex2)
+            )
         if not self._started and raised is not None:
             if is_stop_iteration(raised) and not _converts_stop_iteration(frame):
                 raised.exception = machine.make_replacement(

@@ -226,7 +226,7 @@ class FunctionTracker(Tracker):
 
 _FIELDS: Final = frozenset(
     name
-    for cls in FunctionType.__mro__
+    for cls in (FunctionType, object)
     for name, value in vars(cls).items()
     if isinstance(value, GetSetDescriptorType | MemberDescriptorType)
 )
