@@ -133,7 +133,10 @@ def named(x):
     def wrapper():
         pass
 
-    functools.update_wrapper(wrapper, type)
+    try:
+        functools.update_wrapper(wrapper, type)
+    except TypeError as error:  # 3.12 refuses what it reads itself
+        return str(error)
     return wrapper.__name__, wrapper.__qualname__, wrapper.__module__, "__name__" in wrapper.__dict__
 
 
