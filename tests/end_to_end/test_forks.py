@@ -42,17 +42,22 @@ print(failed)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-def test_a_child_forked_while_threads_compile_goes_on():
+def assert_nothing_fails(program: str) -> None:
+    """Run it in a process of its own; what it prints is the list of what failed."""
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", PROGRAM],
+        [sys.executable, "-X", "faulthandler", "-c", program],
         capture_output=True,
         text=True,
         timeout=250,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]", done.stderr
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_child_forked_while_threads_compile_goes_on():
+    assert_nothing_fails(PROGRAM)
 
 
 DURING_IMPORT = """
@@ -81,15 +86,7 @@ thread.join()
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.parametrize("slow", ["torch._dynamo.exc", "torch.fx.experimental.validator"])
 def test_a_fork_waits_for_what_the_first_call_imports(slow: str):
-    done = subprocess.run(
-        [sys.executable, "-c", DURING_IMPORT.format(slow=(slow,))],
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]", done.stderr
+    assert_nothing_fails(DURING_IMPORT.format(slow=(slow,)))
 
 
 IMPORTED_LATER = """
@@ -106,7 +103,4 @@ print(sorted(name for name in set(sys.modules) - before if name.startswith("torc
 
 
 def test_the_first_call_imports_no_more_of_torch_than_a_fork_waits_for():
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED_LATER], capture_output=True, text=True, timeout=250, check=False
-    )
-    assert done.stdout.strip() == "[]", done.stderr
+    assert_nothing_fails(IMPORTED_LATER)
