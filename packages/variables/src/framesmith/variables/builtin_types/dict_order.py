@@ -1,13 +1,10 @@
 """The order of an existing dict, and how C code copies one, without running code of a subclass."""
 
 from collections import OrderedDict
-from collections.abc import Iterable
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import owner_of
 from framesmith.guards.sources import CallResult, Item
-from framesmith.variables.builtin_types.dict_entries import DictEntry
-from framesmith.variables.core.base import Writer
 
 
 def keys_in_order(value: dict[object, object]) -> list[object]:
@@ -34,11 +31,3 @@ def place_of(source: Source, index: int, key: object, exact: bool) -> Source:
     """The source of a key's value: a look-up by the key if it
     can be written down, else its position among the values."""
     return Item(source, key) if exact else Item(CallResult(source, list_values), index)
-
-
-def write_moves(place: str, moved: Iterable[DictEntry], writer: Writer) -> None:
-    """Emit the `move_to_end` calls that order an OrderedDict. The
-    order of its dict part, which `dict.keys` shows, is kept."""
-    for entry in moved:
-        move = writer.constant(OrderedDict.move_to_end, "move_to_end")
-        writer.statement(f"{move}({place}, {writer.value(entry.key)})")

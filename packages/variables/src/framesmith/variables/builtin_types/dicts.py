@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Final, final
 
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import class_name, defines, owner_of
+from framesmith.guards.class_lookup import defines, owner_of
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs
 from framesmith.guards.sources import DictKeyAt, Item
@@ -28,10 +28,11 @@ from framesmith.variables.builtin_types.dict_entries import (
     update_pair,
 )
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
-from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of, write_moves
+from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of
+from framesmith.variables.builtin_types.dict_writing import PLAIN_KINDS, write_dict_changes, write_new_dict
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.odict_attributes import Attributes, own_attribute, write_attributes
-from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
+from framesmith.variables.builtin_types.sequences import raise_unhashable
 from framesmith.variables.builtin_types.unhashable_keys import as_dict_key, hash_key_of
 from framesmith.variables.builtin_types.unspecialized_keys import check_storable, is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
@@ -44,7 +45,7 @@ from framesmith.variables.core.unspecialized import break_on_changing_value, req
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
-_NATIVE_MODULES = ("builtins", "collections")
+_NATIVE_MODULES: Final = ("builtins", "collections")
 _NO_ATTRIBUTE: Final = find_error_text(setattr, {}, "{}", None)
 
 
@@ -192,7 +193,7 @@ class DictTracker(Tracker):
             entry.value, entry.changed = value, True
 
     def _store_without_lookup(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
-        native = self.kind in (dict, OrderedDict, defaultdict) and not self.is_complete
+        native = self.kind in PLAIN_KINDS and not self.is_complete
         check_storable(key, dict.keys(self.value or {}) if native else None)
         tx.changes.note(self)
         self.state.structure += 1
@@ -416,30 +417,9 @@ class DictTracker(Tracker):
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
         """A dict display; a dict that holds itself, or has attributes, is made empty and then filled."""
-        stored, moved = self.state.in_stored_order(), self.state.items_to_move()
-        if fills := bool(self.attributes) or reaches_itself(self):
-            name = writer.define(self, self._write_new(writer, "{}"), "dict")
-            for entry in stored:
-                writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
-        else:
-            pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
-            name = self._write_new(writer, f"{{{', '.join(pairs)}}}")
-        if moved and not fills:
-            name = writer.define(self, name, "dict")
-        write_moves(name, moved, writer)
-        write_attributes(name, self.attributes, writer)
-        return name
-
-    def _write_new(self, writer: Writer, display: str) -> str:
-        if self.kind is dict:
-            return display
-        kind = writer.constant(self.kind, class_name(self.kind))
-        if self.kind is defaultdict:
-            factory = "None" if self.factory is None else writer.value(self.factory)
-            return f"{kind}({factory}, {display})"
-        if self.kind is not OrderedDict:
+        if self.kind not in PLAIN_KINDS:
             self.unsupported("building it again after the graph")
-        return f"{kind}({'' if display == '{}' else display})"
+        return write_new_dict(writer, self, self.kind, self.factory, self.state, self.attributes)
 
     def is_restored(self) -> bool:
         """Whether the items of the existing dict, and their order, are what they were."""
@@ -458,22 +438,7 @@ class DictTracker(Tracker):
         """Deletions first, then changed values, new items in order, moves, and deferred stores."""
         assert self.source is not None
         place = writer.load(self.source)
-        base = OrderedDict if issubclass(self.kind, OrderedDict) else dict
-        plain = self.kind in (dict, OrderedDict, defaultdict)
-        store = "" if plain else writer.constant(base.__setitem__, "setitem")
-        delete = "" if plain else writer.constant(base.__delitem__, "delitem")
-        for key in self.dropped.values():
-            name = writer.value(key)
-            writer.statement(f"del {place}[{name}]" if plain else f"{delete}({place}, {name})")
-        entries = self.state.in_stored_order()
-        new = [entry for entry in entries if entry.original and entry.changed]
-        new += [entry for entry in entries if not entry.original]
-        text = "{}[{}] = {}" if plain else f"{store}({{}}, {{}}, {{}})"
-        for entry in new:
-            writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
-        write_moves(place, self.state.items_to_move(), writer)
-        for key, value in self.deferred_stores:
-            writer.statement(text.format(place, writer.value(key), writer.value(value)))
+        write_dict_changes(writer, place, self.kind, self.dropped.values(), self.state, self.deferred_stores)
         write_attributes(place, self.attributes, writer)
 
 

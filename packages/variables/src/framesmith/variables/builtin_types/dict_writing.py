@@ -1,0 +1,82 @@
+"""The code that makes a dict of the trace again after the graph, or brings an existing one up to date."""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from framesmith.guards.class_lookup import class_name
+from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry
+from framesmith.variables.builtin_types.odict_attributes import Attributes, write_attributes
+from framesmith.variables.builtin_types.sequences import reaches_itself
+from framesmith.variables.core.base import Tracker, Writer
+
+PLAIN_KINDS: Final = (dict, OrderedDict, defaultdict)
+"""The types whose items are stored and deleted by statements; a derived type may define its own methods for these."""
+
+
+def write_new_dict(
+    writer: Writer,
+    tracker: Tracker,
+    kind: type,
+    factory: Tracker | None,
+    state: DictEntries,
+    attributes: Attributes,
+) -> str:
+    """Emit a new dict of one of `PLAIN_KINDS`: a display, or an empty one that is filled if it holds itself or has attributes."""
+    stored, moved = state.in_stored_order(), state.items_to_move()
+    if fills := bool(attributes) or reaches_itself(tracker):
+        name = writer.define(tracker, _write_call(writer, kind, factory, "{}"), "dict")
+        for entry in stored:
+            writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
+    else:
+        pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
+        name = _write_call(writer, kind, factory, f"{{{', '.join(pairs)}}}")
+    if moved and not fills:
+        name = writer.define(tracker, name, "dict")
+    _write_moves(name, moved, writer)
+    write_attributes(name, attributes, writer)
+    return name
+
+
+def _write_call(writer: Writer, kind: type, factory: Tracker | None, display: str) -> str:
+    if kind is dict:
+        return display
+    name = writer.constant(kind, class_name(kind))
+    if kind is defaultdict:
+        return f"{name}({'None' if factory is None else writer.value(factory)}, {display})"
+    return f"{name}({'' if display == '{}' else display})"
+
+
+def write_dict_changes(
+    writer: Writer,
+    place: str,
+    kind: type,
+    dropped: Iterable[Tracker],
+    state: DictEntries,
+    deferred: Iterable[tuple[Tracker, Tracker]],
+) -> None:
+    """Emit what the trace did to an existing dict: keys deleted, values changed, items added and moved, deferred stores."""
+    base = OrderedDict if issubclass(kind, OrderedDict) else dict
+    is_plain = kind in PLAIN_KINDS
+    store = "" if is_plain else writer.constant(base.__setitem__, "setitem")
+    delete = "" if is_plain else writer.constant(base.__delitem__, "delitem")
+    for key in dropped:
+        name = writer.value(key)
+        writer.statement(f"del {place}[{name}]" if is_plain else f"{delete}({place}, {name})")
+    entries = state.in_stored_order()
+    changed = [entry for entry in entries if entry.original and entry.changed]
+    changed += [entry for entry in entries if not entry.original]
+    text = "{}[{}] = {}" if is_plain else f"{store}({{}}, {{}}, {{}})"
+    for entry in changed:
+        writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
+    _write_moves(place, state.items_to_move(), writer)
+    for key, value in deferred:
+        writer.statement(text.format(place, writer.value(key), writer.value(value)))
+
+
+def _write_moves(place: str, moved: Iterable[DictEntry], writer: Writer) -> None:
+    """Emit the `move_to_end` calls that order an OrderedDict. The
+    order of its dict part, which `dict.keys` shows, is kept."""
+    for entry in moved:
+        move = writer.constant(OrderedDict.move_to_end, "move_to_end")
+        writer.statement(f"{move}({place}, {writer.value(entry.key)})")
