@@ -2,7 +2,10 @@
 
 import sys
 import warnings
+import weakref
+from dataclasses import replace
 from types import ModuleType
+from typing import final
 
 import pytest
 import torch
@@ -29,6 +32,7 @@ from framesmith.frontend import (
     where,
 )
 from framesmith.frontend.build_entry import EntryBuilder
+from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.demo import command
@@ -114,6 +118,30 @@ def test_a_builder_makes_an_entry_that_is_not_bound_yet() -> None:
     entry = built.text.bind(lambda target: len)
     scope = Scope({"x": torch.ones(2), "y": 3}, globals())
     assert torch.equal(entry.function(*[source.read(scope) for source in entry.loads]), torch.full((2,), 4.0))
+
+
+@final
+class Owner:
+    """Makes the functions in which entries go on: here each says which target it was asked for."""
+
+    def function_at(self, target):
+        return lambda *values: (target, values)
+
+
+def test_entries_are_bound_to_continuations_that_they_do_not_own() -> None:
+    builder = EntryBuilder(FunctionStart(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
+    lines, owner = (("return go(1)", 7),), Owner()
+    text = replace(builder.build([torch.ones(2), 3]).text, lines=lines, targets={"go": "there"})
+    binder = EntryBinder(owner, ends_natively=False)
+    entry = binder.bind(text, None)
+    assert entry.function(*range(len(entry.loads))) == ("there", (1,))
+    prefix = builder.build_prefix([torch.ones(2), 3], 1)
+    assert prefix is not None and binder.bind_prefix(prefix, None).step == prefix.step
+    gone = weakref.ref(owner)
+    del owner
+    assert gone() is None
+    with pytest.raises(AssertionError, match="the compiled function is gone"):
+        binder.bind(text, None)
 
 
 def test_a_prefix_stops_before_its_step() -> None:

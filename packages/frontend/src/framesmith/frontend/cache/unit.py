@@ -6,7 +6,6 @@
 Units and continuations need each other: an entry of a unit goes on in continuations, each of which is a unit.
 """
 
-import functools
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from framesmith.frontend.build_entry import (
     build_forwarding_entry,
     build_native_entry,
 )
+from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.recompile_limit import limit_text
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompiles, record_shared
@@ -40,7 +40,7 @@ from framesmith.frontend.errors import (
 )
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
-from framesmith.frontend.generated.entry import Entry, EntryCode, EntryText
+from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import run_tail_calls
 from framesmith.frontend.hidden_frames import hidden
@@ -60,13 +60,6 @@ from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
 from framesmith.guards import Failure, Scope, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
-
-
-@hidden
-def _run_natively(native: Callable[[list[object]], object], *values: object) -> object:
-    """Call a native continuation, which takes a list, with the values of a compiled one."""
-    return native([*values])
-
 
 # Entries of other functions from which a miss learns: each is compared guard by guard. A bound on time, nothing else.
 _COMPARED: Final = 8
@@ -145,6 +138,7 @@ class CompiledUnit:
     ) -> None:
         self._state = state
         self._continuations = weakref.ref(continuations)
+        self._binder = EntryBinder(continuations, ends_natively=state.options.fullgraph)
         self._session = session
         self.start = start
         self.names = UserNames(start, state.definition)
@@ -383,33 +377,15 @@ class CompiledUnit:
         skipped = self.policy.unspecialized()
         for shared in self._cache.others(self._shared):
             if shared.serves(scope, settings, registry, skipped):
-                entry = self._bind(shared.built.text, shared.built.refusal, shared.code)
+                entry = self._binder.bind(
+                    shared.built.text, self.start.own, shared.built.refusal, shared.code
+                )
                 self.dispatcher.add(entry)
                 self._shared.append(shared)
                 record_shared(self._state.history, shared.built, shared.record)
                 LISTENER.listen()
                 return entry
         return None
-
-    def _bind(
-        self,
-        text: EntryText[ResumeTarget],
-        refusal: Refusal | None = None,
-        code: EntryCode | None = None,
-    ) -> Entry:
-        """The entry of a text, which goes on in the continuations of this session, or refuses to go on."""
-        continuations = self._continuations()
-        # the compiled function owns them, and a call of it is running (ADR 0014)
-        assert continuations is not None, "a continuation runs although the compiled function is gone"
-        if refusal is None:
-            return text.bind(continuations.function_at, code, self.start.own)
-
-        def refuse(target: ResumeTarget) -> Callable[..., object]:
-            native = continuations.function_at(replace(target, is_native=True))
-            assert isinstance(native, NativeContinuation)
-            return refusal.make_function(native, raises=target.point.raises)
-
-        return text.bind(refuse, code, self.start.own)
 
     def _make_builder(self, policy: TracePolicy) -> EntryBuilder:
         return EntryBuilder(self.start, self._state.options, policy, self._on_break, self._numbers)
@@ -423,7 +399,7 @@ class CompiledUnit:
         settings = current_config()
         try:
             built = self._make_builder(self.policy).build(values)
-            return built, self._bind(built.text, built.refusal)
+            return built, self._binder.bind(built.text, self.start.own, built.refusal)
         except DynamicSizeFixed as error:
             raise self.names.rename(error) from None
         except (FramesmithError, EntryPostponed):
@@ -443,7 +419,7 @@ class CompiledUnit:
         """An entry that runs the function as it is, with the error as its reason."""
         reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
         built = build_native_entry(self.start, reason, UserLocation.of(self.start.code), ())
-        return built, self._bind(built.text)
+        return built, self._binder.bind(built.text, self.start.own)
 
     def _get_prefix(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:
         """The entry that stops before a step of the trace of another one, made once (ADR 0015)."""
@@ -451,30 +427,13 @@ class CompiledUnit:
             prefixes = self._prefixes.setdefault(recovery, {})
             if step not in prefixes:
                 built = self._make_builder(recovery.policy).build_prefix(values, step)
-                prefixes[step] = (
-                    None if built is None else Prefix(self._bind_prefix(built.text), built.step, built.replay)
-                )
+                prefixes[step] = None if built is None else self._binder.bind_prefix(built, self.start.own)
             return prefixes[step]
-
-    def _bind_prefix(self, text: EntryText[ResumeTarget]) -> Entry:
-        """The entry of a text that stops at an operation that raised. With `fullgraph` what follows runs natively: the one
-        graph did not do for this call, and a break in a handler or a message must not hide the program's own error."""
-        continuations = self._continuations()
-        if continuations is None or not self._state.options.fullgraph:
-            return self._bind(text)
-
-        def run_natively(target: ResumeTarget) -> Callable[..., object]:
-            if target.is_native:
-                return continuations.function_at(target)
-            native = continuations.function_at(replace(target, is_native=True))
-            return functools.partial(_run_natively, native)
-
-        return text.bind(run_natively, None, self.start.own)
 
     # -- entries that forward a call ---------------------------------------------------------------
     def _make_forwarding_entry(self, ending: Callable[[EntryWriter], EntryEnding]) -> Entry:
         writer = EntryWriter(self.start.code.co_firstlineno)
-        return self._bind(build_forwarding_entry(self.start, writer, ending(writer)))
+        return self._binder.bind(build_forwarding_entry(self.start, writer, ending(writer)), self.start.own)
 
     def _get_native_entry(self) -> Entry:
         """An entry, made once, that runs the function or continuation as it is."""
