@@ -128,6 +128,7 @@ from framesmith.variables.torch_functions import (
     method_rows,
     recipes,
     script_functions,
+    tensor_constructors,
     tensor_numbers,
     type_questions,
 )
@@ -218,6 +219,7 @@ TORCH_FUNCTIONS: Final[Family] = (
     method_rows.ROWS,
     recipes.ROWS,
     script_functions.ROWS,
+    tensor_constructors.ROWS,
     tensor_numbers.ROWS,
     type_questions.ROWS,
 )

@@ -16,6 +16,7 @@ from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
 from framesmith.variables.tensors.subscripts import INDEX_TENSORS
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
+from framesmith.variables.torch_functions.tensor_constructors import TENSOR_SOURCES
 
 ROWS: Final = Rows()
 
@@ -67,10 +68,10 @@ def from_numpy(tx: TraceContext, array: Tracker, /) -> Tracker:
     return graph_call(tx, "detach", (array.tensor(tx),), {})
 
 
-def tensor_from(
-    tx: TraceContext, array: ArrayTracker, kwargs: dict[str, Tracker], *, copies: bool
-) -> Tracker:
+@ROWS.entry(TENSOR_SOURCES, ArrayTracker)
+def tensor_from(tx: TraceContext, array: Tracker, kwargs: dict[str, Tracker], copies: bool) -> Tracker:
     """`torch.tensor(a, dtype=, device=)`, or `as_tensor`, which copies only what it has to."""
+    assert isinstance(array, ArrayTracker)
     if not kwargs.keys() <= {"dtype", "device", "requires_grad"}:
         raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array")
     wanted = kwargs.pop("requires_grad", Constant(False)).realize()

@@ -22,10 +22,8 @@ from framesmith.variables.core.folding import WARNING_TYPES, Warned, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
-from framesmith.variables.numpy_values.array_functions import tensor_from
-from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
+from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS
 from framesmith.variables.torch_functions.graph_calls import graph_call
-from framesmith.variables.torch_functions.tensors_of_items import from_items
 
 ROWS: Final = Rows()
 
@@ -97,20 +95,6 @@ def _register_scalar(kind: type) -> None:
         return Constant(value, source)
 
 
-def _register_constructor(function: Callable[..., object]) -> None:
-    """Add a row that breaks for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
-
-    @ROWS.call(function)
-    def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        given = args[0].realize() if len(args) == 1 else None
-        if isinstance(given, ArrayTracker):
-            return tensor_from(tx, given, dict(kwargs), copies=function is torch.tensor)
-        if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
-            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
-        items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
-        return graph_call(tx, function, args, kwargs) if items is None else items
-
-
 def _register_full(function: Callable[..., object], boolean: type) -> None:
     """Add a row that breaks for a numpy bool: `torch.full((2,),
     np.bool_(True))` is a float tensor, with a Python bool a bool tensor."""
@@ -120,13 +104,6 @@ def _register_full(function: Callable[..., object], boolean: type) -> None:
         if any(value.realize().python_type is boolean for value in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a {boolean.__name__}")
         return graph_call(tx, function, args, kwargs)
-
-
-def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
-    tracker = tracker.realize()
-    if isinstance(tracker, Constant):
-        return type(tracker.value) in tx.registry[CONVERSIONS]
-    return any(_holds_scalar(tx, child) for child in tracker.children())
 
 
 def _dtypes(names: Sequence[str]) -> None:
@@ -163,8 +140,6 @@ def _install() -> None:
     for kind in kinds:
         _register_scalar(kind)
     ROWS.pure_types(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
-    for function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
-        _register_constructor(function)
     _register_full(torch.full, _numpy.bool_)
 
 

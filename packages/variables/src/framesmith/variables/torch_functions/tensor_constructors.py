@@ -1,0 +1,46 @@
+"""`torch.tensor`, `torch.as_tensor` and `torch.scalar_tensor` of what is no tensor."""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+import torch
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.registry import Table
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import callable_name
+from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
+from framesmith.variables.torch_functions.graph_calls import graph_call
+from framesmith.variables.torch_functions.tensors_of_items import from_items
+
+ROWS: Final = Rows()
+Conversion: TypeAlias = Callable[[TraceContext, Tracker, dict[str, Tracker], bool], Tracker]
+TENSOR_SOURCES: Final = Table[type[Tracker], Conversion]("trackers that become tensors by themselves")
+"""How a value that these trackers represent becomes a tensor; the last argument: whether it is copied in any case."""
+
+
+def _register(function: Callable[..., object]) -> None:
+    @ROWS.call(function)
+    def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        """The call in the graph; a break for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
+        given = args[0].realize() if len(args) == 1 else None
+        convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
+        if given is not None and convert is not None:
+            return convert(tx, given, dict(kwargs), function is torch.tensor)
+        if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
+        items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
+        return graph_call(tx, function, args, kwargs) if items is None else items
+
+
+def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
+    tracker = tracker.realize()
+    if isinstance(tracker, Constant):
+        return type(tracker.value) in tx.registry[CONVERSIONS]
+    return any(_holds_scalar(tx, child) for child in tracker.children())
+
+
+for _function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
+    _register(_function)
