@@ -16,7 +16,7 @@ from torch import fx
 
 from framesmith.graph.errors import BackendFailed, UnknownBackend
 from framesmith.graph.failed_graphs import describe_graph
-from framesmith.graph.inductor_bugs import SETTING, with_own_passes
+from framesmith.graph.inductor_bugs import SETTING, UNSHARED_MEMORY, calls_subgraph, with_own_passes
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, write_count
@@ -196,6 +196,8 @@ def inductor(
         patches.update(package.list_mode_options(mode))
     known = package.config.get_config_copy()
     patches.update(_option_patches(known, options or {}))
+    if calls_subgraph(module):
+        patches.update(UNSHARED_MEMORY)
     patches[SETTING] = with_own_passes(_load_module("inductor passes"), patches.get(SETTING, known[SETTING]))
     compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches)
     return compiled

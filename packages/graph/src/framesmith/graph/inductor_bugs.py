@@ -1,7 +1,11 @@
-"""Operations that inductor compiles wrongly, replaced in inductor's own graphs; the captured graph stays as it is.
+"""What inductor compiles wrongly, and how it is kept from that; the captured graph stays as it is.
 
 `a + alpha * (b @ c)`: inductor of torch 2.13 and 2.14 makes one `addmm` of it and forgets `alpha` (its patterns for `aten.add` of an
 `aten.mm` take any keywords). This is what a step of SGD is. That of 2.15 is right.
+
+A call of a subgraph (`invoke_subgraph`): a subgraph returns operands that the backward pass needs, and writes results
+over operands that it uses last; the code around the call takes the memory of these operands for free, or for unchanged.
+Gradients are wrong then, in torch 2.13 to 2.15. Nothing is written over in such a graph.
 """
 
 from collections.abc import Callable
@@ -14,6 +18,16 @@ from torch.fx.node import Argument
 
 SETTING: Final = "post_grad_custom_pre_pass"
 """The option of inductor that holds passes over its graphs, which run before its patterns do."""
+
+UNSHARED_MEMORY: Final[dict[str, object]] = {"allow_buffer_reuse": False, "inplace_buffers": False}
+"""The settings with which inductor gives each value memory of its own."""
+
+
+def calls_subgraph(module: fx.GraphModule) -> bool:
+    """Whether a graph, or one in it, calls a subgraph as a function that is compiled once."""
+    target = torch.ops.higher_order.invoke_subgraph
+    graphs = [one.graph for one in module.modules() if isinstance(one, fx.GraphModule)]
+    return any(graph.find_nodes(op="call_function", target=target, sort=False) for graph in graphs)
 
 
 @final
