@@ -9,6 +9,8 @@ import typing
 import torch
 from tests.end_to_end.support import check, check_source
 
+from framesmith import frontend
+
 X = torch.tensor([-1.5, 0.25, 2.0])
 
 
@@ -958,3 +960,21 @@ def test_the_class_of_classes_is_subscripted_without_a_method():
         return found
 
     check(aliases)
+
+
+def test_a_class_of_members_that_becomes_a_descriptor():
+    """fx writes a member as `Class.NAME`, which gives something else then."""
+
+    class Level(enum.IntEnum):
+        LOW = 1
+        HIGH = 3
+
+    def function(level, x):
+        return x * level, level > Level.LOW
+
+    compiled, x = frontend.compile(function, backend="eager"), torch.ones(2)
+    for _ in range(2):
+        for _ in range(2):
+            expected, found = function(list(Level)[1], x), compiled(list(Level)[1], x)
+            assert torch.equal(found[0], expected[0]) and found[1] is expected[1]
+        Level.__get__ = lambda self, instance, owner=None: 12

@@ -151,6 +151,8 @@ class Walk:
             return
         self.functions.append(function)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if name == "__classdict__":
+                continue  # the class's own dict: what is stored there directly its caches do not see, eagerly either
             self._visit(f"{path}.<cell {name}>", Cell(cell), depth)
         for index in range(len(function.__defaults__ or ())):
             self._visit(f"{path}.__defaults__[{index}]", Default(function, index), depth)

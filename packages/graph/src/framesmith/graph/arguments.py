@@ -103,7 +103,7 @@ def _is_written_exactly(number: complex) -> bool:
 
 
 def _other_constant(argument: object) -> object:
-    if isinstance(argument, enum.Enum) and "_name_" not in vars(argument):
+    if isinstance(argument, enum.Enum) and not _is_found_by_name(argument):
         raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a member of {type(argument).__qualname__} without a name")
     if isinstance(argument, _ADMITTED):
         return argument
@@ -112,6 +112,12 @@ def _other_constant(argument: object) -> object:
     if isinstance(argument, int | float | str | bytes | complex):
         return argument
     raise GraphBreak(UNSUPPORTED_ARGUMENT, f"an argument of type {type(argument).__qualname__}")
+
+
+def _is_found_by_name(member: enum.Enum) -> bool:
+    """Whether `Class.NAME`, as fx writes a member, gives it: a part of a flag has no name, a descriptor gives something else."""
+    name = vars(member).get("_name_")
+    return isinstance(name, str) and getattr(type(member), name, None) is member
 
 
 def prepare(

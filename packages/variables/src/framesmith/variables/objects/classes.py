@@ -13,6 +13,7 @@ from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import (
     class_name,
     comes_first,
+    defines,
     is_data_descriptor,
     is_immutable,
     static_lookup,
@@ -117,6 +118,8 @@ class ClassTracker(KnownValue[type]):
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`type.__getattribute__(cls, name)`, then `__getattr__` of the metaclass."""
         if issubclass(self.value, enum.Enum) and name in self.value._member_map_ and not self.changes:
+            if defines(self.value, "__get__"):
+                return self.unsupported("a member that is a descriptor")
             return Constant(self.value._member_map_[name])
         on_meta = find(tx, type(self.value), name)
         if on_meta is not None and comes_first(on_meta.kind):
