@@ -188,7 +188,7 @@ def test_members_that_are_tuples() -> None:
 
 def test_functions_that_take_the_module_of_their_caller() -> None:
     def f():
-        found = collections.namedtuple("Made", "a b").__module__
+        found = collections.namedtuple("NewObject", "a b").__module__
         return found, typing.NamedTuple("Other", [("a", int)]).__module__
 
     check(f)

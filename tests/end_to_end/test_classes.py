@@ -161,7 +161,7 @@ class Meta(type):
         return made
 
 
-class Made(metaclass=Meta):
+class NewObject(metaclass=Meta):
     def __init__(self, n):
         self.n = n
 
@@ -466,7 +466,16 @@ def test_non_data_descriptor_is_shadowed():
 
 
 def test_metaclass():
-    check(lambda x: (Made.label, len(Made), Made(3).via, type(Made) is Meta, x + Made(2).n), X)
+    check(
+        lambda x: (
+            NewObject.label,
+            len(NewObject),
+            NewObject(3).via,
+            type(NewObject) is Meta,
+            x + NewObject(2).n,
+        ),
+        X,
+    )
 
 
 def test_new_and_init():

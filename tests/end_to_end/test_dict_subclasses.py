@@ -31,7 +31,7 @@ class Default(defaultdict):
     pass
 
 
-class Made(defaultdict):
+class NewObject(defaultdict):
     """Has an `__init__` of its own, and one of `__setitem__`."""
 
     def __init__(self, factory=None, *items):
@@ -63,7 +63,7 @@ def look(value):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("existing", [True, False])
-@pytest.mark.parametrize("kind", [Ordered, Slotted, Stored, Default, Made])
+@pytest.mark.parametrize("kind", [Ordered, Slotted, Stored, Default, NewObject])
 def test_results_are_of_the_class(kind, existing, operation):
     """Of an instance that was there before, and of one made in the trace."""
     run = OPERATIONS[operation]

@@ -45,12 +45,12 @@ def test_a_variable_shares_memory() -> None:
     check(f, X.clone(), breaks=0)
 
 
-def test_a_variable_that_requires_a_gradient_is_one_break() -> None:
+def test_a_variable_that_requires_a_gradient_is_a_new_leaf() -> None:
     def f(x):
         w = Variable(torch.ones(4), requires_grad=True)
         return x * w, w
 
-    check(f, X, breaks=1)
+    check(f, X, breaks=0)
 
 
 def test_tensors_are_made_from_sizes_lists_and_tensors() -> None:

@@ -38,6 +38,7 @@ from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.demo import command
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.explain import Explanation
+from framesmith.frontend.new_objects import add_made, check_made, made_among
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts import definitions, objects, tables, topics
 from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
@@ -45,11 +46,11 @@ from framesmith.frontend.tracing.frame_readers import may_read_own_variables, re
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import RunRestNatively
 from framesmith.graph import GraphBreak
-from framesmith.graph.failures import Failures, Unrecoverable
+from framesmith.graph.failures import Failures, GraphFailed, Unrecoverable
 from framesmith.graph.shape_guards import Specialized
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.kinds import DistinctObjects
-from framesmith.guards.sources import Local, Pinned
+from framesmith.guards.sources import Local, NewObject, Pinned
 from framesmith.guards.sources.tensors import TensorSize
 from framesmith.variables.core import Constant
 
@@ -159,7 +160,17 @@ def test_without_the_operation_that_raised_nothing_is_recovered(monkeypatch) -> 
     monkeypatch.setattr(Failures, "start", Nothing(), raising=False)
     monkeypatch.setattr(Failures, "find", lambda *args: None)
     with pytest.raises(Unrecoverable):
-        kept.resume(ValueError("x"), Scope({}, {}), lambda step: None)
+        kept.resume(GraphFailed(kept, ValueError("x")), Scope({}, {}), lambda step: None)
+
+
+def test_an_entry_goes_on_with_what_the_failed_run_has_made() -> None:
+    new, other = NewObject(0, list, (), "new"), NewObject(1, list, (), "other")
+    assert made_among([new, Local("x"), new]) == (new,)
+    made = {new: [1]}
+    assert new.read(add_made(Scope({}, {}), made)) is made[new]
+    check_made([new], made)
+    with pytest.raises(Unrecoverable):
+        check_made([new, other], made)
 
 
 def test_changed_objects_that_differed_have_to_differ_again() -> None:

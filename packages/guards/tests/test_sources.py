@@ -106,6 +106,7 @@ CASES: list[tuple[Source, list[object], list[object]]] = [
     (s.Computed(operator.add, (x, 1), "add"), [1, True], [None, "a"]),
     (s.Computed(operator.truediv, (1.0, x), "truediv"), [], [0.0, 0]),
     (s.Computed(operator.lt, (s.Computed(operator.neg, (x,), "neg"), 0.5), "lt"), [1.5, float("nan")], [[]]),
+    (s.NewObject(0, operator.add, (1, 2), "sum"), [1, None], []),
     (s.TensorItem(x), [torch.tensor(3), torch.tensor([True])], [1, torch.ones(2, 3)]),
     (s.TensorSize(x, 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
     (s.TensorStride(x, 1), [torch.ones(2, 3)], [torch.ones(2), 1]),

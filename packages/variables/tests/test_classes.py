@@ -32,7 +32,7 @@ class Meta(type):
         return (cls, key)
 
 
-class Made(metaclass=Meta):
+class NewObject(metaclass=Meta):
     def __init__(self, a):
         self.a = a
 
@@ -217,8 +217,8 @@ def calls():
 
 
 def metaclass():
-    made = Made(3)
-    return made, Made.label, Made.registry is Meta.registry, len(Made), Made["k"][1]
+    made = NewObject(3)
+    return made, NewObject.label, NewObject.registry is Meta.registry, len(NewObject), NewObject["k"][1]
 
 
 def counter():

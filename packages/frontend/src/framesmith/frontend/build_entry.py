@@ -26,6 +26,7 @@ from framesmith.frontend.first_imports import import_first
 from framesmith.frontend.generated.entry import EntryText
 from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.new_objects import check_new_memory, drop_made, made_among
 from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Recovery
 from framesmith.frontend.refusal import Refusal
@@ -266,6 +267,7 @@ class EntryBuilder:
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
+                    check_new_memory(trace.tx, outputs)
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
@@ -277,7 +279,7 @@ class EntryBuilder:
             refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)
         guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
-        guards.update(trace.tx.guards)
+        guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
         guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
         guards.update(distinct_storages(graph, trace.wrapper, backend))
         guards.update(leaf_states(graph, trace.wrapper))
@@ -287,7 +289,8 @@ class EntryBuilder:
         check_numbers(recorder, guards)
         recovery = None
         if graph.failures is not None and replay is None:
-            recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs)
+            made = made_among((*graph.inputs, *writer.loads))
+            recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs, made)
         text = write_entry(
             self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
         )
@@ -411,7 +414,8 @@ def write_graph_call(
     lines = [(called, writer.line)]
     if recovery is not None:
         failed, own = writer.constant(GraphFailed, "failed"), writer.constant(recovery, "recovery")
-        handler = f"except Exception as {PREFIX}x: raise {failed}({own}, {PREFIX}x) from None"
+        made = "".join(f"{writer.load(source)}, " for source in recovery.made)
+        handler = f"except Exception as {PREFIX}x: raise {failed}({own}, {PREFIX}x, ({made})) from None"
         lines = [("try:", writer.line), (f"  {called}", writer.line), (handler, writer.line)]
     renamed = [
         (f"{name} = {results[position]}", writer.line)

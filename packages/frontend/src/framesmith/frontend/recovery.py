@@ -16,9 +16,11 @@ from typing import final
 
 from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.hidden_frames import hidden
+from framesmith.frontend.new_objects import add_made, check_made
 from framesmith.frontend.options import TracePolicy
-from framesmith.graph.failures import Failures, Replay, Unrecoverable
+from framesmith.graph.failures import Failures, GraphFailed, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
+from framesmith.guards.sources import NewObject
 
 
 @final
@@ -38,18 +40,21 @@ class Prefix:
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
     """What an entry keeps in case its graph raises. `policy`: as it was when the entry was traced, since a second trace
-    has to go the same way."""
+    has to go the same way. `made`: what the entry makes in each call, and hands over when the graph raises."""
 
     failures: Failures
     policy: TracePolicy
     inputs: tuple[Source, ...]
+    made: tuple[NewObject, ...] = ()
 
     @hidden
-    def resume(self, error: Exception, scope: Scope, prefix_of: Callable[[int], Prefix | None]) -> object:
+    def resume(self, failure: GraphFailed, scope: Scope, prefix_of: Callable[[int], Prefix | None]) -> object:
         """Do what the program did before the operation that raised, then run that natively; what the prefix returns.
 
         `prefix_of` gives the prefix of a step. Raises Unrecoverable where this cannot be done.
         """
+        error, made = failure.error, dict(zip(self.made, failure.made, strict=True))
+        scope = add_made(scope, made)
         self.failures.start.restore()  # torch's switches, as they were when the graph began
         found = self.failures.find(error, lambda: [source.read(scope) for source in self.inputs])
         prefix = None if found is None else prefix_of(found.step)
@@ -58,5 +63,6 @@ class Recovery:
         ran = found.began or self.failures.writes_between(prefix.step, found.number)
         if ran and not (prefix.replay.asks and prefix.step == found.step):
             raise Unrecoverable  # what has written or drawn already must not run a second time
+        check_made(prefix.entry.loads, made)
         prefix.replay.give(found.known, error if ran else None)
         return prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])

@@ -37,13 +37,14 @@ Known = Mapping[int, object]
 class GraphFailed(Exception):
     """What an entry raises instead of the exception of its graph (`error`), for the dispatcher to catch.
 
-    `recovery` is the entry's own object for going on from there.
+    `recovery` is the entry's own object for going on from there, `made` what the entry had made for the call.
     """
 
-    def __init__(self, recovery: object, error: Exception) -> None:
+    def __init__(self, recovery: object, error: Exception, made: tuple[object, ...] = ()) -> None:
         super().__init__()
         self.recovery = recovery
         self.error = error
+        self.made = made
 
 
 @final

@@ -64,7 +64,7 @@ class GuardSet:
     def _append(self, guard: Guard) -> None:
         self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
 
-    def update(self, guards: Iterable[Guard]) -> None:
+    def update(self, guards: Iterable[Guard | Member]) -> None:
         """Add each guard, as `add` does; the members of another set as members."""
         for item in guards.items if isinstance(guards, GuardSet) else guards:
             if isinstance(item, Member):

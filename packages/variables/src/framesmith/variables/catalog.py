@@ -67,6 +67,7 @@ from framesmith.variables.higher_order import (
 )
 from framesmith.variables.nn import (
     nn_modules,
+    parameters,
 )
 from framesmith.variables.numpy_values import (
     array_calls,
@@ -237,7 +238,7 @@ HIGHER_ORDER: Final[Family] = (
     conditionals.ROWS,
     transforms.ROWS,
 )
-NN: Final[Family] = (nn_modules.ROWS,)
+NN: Final[Family] = (nn_modules.ROWS, parameters.ROWS)
 NUMPY_VALUES: Final[Family] = (
     array_calls.ROWS,
     array_functions.ROWS,

@@ -211,7 +211,7 @@ class CompiledUnit:
         is_recovered = True
         try:
             result = recovery.resume(
-                error, self._scope_of(values), lambda step: self._get_prefix(recovery, step, values)
+                failure, self._scope_of(values), lambda step: self._get_prefix(recovery, step, values)
             )
         except Unrecoverable:
             is_recovered = False

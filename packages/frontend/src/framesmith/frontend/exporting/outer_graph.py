@@ -30,7 +30,7 @@ from framesmith.guards import Guard, Source
 from framesmith.guards.kinds.base import describe_value
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.kinds.tensor_spec import TensorSpec
-from framesmith.guards.sources import Local
+from framesmith.guards.sources import Local, NewObject
 
 _UNFIT: Final = re.compile(r"[^\w.]|\.(?=\.|$)", re.ASCII)
 _CONSTANTS: Final = (enum.Enum, type, FunctionType, ModuleType, *fx.node.base_types)
@@ -64,6 +64,10 @@ class OuterGraph:
     def _attribute(self, source: Source, tensor: torch.Tensor) -> fx.Node:
         """The node of a tensor that the program holds itself."""
         root = [source, *source.ancestors()][-1]
+        if isinstance(root, NewObject):
+            raise ExportError(
+                "the program makes a parameter, which an exported graph cannot hold; make it in __init__"
+            )
         if self._is_given(root):
             raise ExportError(
                 f"the program reads the tensor {source.text()} out of an argument that is no container of tensors; "

@@ -8,6 +8,7 @@ from framesmith.frontend.tracing.user_stack import location
 from framesmith.guards import GuardSet, Source
 from framesmith.guards.fact_log import FactLog
 from framesmith.guards.facts import find_uncovered
+from framesmith.guards.sources import is_made
 
 
 @final
@@ -30,6 +31,7 @@ def new_log(interpreter: Interpreter) -> FactLog:
 
 def check_facts(log: FactLog | None, guards: GuardSet, loads: Sequence[Source]) -> None:
     """Raise `UnguardedRead` that lists the reads no guard covers."""
-    problems = [] if log is None else find_uncovered(log.facts.values(), guards, loads)
+    facts = [] if log is None else [fact for fact in log.facts.values() if not is_made(fact.source)]
+    problems = find_uncovered(facts, guards, loads) if facts else []
     if problems:
         raise UnguardedRead("no guard covers what the trace read:\n  " + "\n  ".join(problems))

@@ -19,6 +19,7 @@ from framesmith.guards.sources.functions import (
     MethodSelf,
 )
 from framesmith.guards.sources.modules import buffer, parameter, submodule
+from framesmith.guards.sources.new_objects import NewObject, is_made
 from framesmith.guards.sources.roots import Global, Local, Own, Pinned
 from framesmith.guards.sources.steps import (
     Attribute,
@@ -58,6 +59,7 @@ __all__ = [
     "IteratorPart",
     "IteratorPeek",
     "Local",
+    "NewObject",
     "MethodFunction",
     "MethodSelf",
     "Own",
@@ -71,6 +73,7 @@ __all__ = [
     "ValuesOf",
     "WeakReferent",
     "buffer",
+    "is_made",
     "parameter",
     "submodule",
 ]

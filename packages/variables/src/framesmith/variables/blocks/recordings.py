@@ -77,8 +77,8 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     if end is None or result is None or not begin.continues(tx, end):
         return None
     nodes = tx.graph.stretch(begin.length, end.length)
-    if nodes is None or not can_repeat(nodes):
-        return None
+    if nodes is None or not can_repeat(nodes) or not set(nodes).isdisjoint(tx.changes.moved):
+        return None  # each call makes parameters of its own
     arguments = tuple(map(known, recording.arguments))
     if not can_fill(result, arguments, set(nodes)):
         return None

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar, final
 from weakref import WeakValueDictionary
 
+from torch import fx
+
 from framesmith.guards import Source
 from framesmith.variables.core.ambient import AmbientState
 from framesmith.variables.core.override_state import OverrideState
@@ -40,6 +42,8 @@ class MutationLog(Generic[V]):
     holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
     `issubclass` is guarded.
 
+    `moved` are the nodes that copied a tensor into a new parameter, which eager gives the tensor's own memory.
+
     `has_identity_keys`: `id(x)` of an existing object was looked up as a key, without reading the number;
     `exact_identities`: it is to be read.
 
@@ -57,6 +61,7 @@ class MutationLog(Generic[V]):
         self.exact_identities = False
         self.has_identity_keys = False
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
+        self.moved: list[fx.Node] = []
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}
         self._watching: list[list[V]] = []
@@ -123,6 +128,7 @@ class MutationLog(Generic[V]):
         self.changed_at.clear()
         self.classes.clear()
         self.asked_classes.clear()
+        self.moved.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
 

@@ -12,7 +12,7 @@ from torch.nn.modules import module as module_code
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, UNINITIALIZED, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import UNINITIALIZED, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, comes_first, static_lookup
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
@@ -256,11 +256,5 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 @ROWS.entry(INSTANCE_MAKERS, torch.nn.Module)
 def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
-    """A module created in the trace; its `__init__` is inlined, where creating a parameter breaks the graph."""
+    """A module created in the trace; its `__init__` is inlined."""
     return InstanceTracker(kind, shortcuts=SHORTCUTS)
-
-
-@ROWS.call(torch.nn.Parameter, torch.nn.Buffer, torch.nn.UninitializedParameter)
-def make_parameter(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """Break the graph: a new leaf has to be a real one before anything is computed from it."""
-    raise GraphBreak(NATIVE_CALL, "a parameter is created")

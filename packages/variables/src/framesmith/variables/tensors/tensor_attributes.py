@@ -169,10 +169,20 @@ def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @ROWS.entry(WRITERS, "requires_grad")
 def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
-    """Accept a store that changes nothing, see `method_rows.requires_grad_`; else break the graph."""
+    """A store that changes nothing, or makes a new tensor a leaf, see `method_rows.requires_grad_`; else break the graph."""
     value = value.realize()
-    if not isinstance(value, Constant) or value.value is not tensor.fake.requires_grad:
+    is_new = tensor.value is None and tx.graph.runs_as_captured and tx.graph.length() is not None
+    if isinstance(value, Constant) and value.value is True and not tensor.fake.requires_grad and is_new:
+        call_node(tx, "requires_grad_", (tensor.graph_node(tx),))
+    elif not isinstance(value, Constant) or value.value is not tensor.fake.requires_grad:
         raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
+
+
+@ROWS.entry(WRITERS, "data")
+def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
+    """Accept a tensor's own data, which changes nothing: `module.to(device)` stores that where nothing is to be moved."""
+    if value.realize() is not tensor:
+        raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
 
 
 @ROWS.entry(WRITERS, "grad")

@@ -55,7 +55,7 @@ _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     TENSOR_INTERNALS: (
         "from_numpy", "frombuffer", "from_file", "_from_blob", "asarray", "is_same_size", "_debug_has_internal_overlap",
-        "_print", "_has_compatible_shallow_copy_type", "_cufft_set_plan_cache_max_size", "_cufft_clear_plan_cache",
+        "_print", "_cufft_set_plan_cache_max_size", "_cufft_clear_plan_cache",
     ),
     BACKEND_LIMIT: (
         "resize_as_", "resize_as_sparse_", "_resize_output_", "_make_dual", "_unpack_dual", "_add_batch_dim",

@@ -20,6 +20,7 @@ from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node, wrap_result
 from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.tensors.new_leaves import explain_no_leaf, make_leaf
 from framesmith.variables.tensors.tensors import TensorTracker
 
 Target = Callable[..., object] | str
@@ -39,7 +40,7 @@ def graph_call(
     """Record the call and wrap its result. Breaks the graph for a
     result with `requires_grad=True`, and if `out=` changes size."""
     if "requires_grad" in kwargs and bool(kwargs["requires_grad"].as_python_constant()):
-        raise GraphBreak(BACKEND_LIMIT, f"{target} makes a tensor that requires a gradient")
+        return _make_leaf(tx, target, args, kwargs)
     outputs = _outputs(kwargs.get("out"))
     sizes = [output.fake.shape for output in outputs]
     marker = tx.graph.marker()
@@ -49,6 +50,18 @@ def graph_call(
             tx.graph.rollback(marker)
             raise GraphBreak(BACKEND_LIMIT, f"{target}: out= is resized")
     return wrap_result(tx, node)
+
+
+def _make_leaf(
+    tx: TraceContext, target: Target, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker:
+    """A new tensor that requires a gradient: one that does not, and a leaf with its value."""
+    marker = tx.graph.marker()
+    data = graph_call(tx, target, args, {**kwargs, "requires_grad": Constant(False)})
+    if not isinstance(data, TensorTracker) or explain_no_leaf(tx, data, True) is not None:
+        tx.graph.rollback(marker)
+        raise GraphBreak(BACKEND_LIMIT, f"{target} makes a tensor that requires a gradient")
+    return make_leaf(tx, data, torch.Tensor, True)
 
 
 def _record(

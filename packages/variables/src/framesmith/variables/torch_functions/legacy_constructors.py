@@ -14,6 +14,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
+from framesmith.variables.tensors.new_leaves import explain_no_leaf, make_leaf
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
@@ -81,6 +82,8 @@ def make_variable(
             NATIVE_CALL, "torch.autograd.Variable() of what is no tensor, or with other keywords"
         )
     if requires_grad is not None and not _is_false(requires_grad.realize()):
+        if requires_grad.as_python_constant() is True and explain_no_leaf(tx, data, True) is None:
+            return make_leaf(tx, data, torch.Tensor, True)
         raise GraphBreak(BACKEND_LIMIT, "torch.autograd.Variable() makes a tensor that requires a gradient")
     return graph_call(tx, "detach", (data,), {})
 

@@ -11,7 +11,7 @@ import torch.overrides
 from torch._C import _functorch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL
+from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, TENSOR_INTERNALS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines, static_lookup
 from framesmith.guards.kinds import Identical
@@ -55,6 +55,17 @@ def _register_metadata(function: Callable[..., object], method: str) -> None:
 
 for _function, _method in _METADATA:
     _register_metadata(_function, _method)
+
+
+@ROWS.call(torch._has_compatible_shallow_copy_type)
+def has_same_layout(tx: TraceContext, input: Tracker, from_: Tracker) -> Tracker:
+    """Whether `input.data = from_` keeps the object: for two strided tensors on devices of one kind it does."""
+    one, other = input.realize(), from_.realize()
+    if not (isinstance(one, TensorTracker) and isinstance(other, TensorTracker)):
+        raise GraphBreak(NATIVE_CALL, "torch._has_compatible_shallow_copy_type()")
+    if one.fake.device.type == other.fake.device.type:
+        return Constant(True)
+    raise GraphBreak(TENSOR_INTERNALS, "torch._has_compatible_shallow_copy_type()")
 
 
 @ROWS.call(torch.is_tensor)
