@@ -6,6 +6,7 @@ programs of `tests/end_to_end/test_every_tracker_is_seen.py` run.
 """
 
 import collections
+import contextvars
 import functools
 import itertools
 import operator
@@ -24,6 +25,9 @@ from support import Trace
 
 from framesmith.variables import Tracker, catalog
 from framesmith.variables.core import Lazy
+
+VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("variable")
+OTHER_VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("other")
 
 
 class Plain:
@@ -200,6 +204,8 @@ CASES: dict[str, list[Case]] = {
     "WeakReferenceTracker": [
         Case("x", of(x=weakref.ref(plain)), of(x=plain), lambda found: found()),
     ],
+    "ContextVariableTracker": [Case("x", of(x=VARIABLE), of(x=OTHER_VARIABLE))],
+    "TokenTracker": [Case("x.set(1)", of(x=VARIABLE), of(x=OTHER_VARIABLE), lambda token: token.var.get())],
     "FunctionModule": [Case("x", of(x=torch._VF), of(x=torch))],
     "OperatorTracker": [Case("x", of(x=torch.ops.aten.add), of(x=torch.ops.aten.mul))],
     "TypeInfo": [Case("torch.finfo(x)", of(x=torch.float32), of(x=torch.float64), str)],

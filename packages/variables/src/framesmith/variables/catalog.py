@@ -79,6 +79,7 @@ from framesmith.variables.objects import (
     builtin_bases,
     classes,
     construction,
+    context_variables,
     copying,
     descriptors,
     enums,
@@ -197,6 +198,7 @@ OBJECTS: Final[Family] = (
     super_objects.ROWS,
     typing_objects.ROWS,
     weak_references.ROWS,
+    context_variables.ROWS,
 )
 GRAPH_NODES: Final[Family] = (arguments.ROWS,)
 SYMBOLIC_NUMBERS: Final[Family] = (

@@ -4,7 +4,7 @@ The `import` statement is in `tracing.opcodes.imports`.
 """
 
 from collections.abc import Hashable
-from types import ModuleType
+from types import ModuleType, WrapperDescriptorType
 from typing import Final, final
 
 from framesmith.graph.deferred_package import load
@@ -17,19 +17,25 @@ from framesmith.guards.class_lookup import (
     qualified_name,
     resolution_order,
     static_lookup,
+    type_dict,
 )
 from framesmith.guards.kinds import Identical, TypeIs
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.lookup import find
+from framesmith.variables.objects.descriptors import begin_get, set_through
+from framesmith.variables.objects.lookup import Found, find
+from framesmith.variables.objects.special_methods import begin_method_call
 
 ROWS: Final = Rows()
 
+_GET: Final[object] = type_dict(ModuleType)["__getattribute__"]
 _NOTHING_TO_DELETE: Final = find_error_text(delattr, ModuleType("module"), "{}")
 
 
@@ -44,28 +50,32 @@ class ModuleTracker(KnownValue[ModuleType]):
         """The tracker of the module's globals."""
         return namespace_of(tx, module_dict(self.value))
 
-    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """A global of the module; AttributeError, or a graph break for a module or class with `__getattr__`."""
+    def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
+        """A data descriptor of a subclass, a global of the module, what a `__getattr__` of the class gives; AttributeError, or a
+        graph break for a module with `__getattr__`."""
         kind = self._guarded_class(tx)
         if name == "__class__":
             return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
         if name == "__dict__":
             return self.unsupported("reading its __dict__")
-        if static_lookup(kind, "__getattribute__") is not ModuleType.__getattribute__ or _is_computed(
-            tx, kind, name
-        ):
+        if static_lookup(kind, "__getattribute__") is not ModuleType.__getattribute__:
             return self.unsupported(f"reading attribute {name!r}")
+        if name == "__getattribute__":
+            assert isinstance(_GET, WrapperDescriptorType)
+            return BoundBuiltin(self, _GET)
+        computed = _find_computed(tx, kind, name)
+        if computed is not None:
+            return begin_get(tx, computed, self)
         namespace = self.namespace(tx)
         found = namespace.find(tx, name)
         if found is not None:
             return found.realize()
-        fallback = namespace.find(tx, "__getattr__")
-        if (
-            fallback is not None
-            or static_lookup(kind, "__getattr__") is not MISSING
-            or static_lookup(kind, name) is not MISSING
-        ):
+        if namespace.find(tx, "__getattr__") is not None or static_lookup(kind, name) is not MISSING:
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
+        if static_lookup(kind, "__getattr__") is not MISSING:
+            fallback = find(tx, kind, "__getattr__")
+            assert fallback is not None
+            return begin_method_call(tx, self, fallback, (Constant(name),), {})
         return raise_observed(tx, AttributeError, f"module '{name_of(self.value)}' has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
@@ -84,12 +94,12 @@ class ModuleTracker(KnownValue[ModuleType]):
         kind = self._guarded_class(tx)
         hook = "__setattr__" if value is not None else "__delattr__"
         special = name.startswith("__") and name.endswith("__")
-        if (
-            special
-            or static_lookup(kind, hook) is not static_lookup(ModuleType, hook)
-            or _is_computed(tx, kind, name)
-        ):
+        if special or static_lookup(kind, hook) is not static_lookup(ModuleType, hook):
             self.unsupported(f"storing attribute {name!r}")
+        computed = _find_computed(tx, kind, name)
+        if computed is not None:
+            set_through(tx, computed, self, value)
+            return
         self.namespace(tx).store(tx, name, value)
 
     def _guarded_class(self, tx: TraceContext) -> type:
@@ -113,12 +123,24 @@ def name_of(module: ModuleType) -> str:
     return str(module_dict(module).get("__name__"))
 
 
-def _is_computed(tx: TraceContext, kind: type, name: str) -> bool:
-    """Whether a subclass of the module type has a data descriptor of this name; guarded."""
+def _find_computed(tx: TraceContext, kind: type, name: str) -> Found | None:
+    """The data descriptor of this name in a subclass of the module type, if there is one; guarded."""
     if not any(is_heap_type(base) for base in resolution_order(kind)):
-        return False
+        return None
     found = find(tx, kind, name)
-    return found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
+    is_computed = found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
+    return found if is_computed else None
+
+
+@ROWS.call(ModuleType.__getattribute__)
+def read_attribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker:
+    """`module.__getattribute__(name)`: as `module.name`. Breaks the graph where a `__getattr__` would be asked after it."""
+    self, name = self.realize(), name.realize()
+    if not isinstance(self, ModuleTracker) or not isinstance(name, Constant) or type(name.value) is not str:
+        return self.unsupported("its __getattribute__")
+    if self.namespace(tx).find(tx, name.value) is None:
+        return self.unsupported("its __getattribute__ for what it does not hold")
+    return self.attribute(tx, name.value)
 
 
 @ROWS.wrap_when(70, lambda _, value: issubclass(type(value), ModuleType))

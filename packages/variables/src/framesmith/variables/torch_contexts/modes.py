@@ -13,6 +13,9 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.purity import IMPURE
+from framesmith.guards import Guard, Reason
+from framesmith.guards.kinds import AmbientValue
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, Setting, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node
@@ -61,12 +64,93 @@ _PLAIN: Final = (
     ("_get_cudnn_allow_tf32", "_set_cudnn_allow_tf32"),
     ("_get_cublas_allow_tf32", "_set_cublas_allow_tf32"),
     ("_get_mkldnn_enabled", "_set_mkldnn_enabled"),
+    ("_get_cudnn_depthwise_kernel", "_set_cudnn_depthwise_kernel"),
+    ("_get_mkldnn_deterministic", "_set_mkldnn_deterministic"),
+    ("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit"),
     ("_get_float32_matmul_precision", "_set_float32_matmul_precision"),
     ("_get_deterministic_fill_uninitialized_memory", "_set_deterministic_fill_uninitialized_memory"),
 )
 for _getter, _setter in _PLAIN:
     if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
         _register_plain(getattr(torch._C, _getter), getattr(torch._C, _setter))
+
+
+def _priority_order() -> tuple[int, ...]:
+    return tuple(torch._C._get_sdp_priority_order())
+
+
+def _set_priority_order(order: object) -> None:
+    assert isinstance(order, tuple)
+    torch._C._set_sdp_priority_order([*order])
+
+
+PRIORITY_ORDER: Final = Setting(_priority_order.__name__, _priority_order, _set_priority_order)
+
+
+@ROWS.call(torch._C._get_sdp_priority_order)
+def get_priority_order(tx: TraceContext) -> Tracker:
+    """`torch._C._get_sdp_priority_order()`: the kernels of attention in the order in which they are tried."""
+    found = _priority_order()
+    if not tx.changes.ambient.is_touched(PRIORITY_ORDER.name):
+        tx.guards.add(
+            Guard.relation(AmbientValue(_priority_order, (), found), Reason("the trace asked torch"))
+        )
+    return ListTracker([*map(Constant, found)])
+
+
+@ROWS.call(torch._C._set_sdp_priority_order)
+def set_priority_order(tx: TraceContext, order: Tracker, /) -> Tracker:
+    """`torch._C._set_sdp_priority_order(order)`, which `sdpa_kernel(..., set_priority=True)` calls."""
+    order = order.realize()
+    items = [item.realize() for item in order.items] if isinstance(order, ListTracker) else [order]
+    if not all(isinstance(item, Constant) and type(item.value) is int for item in items):
+        raise GraphBreak(BACKEND_LIMIT, "an order of attention kernels that is not known")
+    tx.changes.ambient.touch(PRIORITY_ORDER)
+    node = record_node(tx, torch._C._set_sdp_priority_order, (order,))
+    node.meta[IMPURE] = True
+    return Constant(None)
+
+
+_PRECISION: Final = "precision of float32"
+
+
+def _known_texts(*operands: Tracker) -> list[str]:
+    values = [operand.as_python_constant() if operand.is_python_constant() else None for operand in operands]
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) < len(values):
+        raise GraphBreak(BACKEND_LIMIT, "a precision of float32 that is not known")
+    return texts
+
+
+@ROWS.call(torch._C._get_fp32_precision_getter)
+def get_precision(tx: TraceContext, backend: Tracker, op: Tracker, /) -> Tracker:
+    """`torch._C._get_fp32_precision_getter(backend, op)`. What the trace has set may show in other places."""
+    asked = _known_texts(backend, op)
+    question = torch._C._get_fp32_precision_getter
+    found = question(*asked)
+    own = f"{_PRECISION} {asked}"
+    touched = [name for name in tx.changes.ambient.before() if name.startswith(_PRECISION)]
+    if touched and touched != [own]:
+        raise GraphBreak(BACKEND_LIMIT, "a precision of float32 after another one was set")
+    if not touched:
+        tx.guards.add(
+            Guard.relation(AmbientValue(question, tuple(asked), found), Reason("the trace asked torch"))
+        )
+    return Constant(found)
+
+
+@ROWS.call(torch._C._set_fp32_precision_setter)
+def set_precision(tx: TraceContext, backend: Tracker, op: Tracker, value: Tracker, /) -> Tracker:
+    """`torch._C._set_fp32_precision_setter(backend, op, value)`, which the `flags` of `torch.backends` call."""
+    place = _known_texts(backend, op, value)[:2]
+    setter: Setter = torch._C._set_fp32_precision_setter
+
+    def put(before: object) -> None:
+        assert isinstance(before, str)
+        setter(*place, before)
+
+    setting = Setting(f"{_PRECISION} {place}", lambda: torch._C._get_fp32_precision_getter(*place), put)
+    return _turn(tx, setting, setter, (backend, op, value))
 
 
 def _set_default_dtype(dtype: object) -> None:

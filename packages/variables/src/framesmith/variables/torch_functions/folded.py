@@ -77,6 +77,7 @@ _CHANGING: Final[tuple[Question, ...]] = (
 )
 _CHANGING_NATIVE: Final = (
     "_get_cudnn_enabled", "_get_cudnn_benchmark", "_get_cudnn_deterministic", "_get_cudnn_allow_tf32",
+    "_cuda_get_cudnn_benchmark_limit", "_get_cudnn_depthwise_kernel",
     "_get_cublas_allow_tf32", "_get_cublas_allow_fp16_reduced_precision_reduction",
     "_get_cublas_allow_bf16_reduced_precision_reduction", "_get_cublas_allow_fp16_accumulation",
     "_get_flash_sdp_enabled", "_get_mem_efficient_sdp_enabled", "_get_math_sdp_enabled", "_get_cudnn_sdp_enabled",
