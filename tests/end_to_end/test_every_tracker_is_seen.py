@@ -113,6 +113,12 @@ def in_mode(x):
         return x + 1
 
 
+def break_in_mode(x):
+    with torch.inference_mode():
+        print("a break")
+        return x + 1
+
+
 def read_global(x):
     global COUNT
     COUNT = 4
@@ -161,8 +167,10 @@ PROGRAMS = {
     "ThreadNumber": (lambda x: (x + 1, threading.get_ident()), X),
     "SubscriptReversed": (lambda x, items: [x + n for n in reversed(items)], X, Items()),
     "InplaceMethod": (grown, X),
-    "NativeContext": (in_mode, X),
-    "NativeContextMethod": (in_mode, X),
+    "InferenceMode": (in_mode, X),
+    "BlockMethod": (in_mode, X),
+    "NativeContext": (break_in_mode, X),
+    "NativeContextMethod": (break_in_mode, X),
     "ProfilerMark": (marked, X),
     "EndOfMark": (marked_with_break, X),
     "Switch": (switched, X),

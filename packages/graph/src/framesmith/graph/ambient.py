@@ -1,12 +1,14 @@
 """torch's per-thread switches that recorded operations may turn while tracing, and turning them back.
 
-Grad mode and autocast only; the frontend models the rest itself (default dtype, function modes, seeds).
+Grad mode, blocks of inference mode and autocast only; the frontend models the rest itself (default dtype, function modes, seeds).
 """
 
 from dataclasses import dataclass
 from typing import final
 
 import torch
+
+from framesmith.graph.inference_blocks import InferenceBlock, open_blocks, restore_blocks
 
 _AUTOCAST_DEVICES = tuple(
     device
@@ -21,26 +23,31 @@ class Ambient:
     """The switches at one moment."""
 
     grad: bool
+    is_inference_mode: bool
     autocast: tuple[tuple[str, bool, torch.dtype], ...]
     autocast_cache: bool
     # blocks entered; leaving the outermost forgets the copies of weights in lower precision
     autocast_nesting: int
+    inference: tuple[InferenceBlock, ...]
 
     @staticmethod
     def now() -> "Ambient":
         """The present state of the switches of this thread."""
         return Ambient(
             torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
             tuple(
                 (device, torch.is_autocast_enabled(device), torch.get_autocast_dtype(device))
                 for device in _AUTOCAST_DEVICES
             ),
             torch.is_autocast_cache_enabled(),
             _count_nesting(),
+            open_blocks(),
         )
 
     def restore(self) -> None:
         """Turn the switches back to this state."""
+        restore_blocks(self.inference)  # before the grad mode, which they put back
         if torch.is_grad_enabled() != self.grad:  # a torch-function mode sees the setter
             torch._C._set_grad_enabled(self.grad)
         for device, enabled, dtype in self.autocast:

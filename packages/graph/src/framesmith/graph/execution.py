@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, final
 import torch
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.break_kinds import FAKE_FAILED
+from framesmith.graph.arguments import tensors_in
+from framesmith.graph.break_kinds import BACKEND_LIMIT, FAKE_FAILED
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.data_errors import runs_user_code
 from framesmith.graph.errors import FakeFailure, NumbersNeeded
@@ -101,15 +102,28 @@ def storage_of(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0
 
 
-def check_writes(operation: str, tensors: Sequence[torch.Tensor], inference: Set[int]) -> None:
+def check_writes(
+    operation: str, tensors: Sequence[torch.Tensor], inference: Set[int], start: Ambient | None
+) -> None:
     """Raise GraphBreak before a write to an inference tensor outside of inference mode. `inference` are their storages.
 
     torch writes first and raises then, so after a failed graph the operation could not be run again (ADR 0015).
+    `start`: how the graph begins, if its backend writes at the end of the graph, where the mode is that of the beginning.
     """
-    if torch.is_inference_mode_enabled():
+    if torch.is_inference_mode_enabled() if start is None else start.is_inference_mode:
         return
     if any(storage_of(tensor) in inference for tensor in tensors):
         raise GraphBreak(FAKE_FAILED, f"{operation}: it writes to an inference tensor")
+
+
+def check_views(operation: str, result: object, operands: Sequence[torch.Tensor]) -> None:
+    """Raise GraphBreak for a result that requires a gradient in inference mode: a view of a tensor that does. A backend that runs
+    other operations has the gradient mode off there, and gives one that does not."""
+    for tensor in tensors_in(result):
+        if tensor.requires_grad and not any(tensor is operand for operand in operands):
+            raise GraphBreak(
+                BACKEND_LIMIT, f"{operation} of a tensor that requires a gradient, in inference mode"
+            )
 
 
 def _versions(tensors: Sequence[torch.Tensor]) -> list[int]:

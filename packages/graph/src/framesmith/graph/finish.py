@@ -20,6 +20,12 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.failures import Failures
+from framesmith.graph.inference_blocks import (
+    enter_inference_mode,
+    is_block_switch,
+    leave_inference_mode,
+    replace_blocks,
+)
 from framesmith.graph.inputs import Input, for_backend, is_subclass, let_go, needs_plain_form
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.options import BackendCall, GraphOptions
@@ -53,18 +59,35 @@ class CompiledSubgraph:
 
 
 def close(
-    graph: fx.Graph, outputs: Sequence[fx.Node], ambient: Ambient, kept: Sequence[fx.Node] = ()
+    graph: fx.Graph,
+    outputs: Sequence[fx.Node],
+    ambient: Ambient,
+    kept: Sequence[fx.Node] = (),
+    *,
+    replaces: bool = False,
 ) -> tuple[int, ...]:
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
-    `kept` are further values that the graph returns, after the outputs.
+    `kept` are further values that the graph returns, after the outputs. Blocks of inference mode that are open are left; for a backend
+    that `replaces` the captured operations they become switches of the gradient mode.
     """
     distinct = list(dict.fromkeys([*outputs, *kept]))
+    if _close_blocks(graph) and replaces:
+        replace_blocks(graph, ambient.grad)
     result = graph.output(tuple(distinct))
     result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
     drop_dead_nodes(graph)
     collapse_grad_switches(graph, ambient.grad)
     return tuple(distinct.index(node) for node in outputs)
+
+
+def _close_blocks(graph: fx.Graph) -> bool:
+    """Leave at the end of the graph what it has entered; whether it has blocks at all."""
+    switches = [node.target for node in graph.nodes if is_block_switch(node)]
+    entered = switches.count(enter_inference_mode)
+    for _ in range(2 * entered - len(switches)):
+        graph.call_function(leave_inference_mode).meta.update({EXAMPLE: None, IMPURE: True})
+    return bool(switches)
 
 
 def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> fx.GraphModule:

@@ -41,6 +41,7 @@ _BREAKS: tuple[tuple[type[BaseException], BreakKind], ...] = (
 
 # A fake of these is said to be a float tensor, and gives itself when it is dequantised.
 _QUANTISED = frozenset({torch.qint8, torch.quint8, torch.qint32, torch.quint4x2, torch.quint2x4})
+_DROPOUT = frozenset({torch.dropout, torch.nn.functional.dropout})
 
 
 def operation_name(op: str, target: object) -> str:
@@ -71,12 +72,26 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         with SILENCE:
             if op == "call_function":
-                return target(*args, **kwargs)
+                result = target(*args, **kwargs)
+                return (
+                    _operand(args, kwargs) if target in _DROPOUT and _drops_nothing(args, kwargs) else result
+                )
             return getattr(args[0], target)(*args[1:], **kwargs)
     except GraphBreak:
         raise
     except Exception as error:
         raise translate(operation_name(op, target), error) from error
+
+
+def _drops_nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether dropout gives its operand itself, as it does outside of training; for an inference tensor torch 2.13 makes
+    another fake."""
+    given = [kwargs[name] for name in ("training", "train") if name in kwargs]
+    return (given or [*args[2:3], True])[0] is False
+
+
+def _operand(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    return args[0] if args else kwargs["input"]
 
 
 def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:

@@ -8,6 +8,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.data_errors import may_raise
+from framesmith.graph.inference_blocks import is_block_switch
 from framesmith.graph.purity import is_pure
 from framesmith.graph.refusals import may_be_refused
 
@@ -76,4 +77,7 @@ def _is_switch(node: fx.Node) -> bool:
 
 def has_work(graph: fx.Graph) -> bool:
     """Whether any operation is left. Switches alone do not count: the caller of the graph sets the final mode itself."""
-    return any(node.op in ("call_function", "call_method") and not _is_switch(node) for node in graph.nodes)
+    return any(
+        node.op in ("call_function", "call_method") and not (_is_switch(node) or is_block_switch(node))
+        for node in graph.nodes
+    )

@@ -12,6 +12,8 @@ import torch
 from torch import fx
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
+from framesmith.graph.inference_blocks import BLOCK_SWITCHES
+
 IMPURE = "framesmith_impure"
 
 _MUTATING_METHODS = frozenset(
@@ -138,11 +140,11 @@ def _target_mutates(op: str, target: object) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_foreign(target: object) -> bool:
-    """Whether the target is neither torch's nor from `builtins`, `math` or `operator`.
+    """Whether the target is neither torch's nor from `builtins`, `math` or `operator`, nor enters or leaves a block of ours.
 
     Operators of `torch.ops` are never foreign, higher-order operators always: they run a graph of their own.
     """
-    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket) or target in BLOCK_SWITCHES:
         return False
     if isinstance(target, torch._ops.HigherOrderOperator):
         return True

@@ -22,13 +22,15 @@ from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.data_errors import FallibleWatch, fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
-from framesmith.graph.execution import Execution, check_writes, execute, storage_of
+from framesmith.graph.execution import Execution, check_views, check_writes, execute, storage_of
 from framesmith.graph.failures import STEP, Failures
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
 from framesmith.graph.formulas import source_of
-from framesmith.graph.infer import CallKind, operation_name, translate_input
+from framesmith.graph.infer import CallKind, operation_name
+from framesmith.graph.inference_blocks import open_blocks, outside_blocks
+from framesmith.graph.inference_results import as_inference_tensors
 from framesmith.graph.inputs import (
     Input,
     Inputs,
@@ -199,13 +201,8 @@ class Recorder:
         dims = dynamic or DynamicDims.none()
         fake = self._inputs.recall(source)
         if fake is None:
-            fake = self._world.plain_fake(source, value, dims)
-        if fake is None:
-            with self.pause_recording():
-                try:
-                    fake = self._world.fake(source, value, dims)
-                except Exception as error:
-                    raise translate_input(source.text(), error) from error
+            with outside_blocks(self._start.inference):
+                fake = self._world.fake_input(source, value, dims, self.pause_recording)
         assert isinstance(fake, torch.Tensor)
         return self._add_input(source, value, fake, layout_of(fake))
 
@@ -287,7 +284,8 @@ class Recorder:
             own_kwargs = dict(zip(keywords, own_rest, strict=True))
             impure = may_mutate(op, target, own, own_kwargs)
             if impure and self._inference:
-                check_writes(operation_name(op, target), tensors + more, self._inference)
+                start = None if self.runs_as_captured else self._start
+                check_writes(operation_name(op, target), tensors + more, self._inference, start)
             # what fails in the body of a transform is the call of that: it is recorded, and watched, afterwards
             watch = None if body.is_transformed or not self.has_changes else self.fallible
             if watch is not None and fails_on_data(op, target):
@@ -372,6 +370,8 @@ class Recorder:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
             done = execute(op, target, args, kwargs, tensors, impure, reads)
         self._undo.extend(done.undo)
+        if not self.runs_as_captured and open_blocks():
+            check_views(operation_name(op, target), done.result, tensors)
         if SILENCE.take_warned() and self.on_warning is not None:
             self.on_warning(operation_name(op, target))
         return done
@@ -451,19 +451,19 @@ class Recorder:
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph = self._root.graph
-        positions = finishing.close(graph, outputs, self._start, kept)
+        positions = finishing.close(graph, outputs, self._start, kept, replaces=not self.runs_as_captured)
         if not finishing.has_operations(graph):
             return self._without_graph(outputs)
         used_up = frozenset[int]() if self.runs_as_captured else detach_used_up(graph)
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
-            _, context = self._world.for_backend()
-            groups = self._repetition.groups()
-            call = finishing.call_backend(self.options, module, groups, used, self._start, context)
-        tupled = finishing.returns_tuple(call, module, self.options.backend_name)
+            context, groups = self._world.for_backend()[1], self._repetition.groups()
+            made = finishing.call_backend(self.options, module, groups, used, self._start, context)
+        call = finishing.returns_tuple(made, module, self.options.backend_name)
+        call = as_inference_tensors(finishing.on_plain_tensors(call, module, used), module, self._start)
         return CompiledSubgraph(
-            call=restore_histories(finishing.on_plain_tensors(tupled, module, used), used_up),
+            call=restore_histories(call, used_up),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

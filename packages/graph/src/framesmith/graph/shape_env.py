@@ -30,6 +30,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
 from framesmith.graph.expressions import Expression, Symbol
+from framesmith.graph.infer import translate_input
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.torch_sources import SourceNames, unwrap
 from framesmith.graph.twins import is_plain_input, new_fake
@@ -140,6 +141,23 @@ class ShapeWorld:
         if self.env.var_to_range:
             for forget in _FORGET:
                 forget()
+
+    def fake_input(
+        self,
+        source: Source,
+        value: torch.Tensor,
+        dynamic: DynamicDims,
+        pause: Callable[[], AbstractContextManager[None]],
+    ) -> torch.Tensor:
+        """The fake of an input tensor, made in the cheapest way; `pause` switches the recording off."""
+        fake = self.plain_fake(source, value, dynamic)
+        if fake is not None:
+            return fake
+        with pause():
+            try:
+                return self.fake(source, value, dynamic)
+            except Exception as error:
+                raise translate_input(source.text(), error) from error
 
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""

@@ -116,6 +116,7 @@ from framesmith.variables.tensors import (
     tensors,
 )
 from framesmith.variables.torch_contexts import (
+    inference,
     modes,
     native_contexts,
 )
@@ -227,6 +228,7 @@ TORCH_FUNCTIONS: Final[Family] = (
     type_questions.ROWS,
 )
 TORCH_CONTEXTS: Final[Family] = (
+    inference.ROWS,
     modes.ROWS,
     native_contexts.ROWS,
 )

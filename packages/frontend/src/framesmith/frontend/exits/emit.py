@@ -35,6 +35,8 @@ def write_ending(
     """
     if machine.frames:
         writer.line = location(machine.frames[0]).line
+    for block in machine.tx.changes.ambient.open_blocks:
+        block.replay(writer)  # before changes that refer to it: making it enters it
     # before the changes are replayed: a generator that they lead to has to be an object
     resumption = Resumption(writer, machine, escaping_values(machine, end))
     keep_until_replayed(machine, writer)
@@ -43,6 +45,8 @@ def write_ending(
         if has_pending_cleanup(generator) and not resumption.is_decomposed(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
     for setting, value in machine.tx.changes.ambient.changes():
+        if setting.set is None:
+            continue
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
     lines = ending_lines(writer, machine, resumption, end, replay)

@@ -19,7 +19,7 @@ import torch
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import GENERATOR, VALUE_ENDS
+from framesmith.graph.break_kinds import CONTEXT_MANAGER, GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
 from framesmith.guards.imported import is_namespace
@@ -132,7 +132,7 @@ def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
 
 
 def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
-    """The finalizable values among these, and the generators with pending cleanup to which they lead.
+    """The finalizable values among these, and the generators with pending cleanup and open blocks to which they lead.
 
     Whether something else holds them as well is not checked here.
     """
@@ -147,6 +147,9 @@ def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracke
     if waiting:
         reached = reachable(values)
         found += [generator for generator in waiting if id(generator) in reached]
+    if machine.tx.changes.ambient.open_blocks:
+        reached = reachable(values)
+        found += [block for block in machine.tx.changes.ambient.open_blocks if id(block) in reached]
     return found
 
 
@@ -289,6 +292,8 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
     for value in find_finalizable(machine, values):
         if is_held(machine, value):
             continue
+        if value in machine.tx.changes.ambient.open_blocks:
+            raise GraphBreak(CONTEXT_MANAGER, f"{value.describe()} is dropped while its block is open")
         if not isinstance(value, GeneratorTracker):
             end_entry_here(machine, EndingValue(real_object(value), value))
             continue

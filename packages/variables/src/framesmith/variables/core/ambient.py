@@ -5,28 +5,32 @@ Here: the mechanism. The settings are in `torch_contexts`, with the torch functi
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Generic, TypeVar, final
+
+V = TypeVar("V")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A piece of ambient state: `get()` reads it, `set(value)` restores it."""
+    """A piece of ambient state: `get()` reads it, `set(value)` restores it. Without `set` only blocks change it."""
 
     name: str
     get: Callable[[], object]
-    set: Callable[[object], object]
+    set: Callable[[object], object] | None
 
 
-class AmbientState:
-    """The settings that a trace has changed, with the values they had when it began.
+class AmbientState(Generic[V]):
+    """The settings that a trace has changed, with the values they had when it began, and the blocks that it has entered: objects
+    in C that turn settings and put back what they found.
 
     Setters run for real while tracing, so that operations on fake tensors see the right state; `restore` sets the
-    first values again, `changes` lists what an entry has to set after its graph.
+    first values again, `changes` lists what an entry has to set after its graph, after the open blocks were replayed.
     """
 
     def __init__(self) -> None:
         self._before: dict[str, tuple[Setting, object]] = {}
+        self.open_blocks: list[V] = []  # from the outermost to the innermost
         self.version = 0
 
     def touch(self, setting: Setting) -> None:
@@ -48,11 +52,15 @@ class AmbientState:
         return {name: setting.get() for name, (setting, _) in self._before.items()}
 
     def changes(self) -> tuple[tuple[Setting, object], ...]:
-        """Settings whose present value differs from the beginning, with the present value."""
+        """Settings whose present value differs from the beginning, with the present value; where blocks are open, which turn
+        settings as well, all that were touched."""
         now = ((setting, before, setting.get()) for setting, before in self._before.values())
-        return tuple((setting, value) for setting, before, value in now if value != before)
+        return tuple(
+            (setting, value) for setting, before, value in now if value != before or self.open_blocks
+        )
 
     def restore(self) -> None:
         """Set every setting to its value at the beginning of the trace."""
         for setting, before in reversed(self._before.values()):
-            setting.set(before)
+            if setting.set is not None:
+                setting.set(before)

@@ -54,7 +54,7 @@ class MutationLog(Generic[V]):
     def __init__(self) -> None:
         self.version = 0
         self.changed_at: dict[int, int] = {}
-        self.ambient = AmbientState()
+        self.ambient = AmbientState[V]()
         self.overrides = OverrideState()
         self.classes: dict[type, ChangedClass[V]] = {}
         self.asked_classes: set[tuple[type, type]] = set()

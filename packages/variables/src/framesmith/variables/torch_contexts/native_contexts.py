@@ -137,7 +137,7 @@ def _native_contexts() -> tuple[type, ...]:
 
 @final
 class NativeContext(Tracker):
-    """An existing context manager in C, such as the mode in `torch.inference_mode`: entered and left natively."""
+    """An existing context manager in C, such as the mode in a `torch.inference_mode` that is entered: entered and left natively."""
 
     def __init__(self, value: object, source: Source) -> None:
         self.value = value
@@ -262,12 +262,6 @@ def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
         raise GraphBreak(CONTEXT_MANAGER, f"the end of a profiler's mark, given {mark.describe()}")
     tx.changes.note(EndOfMark(mark, mark.source))
     return Constant(None)
-
-
-@ROWS.call(torch._C._InferenceMode)
-def inference_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
-    """Break the graph: the mode is entered natively, since tensors created inside belong to it."""
-    raise GraphBreak(CONTEXT_MANAGER, "torch.inference_mode()")
 
 
 @ROWS.call(torch._C._push_on_torch_function_stack, torch._C._push_on_torch_dispatch_stack)

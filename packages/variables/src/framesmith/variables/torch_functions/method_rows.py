@@ -101,11 +101,9 @@ def get_device(tx: TraceContext, self: Tracker) -> Tracker:
 
 @ROWS.call(torch.Tensor.is_inference)
 def is_inference(tx: TraceContext, self: Tracker) -> Tracker:
-    """`is_inference()` of an input, whose guard holds the answer; breaks the graph for a computed tensor."""
+    """`is_inference()`: the guard of an input holds the answer; that of a computed tensor is the answer of its fake."""
     tensor = require_tensor(self, "is_inference")
-    if tensor.value is None:
-        raise GraphBreak(TENSOR_INTERNALS, "Tensor.is_inference() of a value that was computed")
-    return Constant(tensor.value.is_inference())
+    return Constant((tensor.fake if tensor.value is None else tensor.value).is_inference())
 
 
 @ROWS.call(torch.Tensor.type)
