@@ -5,6 +5,7 @@ import warnings
 import pytest
 import torch
 from tests.end_to_end.support import check, check_source
+from torch.utils.checkpoint import checkpoint
 
 from framesmith import frontend
 
@@ -292,6 +293,96 @@ def test_checkpoints_are_captured():
 def test_checkpoints_are_captured_for_aot_autograd():
     source = CHECKPOINTS.replace(", saved(lambda t: t, y) is y", "")
     check_source(source, breaks=0, backend="aot_eager", tolerance=1e-6)
+
+
+RANDOM_CHECKPOINTS = """
+import torch
+from torch.utils.checkpoint import checkpoint
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Dropout(0.5), torch.nn.Linear(3, 3))
+
+def saved(function, *given):
+    return checkpoint(function, *given, use_reentrant=False)
+
+def dropout(x):
+    return saved(lambda t: torch.nn.functional.dropout(t, 0.5), x * 2), torch.rand(2)
+
+def step(x):
+    model.zero_grad()
+    loss = saved(model, x * torch.rand(4, 3)).sum() + saved(model, x).sum()
+    more = torch.rand(2)
+    loss.backward()
+    return loss.detach(), more, torch.rand(2), [p.grad.clone() for p in model.parameters()]
+
+def other_numbers(x):
+    loss = checkpoint(model, x, use_reentrant=False, preserve_rng_state=False).sum()
+    loss.backward()
+    return loss.detach(), x.grad, torch.rand(2)
+
+def nested(x):
+    loss = saved(lambda t: saved(model, torch.nn.functional.dropout(t)).relu() + torch.rand(3), x).sum()
+    loss.backward()
+    return loss.detach(), x.grad, torch.rand(2)
+
+def cast(x):
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = saved(model, x).sum()
+    loss.backward()
+    return loss.detach(), x.grad, torch.rand(2)
+
+def without_gradients(x):
+    with torch.no_grad():
+        return saved(model, x), torch.rand(2)
+
+def args():
+    return (torch.ones(4, 3, requires_grad=True),)
+"""
+
+
+@pytest.mark.parametrize("name", ["dropout", "step", "other_numbers", "nested", "cast", "without_gradients"])
+def test_checkpoints_that_draw_random_numbers_are_captured(name):
+    check_source(RANDOM_CHECKPOINTS + f"f = {name}\n", breaks=0)
+
+
+def test_checkpoints_that_draw_random_numbers_are_run_again_for_the_backward_pass():
+    def f(x):
+        return checkpoint(lambda t: torch.nn.functional.dropout(t).sin().sin(), x, use_reentrant=False)
+
+    x = torch.ones(1000, requires_grad=True)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.shape) or t, lambda t: t):
+        frontend.compile(f, backend="eager", fullgraph=True)(x).sum().backward()
+    in_eager = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: in_eager.append(t.shape) or t, lambda t: t):
+        f(x).sum().backward()
+    assert kept == in_eager
+
+
+def test_a_checkpoint_that_fails_behind_random_numbers():
+    source = (
+        RANDOM_CHECKPOINTS
+        + """
+def f(x, i):
+    log.append(1)
+    try:
+        y = saved(lambda t: torch.nn.functional.dropout(t)[i], x)
+    except IndexError:
+        return log, torch.rand(2)
+    log.append(2)
+    return y, log
+
+log = []
+def args():
+    return torch.ones(4, 3, requires_grad=True), torch.tensor([0, 7])
+"""
+    )
+    check_source(source)
+
+
+@pytest.mark.parametrize("name", ["dropout", "step", "nested"])
+def test_checkpoints_that_draw_random_numbers_for_aot_autograd(name):
+    check_source(RANDOM_CHECKPOINTS + f"f = {name}\n", calls=1, backend="aot_eager", tolerance=1e-5)
 
 
 @pytest.mark.parametrize("name", ["f", "seen", "dropout", "changed", "saved_and_changed"])

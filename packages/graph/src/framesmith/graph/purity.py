@@ -67,7 +67,7 @@ _RANDOM_NAMES = frozenset(
         "normal", "poisson", "binomial", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
         "feature_dropout", "feature_alpha_dropout", "rrelu", "gumbel_softmax", "native_dropout",
         "scaled_dot_product_attention", "multi_head_attention_forward", "fractional_max_pool2d",
-        "fractional_max_pool3d",
+        "fractional_max_pool3d", "checkpoint_with_random_numbers",
     }
 )  # fmt: skip
 

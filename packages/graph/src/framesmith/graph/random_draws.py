@@ -1,11 +1,18 @@
-"""Whether a nested graph draws random numbers: that of a checkpoint runs twice and must give the same result."""
+"""Nested graphs of checkpoints that draw random numbers: they run twice, and must give the same result.
+
+Whether a graph draws any, and the operation that runs such a checkpoint.
+"""
 
 from collections.abc import Sequence
 from typing import final
 
 import torch
+import torch.utils.checkpoint
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from framesmith.graph.silence import SILENCE
 
 
 @final
@@ -40,6 +47,20 @@ def _drops_nothing(func: torch._ops.OpOverload, args: Sequence[object], kwargs: 
 def draws_random_numbers(module: fx.GraphModule, operands: Sequence[object]) -> bool:
     """Whether the graph draws random numbers, found by running it on `operands`, which it must not change."""
     watch = _Watch()  # type: ignore[no-untyped-call]  # torch's modes have no types
-    with watch:
+    with SILENCE, watch:
         module(*operands)
     return watch.drawn
+
+
+def checkpoint_with_random_numbers(module: fx.GraphModule, preserve: bool, *operands: object) -> object:
+    """Run the graph of a checkpoint that draws random numbers as `torch.utils.checkpoint` does in eager: with the same numbers, and
+    in the backward pass again, with those of the first run if `preserve` is set. An operation of graphs.
+
+    Fakes have no numbers: on them the graph runs as if it stood in the place of the checkpoint.
+    """
+    if any(isinstance(operand, FakeTensor) for operand in operands):
+        result: object = module(*operands)
+        return result
+    return torch.utils.checkpoint.checkpoint(
+        module, *operands, use_reentrant=False, preserve_rng_state=preserve
+    )

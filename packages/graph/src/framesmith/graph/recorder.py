@@ -286,8 +286,8 @@ class Recorder:
             if impure and self._inference:
                 start = None if self.runs_as_captured else self._start
                 check_writes(operation_name(op, target), tensors + more, self._inference, start)
-            # what fails in the body of a transform is the call of that: it is recorded, and watched, afterwards
-            watch = None if body.is_transformed or not self.has_changes else self.fallible
+            # what fails in a nested graph is the operation that runs it: that is recorded, and watched, afterwards
+            watch = None if body is not self._root or not self.has_changes else self.fallible
             if watch is not None and fails_on_data(op, target):
                 watch.before_recording()
             if result is _COMPUTE:
@@ -316,7 +316,7 @@ class Recorder:
             self.has_changes = not is_switch(node)
         elif not self.has_changes:
             self.has_changes = is_random(node)
-        if self.has_changes and self.fallible is not None and not body.is_transformed:
+        if self.has_changes and self.fallible is not None and body is self._root:
             self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:
             stack = self.user_stack()

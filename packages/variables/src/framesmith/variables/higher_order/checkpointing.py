@@ -10,7 +10,7 @@ import torch.utils.checkpoint
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
-from framesmith.graph.random_draws import draws_random_numbers
+from framesmith.graph.random_draws import checkpoint_with_random_numbers, draws_random_numbers
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
@@ -23,8 +23,9 @@ CHECKPOINT_KIND = register(
     BreakKind(
         "unsupported-checkpoint",
         "a checkpointed function that is more than a computation on tensors",
-        "Its graph runs once more in the backward pass: it may neither have side effects, nor change a tensor, nor draw "
-        "random numbers (dropout), and has to give new tensors. Options other than use_reentrant=False are not captured.",
+        "Its graph runs once more in the backward pass: it may neither have side effects nor change a tensor, and has to give "
+        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Options other than "
+        "use_reentrant=False and preserve_rng_state are not captured.",
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
 )
@@ -33,12 +34,9 @@ _OPTIONS = frozenset({"context_fn", "determinism_check", "debug", "early_stop"})
 
 @ROWS.call(torch.utils.checkpoint.checkpoint)
 def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`checkpoint(function, *args, use_reentrant=False, **kwargs)`.
-
-    `preserve_rng_state` does not matter, as no random numbers are drawn.
-    """
+    """`checkpoint(function, *args, use_reentrant=False, preserve_rng_state=True, **kwargs)`."""
     reentrant = kwargs.pop("use_reentrant", None)
-    kwargs.pop("preserve_rng_state", None)
+    preserve = kwargs.pop("preserve_rng_state", Constant(True)).realize()
     if not isinstance(reentrant, Constant) or reentrant.value is not False:
         raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not False")
     given = _OPTIONS.intersection(kwargs)
@@ -53,8 +51,12 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
         body.check_changes()  # not even of its own: backward may be in need of what was there before
         graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
         if draws_random_numbers(graph.module, [example(node) for node in graph.lifted]):
-            raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
-        node = call_node(tx, tag_activation_checkpoint, (graph.node, *graph.lifted))
+            if not tx.graph.runs_as_captured or not isinstance(preserve, Constant):
+                raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
+            operands = (graph.node, bool(preserve.value), *graph.lifted)
+            node = call_node(tx, checkpoint_with_random_numbers, operands)
+        else:
+            node = call_node(tx, tag_activation_checkpoint, (graph.node, *graph.lifted))
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
