@@ -220,6 +220,30 @@ def test_no_gradient_to_clip():
     check(lambda weights: torch.nn.utils.clip_grad_value_(weights, 0.1), [torch.nn.Parameter(torch.ones(3))])
 
 
+def test_a_deleted_gradient_is_none():
+    def f(x, w):
+        (x * w).sum().backward()
+        gradient = w.grad
+        del w.grad
+        first = w.grad
+        (x * w * 3).sum().backward()
+        del x.grad
+        return gradient, first, w.grad, x.grad
+
+    check(f, X, G, breaks=0, change=lambda x, w: x.add_(1))
+
+
+def test_deleting_what_torch_does_not_delete():
+    def f(x, name):
+        try:
+            delattr(x, name)
+        except (RuntimeError, AttributeError) as error:
+            return str(error)
+
+    for name in ("data", "requires_grad", "shape"):
+        check(f, G, name)
+
+
 CHECKPOINTS = """
 import functools, torch
 from torch.utils.checkpoint import checkpoint

@@ -156,9 +156,12 @@ class TensorTracker(GraphValue):
         self.own[name] = value
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
-        """Delete an attribute of the instance dictionary; one that torch defines breaks the graph."""
+        """Delete an attribute of the instance dictionary; one that torch defines breaks the graph, but for `grad`, which becomes None."""
         stored = static_lookup(self.kind, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
+            if name == "grad":
+                self.set_attribute(tx, name, Constant(None))
+                return
             raise GraphBreak(ATTRIBUTE_STORE, f"del {self.describe()}.{name}")
         if not self.has_own(tx, name):
             self._missing(tx, name)
