@@ -5,9 +5,12 @@ import operator
 import pytest
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from framesmith.graph import Recorder
 from framesmith.graph.arguments import example
+from framesmith.graph.forms import FormChanges, form_of
+from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.outline import outline
 from framesmith.guards.sources import Local
 
@@ -132,3 +135,46 @@ def test_the_flat_graph_stays_as_it_is():
     compiled, _, _ = outlined()
     assert isinstance(compiled.graph_module, fx.GraphModule)
     assert not any(node.target is INVOKE for node in compiled.graph_module.graph.nodes)
+
+
+def test_a_fake_made_quickly_is_like_one_of_the_constructor():
+    mode = FakeTensorMode()
+    fakes, x = NewFakes(mode), torch.randn(3, 4).t()
+    fakes.like(x)  # the first one comes from torch
+    for requires_grad in (False, True):
+        quick = fakes.like(x, requires_grad=requires_grad)
+        plain = torch.empty_strided(x.shape, x.stride(), device="meta")
+        usual = FakeTensor(mode, plain, x.device, requires_grad=requires_grad)
+        assert vars(quick) == vars(usual)
+        assert (quick.shape, quick.stride(), quick.device, quick.is_leaf) == (
+            x.shape,
+            x.stride(),
+            x.device,
+            True,
+        )
+        assert quick.requires_grad is requires_grad
+        assert torch._C._dispatch_keys(quick).raw_repr() == torch._C._dispatch_keys(usual).raw_repr()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.t_(),
+        lambda x: x.unsqueeze_(0),
+        lambda x: x.resize_(2, 3),
+        lambda x: x.requires_grad_(),
+        lambda x: x.mul_(torch.ones(3, 3, requires_grad=True)),
+        lambda x: x.set_(torch.zeros(3, 3)),
+        lambda x: setattr(x, "data", torch.zeros(3, 3)),
+    ],
+)
+def test_other_forms_are_noticed_and_other_contents_are_not(change):
+    forms, x, other = FormChanges.none(), torch.randn(3, 3), torch.randn(3, 3)
+    view, before = x.view(9), [form_of(x), form_of(other)]
+    x.add_(1)
+    forms.note([x, other], before)
+    assert forms.count == 0
+    change(x)
+    forms.note([x, other], before)
+    assert forms.concern([x], 0) and forms.concern([view], 0)
+    assert not forms.concern([other], 0) and not forms.concern([x], forms.count)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 import torch
 
@@ -36,7 +36,7 @@ class DynamicDims:
     @staticmethod
     def none() -> "DynamicDims":
         """Every dimension is static."""
-        return DynamicDims()
+        return _NONE
 
     @staticmethod
     def all() -> "DynamicDims":
@@ -58,7 +58,12 @@ class DynamicDims:
 
     def is_static(self, rank: int) -> bool:
         """Whether no dimension of a tensor of this rank is symbolic."""
+        if not self.dims:
+            return self.default is Dim.STATIC or rank == 0
         return all(treatment is Dim.STATIC for treatment in self.treatments(rank))
+
+
+_NONE: Final = DynamicDims()
 
 
 class DynamicPolicy(Protocol):

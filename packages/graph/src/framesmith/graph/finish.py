@@ -6,7 +6,7 @@ its `inputs` in order and returns a tuple. What may be dropped is decided in `pr
 
 import linecache
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast, final
 
@@ -88,6 +88,13 @@ def _close_blocks(graph: fx.Graph) -> bool:
     for _ in range(2 * entered - len(switches)):
         graph.call_function(leave_inference_mode).meta.update({EXAMPLE: None, IMPURE: True})
     return bool(switches)
+
+
+def without_graph(outputs: Sequence[fx.Node], inputs: Mapping[fx.Node, Input]) -> CompiledSubgraph:
+    """The result of a recording that left no operation: all outputs are inputs."""
+    nodes = list(dict.fromkeys(outputs))
+    sources = tuple(inputs[node].source for node in nodes)
+    return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
 
 
 def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> fx.GraphModule:

@@ -4,7 +4,7 @@ Where a result becomes a node: `recorder`. Kinds of breaks: `break_kinds`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -30,6 +30,9 @@ from framesmith.graph.errors import FakeFailure
 from framesmith.graph.silence import SILENCE
 
 CallKind = Literal["call_function", "call_method"]
+
+COMPUTE: Final = object()
+"""Says that no example of the result is given, so that the operation is run."""
 
 _BREAKS: tuple[tuple[type[BaseException], BreakKind], ...] = (
     (DynamicOutputShapeException, DATA_DEPENDENT_SHAPE),

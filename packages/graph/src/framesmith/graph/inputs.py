@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.graph.breaks import GraphBreak
+from framesmith.graph.execution import storage_of
 from framesmith.graph.options import is_symbolic
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
@@ -60,6 +61,9 @@ class Inputs:
     def __init__(self) -> None:
         self._entries: dict[Source, Input] = {}
         self._fakes: dict[Source, object] = {}
+        self.ever: list[Input] = []  # with those that were dropped again
+        self.versions: dict[Source, int] = {}  # of their fakes at first
+        self.inference: set[int] = set()  # the storages of those made in inference mode
 
     def find(self, source: Source) -> Input | None:
         """The entry of a source, if there is one."""
@@ -68,23 +72,26 @@ class Inputs:
     def add(self, entry: Input) -> None:
         """Add an entry; the source must not have one."""
         assert entry.source not in self._entries, entry.source
+        fake = entry.example
+        if isinstance(fake, torch.Tensor) and fake.is_inference():
+            self.inference.add(storage_of(fake))
+        elif isinstance(fake, torch.Tensor):
+            self.versions.setdefault(entry.source, fake._version)
         self._entries[entry.source] = entry
-
-    def remember(self, source: Source, example: object) -> None:
-        """Keep the example of a source for the whole recording, so that an input that was rolled back gets it again."""
-        self._fakes[source] = example
+        self._fakes[entry.source] = fake
+        self.ever.append(entry)
 
     def recall(self, source: Source) -> object:
-        """The example a source had before, or None."""
+        """The example a source had before, or None: an input that was rolled back gets it again."""
         return self._fakes.get(source)
 
     def drop_nodes(self, nodes: set[fx.Node]) -> None:
         """Forget the entries of these placeholders."""
         self._entries = {source: entry for source, entry in self._entries.items() if entry.node not in nodes}
 
-    def of_node(self, node: fx.Node) -> Input:
-        """The entry of a placeholder."""
-        return next(entry for entry in self._entries.values() if entry.node is node)
+    def by_node(self) -> dict[fx.Node, Input]:
+        """The entries by their placeholders."""
+        return {entry.node: entry for entry in self._entries.values()}
 
     def __iter__(self) -> Iterator[Input]:
         return iter(self._entries.values())

@@ -4,7 +4,7 @@
 computations there, except in `with recorder.pause_recording():`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import CodeType, TracebackType
 from typing import Any, Self, TypeAlias, final
@@ -17,18 +17,19 @@ from framesmith.graph import finish as finishing
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, Argument, prepare
 from framesmith.graph.attributes import Attributes
-from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE
+from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.data_errors import FallibleWatch, fails_on_data
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
-from framesmith.graph.execution import Execution, check_views, check_writes, execute, storage_of
+from framesmith.graph.execution import Execution, check_views, check_writes, execute
 from framesmith.graph.failures import STEP, Failures
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
+from framesmith.graph.forms import FormChanges, form_of
 from framesmith.graph.formulas import source_of
-from framesmith.graph.infer import CallKind, operation_name
+from framesmith.graph.infer import COMPUTE, CallKind, operation_name
 from framesmith.graph.inference_blocks import open_blocks, outside_blocks
 from framesmith.graph.inference_results import as_inference_tensors
 from framesmith.graph.inputs import (
@@ -49,7 +50,7 @@ from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
-from framesmith.graph.symbols import SymbolNodes
+from framesmith.graph.symbols import SymbolNodes, refuse_fixed
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.used_up import detach_used_up, restore_histories
@@ -63,12 +64,6 @@ UserStack: TypeAlias = str
 """The user's frames as `traceback.format_list` would join them; goes into `stack_trace` of the node."""
 
 
-@final
-class _Compute:
-    """The default of `result`: no example is given, so run the operation."""
-
-
-_COMPUTE = _Compute()
 _AS_ALWAYS = nullcontext()
 
 
@@ -87,9 +82,6 @@ class Recorder:
         self._root = Subgraph()
         self._body = self._root
         self._inputs = Inputs()
-        self._all_inputs: list[Input] = []
-        self._versions: dict[Source, int] = {}
-        self._inference: set[int] = set()  # the storages of inputs made in inference mode
         self._attributes = Attributes()
         self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._offsets = StorageOffsets()
@@ -97,6 +89,7 @@ class Recorder:
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._repetition = Repetition()
+        self.forms = FormChanges.none()
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
@@ -242,15 +235,8 @@ class Recorder:
         fake: object,
         layout: tuple[tuple[object, ...], tuple[object, ...], object] | None,
     ) -> fx.Node:
-        if isinstance(fake, torch.Tensor) and fake.is_inference():
-            self._inference.add(storage_of(fake))
-        elif isinstance(fake, torch.Tensor):
-            self._versions.setdefault(source, fake._version)
         node = self._root.placeholder(placeholder_name(source), fake)
-        entry = Input(source, node, value, fake, layout)
-        self._inputs.add(entry)
-        self._all_inputs.append(entry)
-        self._inputs.remember(source, fake)
+        self._inputs.add(Input(source, node, value, fake, layout))
         return node
 
     # operations
@@ -264,7 +250,7 @@ class Recorder:
         *,
         stack: UserStack = "",
         modules: Mapping[str, tuple[str, object]] | None = None,
-        result: object = _COMPUTE,
+        result: object = COMPUTE,
     ) -> fx.Node:
         """Record an operation and run it on fakes; the node's `example_value` is the result.
 
@@ -283,21 +269,21 @@ class Recorder:
             own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
             own_kwargs = dict(zip(keywords, own_rest, strict=True))
             impure = may_mutate(op, target, own, own_kwargs)
-            if impure and self._inference:
+            if impure and self._inputs.inference:
                 start = None if self.runs_as_captured else self._start
-                check_writes(operation_name(op, target), tensors + more, self._inference, start)
+                check_writes(operation_name(op, target), tensors + more, self._inputs.inference, start)
             # what fails in a nested graph is the operation that runs it: that is recorded, and watched, afterwards
             watch = None if body is not self._root or not self.has_changes else self.fallible
             if watch is not None and fails_on_data(op, target):
                 watch.before_recording()
-            if result is _COMPUTE:
+            if result is COMPUTE:
                 done = self._execute(
                     op, target, values, dict(zip(keywords, rest, strict=True)), tensors + more, impure
                 )
                 result, impure = done.result, done.impure
                 if self._offsets.are_read_by(target):
                     self._offsets.read(tensors, self._inputs)
-                self._check_unfixed(unspecialized)
+                refuse_fixed(unspecialized)
                 if self._takes_float:
                     check_floats(operation_name(op, target), result, self._world.decisions(decided))
         except BaseException:
@@ -305,11 +291,36 @@ class Recorder:
             self._erase(body, before)
             raise
         node = body.append(op, target, tuple(own), own_kwargs)
+        # Arithmetic on numbers is recorded on demand, in a second trace maybe elsewhere: it gets an odd number, see STEP.
+        is_number = not tensors and not more and (is_symbolic(result) or isinstance(result, int | float))
+        self._complete(body, node, result, impure, is_number, stack)
+        if modules is not None:
+            node.meta["nn_module_stack"] = dict(modules)
+        if self._world.env.pending_fresh_unbacked_symbols:
+            self._symbols.bind_invented(node, result)
+        return node
+
+    def _call_again(
+        self,
+        node: fx.Node,
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+        stack: UserStack,
+        result: object,
+    ) -> fx.Node:
+        """Record what another node of this graph does on other operands, with a known result."""
+        body = self._body
+        copy = body.append(node.op, node.target, args, kwargs)
+        self._complete(body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
+        return copy
+
+    def _complete(
+        self, body: Subgraph, node: fx.Node, result: object, impure: bool, is_number: bool, stack: UserStack
+    ) -> None:
+        """Give a new operation its metadata, and note what it does beyond computing."""
         meta = node.meta
         meta[EXAMPLE] = result
         meta[IMPURE] = impure
-        # Arithmetic on numbers is recorded on demand, in a second trace maybe elsewhere: it gets an odd number, see STEP.
-        is_number = not tensors and not more and (is_symbolic(result) or isinstance(result, int | float))
         meta[STEP] = self.step, 2 * self._count - is_number
         self._count += not is_number
         if impure and not self.has_changes:
@@ -322,13 +333,8 @@ class Recorder:
             stack = self.user_stack()
         if stack:
             meta["stack_trace"] = stack
-        if modules is not None:
-            meta["nn_module_stack"] = dict(modules)
-        if op == "call_function":
-            meta["source_fn_stack"] = [(node.name, target)]
-        if self._world.env.pending_fresh_unbacked_symbols:
-            self._symbols.bind_invented(node, result)
-        return node
+        if node.op == "call_function":
+            meta["source_fn_stack"] = [(node.name, node.target)]
 
     def repeat(
         self,
@@ -342,18 +348,12 @@ class Recorder:
         What an operation raises is what `call` raises; then all is as it was.
         """
         before = self.marker()
-        mode = None if self._takes_float else self._world.mode
+        fakes = None if self._takes_float else self._world.fakes
         try:
-            return self._repetition.record(self.call, mode, nodes, known, returned, stacks)
+            return self._repetition.record(self.call, self._call_again, fakes, nodes, known, returned, stacks)
         except BaseException:
             self.rollback(before)
             raise
-
-    def _check_unfixed(self, numbers: Iterable[tuple[Source, object]]) -> None:
-        """Raise GraphBreak if torch has just fixed one of these numbers, which differ in the next iteration (ADR 0010)."""
-        for source, symbol in numbers:
-            if is_fixed(symbol):
-                raise GraphBreak(CHANGING_VALUE, source.text())
 
     def _execute(
         self,
@@ -368,7 +368,10 @@ class Recorder:
         SILENCE.take_warned()  # what warned before belongs to an inference that raised, or to another trace
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
+            forms = list(map(form_of, tensors)) if impure else None
             done = execute(op, target, args, kwargs, tensors, impure, reads)
+            if done.impure:
+                self.forms.note(tensors, forms)
         self._undo.extend(done.undo)
         if not self.runs_as_captured and open_blocks():
             check_views(operation_name(op, target), done.result, tensors)
@@ -453,11 +456,12 @@ class Recorder:
         graph = self._root.graph
         positions = finishing.close(graph, outputs, self._start, kept, replaces=not self.runs_as_captured)
         if not finishing.has_operations(graph):
-            return self._without_graph(outputs)
+            return finishing.without_graph(outputs, self._inputs.by_node())
         used_up = frozenset[int]() if self.runs_as_captured else detach_used_up(graph)
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
-            used = [self._inputs.of_node(node) for node in module.graph.find_nodes(op="placeholder")]
+            entries = self._inputs.by_node()
+            used = [entries[node] for node in module.graph.find_nodes(op="placeholder")]
             context, groups = self._world.for_backend()[1], self._repetition.groups()
             made = finishing.call_backend(self.options, module, groups, used, self._start, context)
         call = finishing.returns_tuple(made, module, self.options.backend_name)
@@ -469,7 +473,7 @@ class Recorder:
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,
-            mutated=find_written_inputs(used, self._versions),
+            mutated=find_written_inputs(used, self._inputs.versions),
         )
 
     def release(self) -> None:
@@ -486,15 +490,10 @@ class Recorder:
     def explain_shape_guards(self) -> list[Guard]:
         """The same as guards, each with what was decided and the user's line."""
         with self.pause_recording():
-            facts = ShapeFacts(self._world, self._all_inputs).guards()
+            facts = ShapeFacts(self._world, self._inputs.ever).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
     def specialized(self) -> list[Specialized]:
         """The numbers that were requested as symbolic and that the trace fixed."""
         with self.pause_recording():
-            return ShapeFacts(self._world, self._all_inputs).specialized()
-
-    def _without_graph(self, outputs: Sequence[fx.Node]) -> CompiledSubgraph:
-        nodes = list(dict.fromkeys(outputs))
-        sources = tuple(self._inputs.of_node(node).source for node in nodes)
-        return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
+            return ShapeFacts(self._world, self._inputs.ever).specialized()

@@ -3,16 +3,16 @@
 y = relu(x @ w0)        known: x -> y, w0 -> w1        z = relu(y @ w1)
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, final
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.failures import STEP, changes
 from framesmith.graph.infer import CallKind
+from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.twins import CopiedResults, copy_results
 
@@ -22,7 +22,7 @@ Stretch: TypeAlias = tuple[fx.Node, ...]
 
 
 class RecordCall(Protocol):
-    """Records one operation: `Recorder.call`. With `result`, nothing is run."""
+    """Records one operation: `Recorder.call`."""
 
     def __call__(
         self,
@@ -32,10 +32,13 @@ class RecordCall(Protocol):
         kwargs: Mapping[str, object],
         *,
         stack: str,
-        result: object = ...,
     ) -> fx.Node:
         """The node of the operation."""
         ...
+
+
+CallAgain: TypeAlias = Callable[[fx.Node, tuple[object, ...], Mapping[str, object], str, object], fx.Node]
+"""Records what a node does with other arguments, a stack and a known result; nothing is run."""
 
 
 @final
@@ -53,24 +56,25 @@ class Repetition:
     def record(
         self,
         call: RecordCall,
-        mode: FakeTensorMode | None,
+        call_again: CallAgain,
+        fakes: NewFakes | None,
         nodes: Sequence[fx.Node],
         known: Mapping[fx.Node, fx.Node],
         returned: Sequence[fx.Node],
         stacks: Stacks,
     ) -> dict[fx.Node, fx.Node]:
         """Record the operations with other operands (`known`); returns the new node of each. `returned` are those that the
-        program goes on with. Where it can be (and `mode` is given) the results are copied instead of computed."""
+        program goes on with. Where it can be (and `fakes` is given) the results are copied instead of computed."""
         made = dict(known)
-        results = None if mode is None else copy_results(mode, nodes, known, returned, self._kept)
+        results = None if fakes is None else copy_results(fakes, nodes, known, returned, self._kept)
         for node in nodes:
             args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda one: made.get(one, one))
-            op: CallKind = "call_method" if node.op == "call_method" else "call_function"
             stack = _stack(node, stacks)
             if results is None:
+                op: CallKind = "call_method" if node.op == "call_method" else "call_function"
                 copy = call(op, node.target, args, kwargs, stack=stack)
             else:
-                copy = call(op, node.target, args, kwargs, stack=stack, result=results[node])
+                copy = call_again(node, args, kwargs, stack, results[node])
             for key, value in node.meta.items():
                 if key not in copy.meta or key == IMPURE:
                     copy.meta[key] = value

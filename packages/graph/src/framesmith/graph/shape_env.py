@@ -31,9 +31,10 @@ from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.infer import translate_input
+from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.torch_sources import SourceNames, unwrap
-from framesmith.graph.twins import is_plain_input, new_fake
+from framesmith.graph.twins import is_plain_input
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import TensorSize
@@ -120,6 +121,7 @@ class ShapeWorld:
             duck_shape=options.duck_shapes,
         )
         self.mode = FakeTensorMode(shape_env=self.env)
+        self.fakes = NewFakes(self.mode)
         self.context = LocatedContext(self.mode)
 
     def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
@@ -185,7 +187,7 @@ class ShapeWorld:
         storage = value.untyped_storage()
         if storage in converter.meta_converter.describer.lookup_storage:
             return None
-        fake = new_fake(self.mode, value, value.requires_grad)
+        fake = self.fakes.like(value, requires_grad=value.requires_grad)
         if type(value) is torch.nn.Parameter:
             fake._is_param = True  # what torch asks fakes for
         converter.set_tensor_memo(value, fake)  # type: ignore[arg-type]  # it is a FakeTensor

@@ -189,6 +189,8 @@ def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Exp
             yield from _number(entry.source, entry.example)
             continue
         sizes, strides, offset = entry.layout
+        if all(type(number) is int for number in (*sizes, *strides, offset)):
+            continue  # as nearly all parameters
         for dim, size in enumerate(sizes):
             yield from _number(TensorSize(entry.source, dim), size)
         for dim, stride in enumerate(strides):

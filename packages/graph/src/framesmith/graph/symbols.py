@@ -7,7 +7,7 @@ result. Expressions are written out as calls: `2*s0 + 1` gives `mul`, `add`.
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, final
 
 import sympy
@@ -18,9 +18,10 @@ from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
 from framesmith.graph.arguments import EXAMPLE, examples
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import CHANGING_VALUE, UNSUPPORTED_VALUE
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.expressions import Expression, Symbol
+from framesmith.graph.options import is_fixed
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.shape_env import ShapeWorld
 from framesmith.graph.subgraph import Subgraph
@@ -29,6 +30,13 @@ from framesmith.guards.sources.base import Source
 NewInput = Callable[[Source, object], fx.Node]
 _Number: TypeAlias = float | fx.Proxy
 """A number while an expression is written out: itself, or the proxy of its node."""
+
+
+def refuse_fixed(numbers: Iterable[tuple[Source, object]]) -> None:
+    """Raise GraphBreak if torch has just fixed one of these numbers, which differ in the next iteration (ADR 0010)."""
+    for source, symbol in numbers:
+        if is_fixed(symbol):
+            raise GraphBreak(CHANGING_VALUE, source.text())
 
 
 @final

@@ -11,11 +11,12 @@ from typing import Any, final
 import torch
 from torch import fx
 from torch._C import _DisableTorchDispatch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.execution import storage_of
+from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.purity import IMPURE, is_switch
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
@@ -115,7 +116,7 @@ class CopiedResults:
 
 
 def copy_results(
-    mode: FakeTensorMode,
+    fakes: NewFakes,
     nodes: Sequence[fx.Node],
     known: Mapping[fx.Node, fx.Node],
     returned: Iterable[fx.Node],
@@ -125,7 +126,7 @@ def copy_results(
     goes on with. None where the operations have to be run on fakes: one writes, or a returned value is a view, or sizes are
     no numbers. What has to be kept as long as the results is added to `keep`."""
     operands = [(first, other) for node, copy in known.items() for first, other in _pairs(node, copy)]
-    copies = _Copies(mode, operands)
+    copies = _Copies(fakes, operands)
     if not all(map(_is_computed, nodes)) or not copies.can_return(returned):
         return None
     found = dict.fromkeys(nodes)
@@ -176,19 +177,12 @@ def is_plain_input(value: torch.Tensor) -> bool:
     )
 
 
-def new_fake(mode: FakeTensorMode, like: torch.Tensor, requires_grad: bool) -> torch.Tensor:
-    """A fake with the metadata of another one, which is like new. It is a leaf."""
-    with _DisableTorchDispatch():
-        plain = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype, device="meta")
-        return FakeTensor(mode, plain, like.device, requires_grad=requires_grad)
-
-
 @final
 class _Copies:
     """Copies of fakes, by the first one. Invariant: those that share memory share a storage."""
 
-    def __init__(self, mode: FakeTensorMode, operands: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> None:
-        self._mode = mode
+    def __init__(self, fakes: NewFakes, operands: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> None:
+        self._fakes = fakes
         self._copies: dict[int, torch.Tensor] = {}
         self._storages: dict[int, torch.UntypedStorage] = {}
         self._differentiable: dict[int, torch.Tensor] = {}
@@ -221,14 +215,14 @@ class _Copies:
         place = storage_of(tensor)
         storage = self._storages.get(place)
         if storage is None and is_like_new(tensor):
-            copy = new_fake(self._mode, tensor, requires_grad=False)
+            copy = self._fakes.like(tensor)
         else:
             with _DisableTorchDispatch():
                 if storage is None:
                     storage = torch.UntypedStorage(tensor.untyped_storage().nbytes(), device="meta")  # type: ignore[no-untyped-call]
                 plain = torch.empty(0, dtype=tensor.dtype, device="meta")
                 plain.set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
-                copy = FakeTensor(self._mode, plain, tensor.device)
+            copy = self._fakes.over(plain, tensor.device)
         self._storages[place] = copy.untyped_storage()
         self._copies[id(tensor)] = copy
         return copy

@@ -3,15 +3,18 @@
 How a source finds its value there is in `sources`; what is then checked of the value, in `kinds`.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 
 class Readable(Hashable, Protocol):
     """A source, as far as a scope needs it; declared here because sources import this module."""
 
     def read(self, scope: "Scope") -> object: ...
+
+
+_UNREAD: Final = object()
 
 
 @final
@@ -32,10 +35,16 @@ class Scope:
     def with_memory(self) -> "Scope":
         return Scope(self.locals, self.globals, {}, self.own)
 
+    def values_of(self, sources: Iterable[Readable]) -> list[object]:
+        """The values of these sources, where no path is read twice."""
+        once = self.with_memory()
+        return [once.value_of(source) for source in sources]
+
     def value_of(self, source: Readable) -> object:
         """The value of the source; raises one of `MISSES` when the path is gone."""
         if self.memo is None:
             return source.read(self)
-        if source not in self.memo:
-            self.memo[source] = source.read(self)
-        return self.memo[source]
+        found = self.memo.get(source, _UNREAD)
+        if found is _UNREAD:
+            found = self.memo[source] = source.read(self)
+        return found

@@ -193,9 +193,9 @@ class CompiledUnit:
             self._leave_frames(values)
             raise
         if self._session is None:
-            return entry.function(*[source.read(scope) for source in entry.loads])
+            return entry.function(*scope.values_of(entry.loads))
         # no name for what was read: this frame is there while `run_tail_calls` runs, and must not hold what the entry drops
-        return run_tail_calls(entry.function(*[source.read(scope) for source in entry.loads]))
+        return run_tail_calls(entry.function(*scope.values_of(entry.loads)))
 
     @hidden
     def recover(self, failure: GraphFailed, *values: object) -> object:

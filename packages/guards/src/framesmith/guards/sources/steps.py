@@ -59,7 +59,7 @@ class InstanceItem(Source):
     name: str
 
     def read(self, scope: Scope) -> object:
-        return subscript(scope.value_of(InstanceDict(self.base)), self.name)
+        return subscript(scope.value_of(self.base).__dict__, self.name)
 
     def expression(self, names: Names) -> str:
         return f"{names.source(InstanceDict(self.base))}[{literal(self.name, names)}]"
@@ -94,7 +94,7 @@ class ClassDictItem(Source):
     name: str
 
     def read(self, scope: Scope) -> object:
-        return subscript(scope.value_of(ClassDict(self.base)), self.name)
+        return subscript(type_dict(scope.value_of(self.base)), self.name)
 
     def expression(self, names: Names) -> str:
         return f"{names.source(ClassDict(self.base))}[{literal(self.name, names)}]"

@@ -1,0 +1,78 @@
+"""Which fakes an operation gave another form: other sizes or strides, other memory, a history (`x.t_()`, `buffer[0] = weight`).
+
+A call of a module is repeated from what its fakes show at that moment (`repetition`), which must be what they showed when it
+was recorded.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import torch
+
+from framesmith.graph.execution import storage_of
+
+
+@final
+class Form(NamedTuple):
+    """What an operation may change of a tensor, besides its content."""
+
+    memory: int
+    requires_grad: bool
+    is_leaf: bool
+    numbers: tuple[object, ...]
+
+
+def form_of(tensor: torch.Tensor) -> Form:
+    """The present form."""
+    strided = tensor.layout is torch.strided and not tensor.is_nested
+    numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset()) if strided else ()
+    return Form(storage_of(tensor), tensor.requires_grad, tensor.is_leaf, numbers)
+
+
+@final
+@dataclass(slots=True)
+class FormChanges:
+    """The changes so far, in order. Tensors are known by their memory: views of one another change together.
+
+    Invariant: `count` grows with each change.
+    """
+
+    count: int
+    _last: dict[int, int]
+
+    @staticmethod
+    def none() -> "FormChanges":
+        """No change so far."""
+        return FormChanges(0, {})
+
+    def note(self, tensors: Sequence[torch.Tensor], before: Sequence[Form] | None) -> None:
+        """An operation has written to some of these tensors; `before` it they had these forms, None if nobody asked."""
+        for place, tensor in enumerate(tensors):
+            now = form_of(tensor)
+            if before is None or not _same(before[place], now):
+                self.count += 1
+                self._last[now.memory] = self.count
+                if before is not None:
+                    self._last[before[place].memory] = self.count
+
+    def concern(self, tensors: Iterable[torch.Tensor], since: int) -> bool:
+        """Whether one of these tensors has changed since the count was this number."""
+        return self.count != since and any(self._last.get(storage_of(one), 0) > since for one in tensors)
+
+
+def _same(one: Form, other: Form) -> bool:
+    return (
+        one[:3] == other[:3]
+        and len(one.numbers) == len(other.numbers)
+        and all(map(same_number, one.numbers, other.numbers))
+    )
+
+
+def same_number(one: object, other: object) -> bool:
+    """Whether two sizes are the same number or expression; nothing is decided."""
+    if type(one) is int or type(other) is int:
+        return type(one) is type(other) and one == other
+    if isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt):
+        return one is other or bool(one.node.expr == other.node.expr)
+    return False
