@@ -39,14 +39,12 @@ def find_instance(
     if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.source)):
         return None
     scope = Scope({}, {}, {plan.recording.source: module})
+    read = scope.value_of
     try:
-        for guard in plan.guards:
-            claim = guard.claim
-            if isinstance(claim, Claim):
-                assert guard.source is not None
-                if not claim.check(scope.value_of(guard.source)):
-                    return None
-        values = tuple(scope.value_of(part.source) for part in plan.parts)
+        for source_of_claim, check in plan.checks:
+            if not check(read(source_of_claim)):
+                return None
+        values = tuple([read(part.source) for part in plan.parts])
     except MISSES:
         return None
     rebase = Rebase(plan.recording.source, source)
@@ -110,8 +108,10 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
         if not inside(first):
             value, source = found[first], rebase(first)
             known = wrapper.find(source)
-            tracker = known if isinstance(known, TensorTracker) else repeat_tensor(tx, wrapper, value, source)
-            nodes[node] = tracker.graph_node(tx)
+            if isinstance(known, TensorTracker):
+                nodes[node] = known.graph_node(tx)
+            else:
+                nodes[node] = repeat_tensor(tx, wrapper, value, source).node
     for first, value in found.items():
         source = rebase(first)
         if first in instance.shared and not (first.base is not None and inside(first.base)):

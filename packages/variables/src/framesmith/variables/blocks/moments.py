@@ -28,7 +28,8 @@ class FramesState(Protocol):
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
     """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `reads`: of
-    contents of tensors, which the graph may have changed by the time of another call; `changes`: see `_changes`; `asks`: whether
+    contents of tensors, which the graph may have changed by the time of another call; `forms`: how many forms of tensors had changed (see
+    `graph.forms`); `changes`: see `_changes`; `asks`: whether
     subclasses are asked."""
 
     length: int
@@ -38,6 +39,7 @@ class Moment:
     modes: tuple[object, ...]
     keys: int
     reads: int
+    forms: int
     changes: frozenset[tuple[int, int]]
     asks: bool
 
@@ -79,6 +81,7 @@ def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
         tuple(_get_function_stack_at(index) for index in range(_len_torch_function_stack())),
         changes.keys,
         tx.graph.content_reads,
+        tx.graph.forms.count,
         _changes(tx),
         changes.overrides.asks_subclasses(),
     )

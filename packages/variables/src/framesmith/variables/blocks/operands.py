@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from framesmith.graph.forms import same_number
 from framesmith.guards.comparison import same_constant
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, Lazy, Tracker
@@ -92,12 +93,4 @@ def same_metadata(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _same_numbers(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(map(_same_number, one, other))
-
-
-def _same_number(one: object, other: object) -> bool:
-    if type(one) is int or type(other) is int:
-        return type(one) is type(other) and one == other
-    if isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt):
-        return one is other or bool(one.node.expr == other.node.expr)  # of sympy: nothing is decided
-    return False
+    return len(one) == len(other) and all(map(same_number, one, other))

@@ -5,12 +5,15 @@ of an entry are complete, another module of which they say the truth does what t
 distinct from each other and from all else as those of the first (`instances` checks both).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import fx
 
+from framesmith.graph.arguments import example
+from framesmith.graph.arguments import tensors_in as fakes_in
 from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
 from framesmith.guards import Family, Guard, Source
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
@@ -54,7 +57,7 @@ class Part:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How to repeat a call. `guards` are those below its module, `parts` the objects there, in the order of their paths;
+    """How to repeat a call. `guards` are those below its module, `checks` how their claims are checked, `parts` the objects there, in the order of their paths;
     `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
     graph below the module that uses; `others` the remaining values from outside that it uses; `relations` are those of
     the guards that compare sources; `families` are those of
@@ -62,6 +65,7 @@ class Plan:
 
     recording: Recording
     guards: tuple[Guard, ...]
+    checks: tuple[tuple[Source, Callable[[object], bool]], ...]
     parts: tuple[Part, ...]
     fixed: frozenset[int]
     nodes: tuple[fx.Node, ...]
@@ -105,12 +109,31 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         return None
     fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
     relations = tuple(guard for guard in guards if guard.source is None)
-    return Plan(recording, tuple(guards), tuple(parts), fixed, nodes, inputs, others, relations, {})
+    checks = tuple(
+        (one.source, one.claim.check) for one in guards if one.source and isinstance(one.claim, Claim)
+    )
+    return Plan(recording, tuple(guards), checks, tuple(parts), fixed, nodes, inputs, others, relations, {})
 
 
 def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
-    """Whether the operations may be recorded in the present state of the graph."""
-    return not may_fail_midway(plan.nodes, tx.graph.has_changes)
+    """Whether the operations may be recorded in the present state of the graph, and still show what they showed."""
+    return not may_fail_midway(plan.nodes, tx.graph.has_changes) and not _has_other_forms(tx, plan)
+
+
+def _has_other_forms(tx: TraceContext, plan: Plan) -> bool:
+    """Whether an operand has another form than when the call began, or a result another one than when it ended."""
+    recording, forms = plan.recording, tx.graph.forms
+    assert recording.end is not None
+    if forms.count == recording.begin.forms:
+        return False
+    given = (tensor.node for tensor in tensors_in(recording.arguments))
+    return forms.concern(
+        _fakes((*given, *plan.inputs, *plan.others)), recording.begin.forms
+    ) or forms.concern(_fakes(plan.nodes), recording.end.forms)
+
+
+def _fakes(nodes: Iterable[fx.Node]) -> list[torch.Tensor]:
+    return [fake for node in nodes for fake in fakes_in(example(node))]
 
 
 def _is_movable(guard: Guard) -> bool:
