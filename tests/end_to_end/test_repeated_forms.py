@@ -90,3 +90,70 @@ def test_layers_are_repeated_where_contents_change():
     with torch.no_grad():
         frontend.compile(changed_results, backend="eager")(layers(), torch.randn(6, 6), "written", 1, False)
     assert frontend.counters["stats"]["repeated_blocks"] - before >= 4
+
+
+SHARED = torch.zeros(6)
+
+
+class Reader(nn.Module):
+    """A layer that reads the form of a tensor which is no part of it, and does not compute with it."""
+
+    def __init__(self, held):
+        super().__init__()
+        self.linear, self.held = nn.Linear(6, 6), held
+
+    def forward(self, x):
+        tensor = SHARED if self.held is None else self.held[0]
+        return self.linear(x).tanh(), shown(tensor)
+
+
+def changed_elsewhere(layers, x, held, change, every):
+    tensor, seen = SHARED if held is None else held[0], []
+    for index, layer in enumerate(layers):
+        x, form = layer(x)
+        seen.append(form)
+        if index % every == 0:
+            tensor.unsqueeze_(0) if change == "unsqueezed" else tensor.as_strided_((6 - index,), (1,))
+    tensor.as_strided_((6,), (1,))
+    return x, seen
+
+
+def replaced_by_the_program(layers, x, held, change, every):
+    held[0] = torch.zeros(6)
+    return changed_elsewhere(layers, x, held, change, every)
+
+
+@pytest.mark.parametrize("change", ["unsqueezed", "shortened"])
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("program", [changed_elsewhere, replaced_by_the_program])
+def test_layers_see_the_form_of_a_tensor_elsewhere(program, change, every):
+    for held in ([torch.zeros(6)], None) if program is changed_elsewhere else ([torch.zeros(6)],):
+        torch.manual_seed(0)
+        check(program, nn.ModuleList(Reader(held) for _ in range(6)), torch.randn(2, 6), held, change, every)
+
+
+class Writer(nn.Module):
+    """A layer that gives a tensor of its own a history."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x):
+        out = torch.zeros(2, 6)
+        out[:] = self.linear(x)
+        return out.unsqueeze_(0)[0].tanh()
+
+
+def test_layers_that_change_tensors_of_their_own_are_repeated():
+    def stack(layers, x):
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    torch.manual_seed(0)
+    made, x = nn.ModuleList(Writer() for _ in range(6)), torch.randn(2, 6, requires_grad=True)
+    check(stack, made, x)
+    before = frontend.counters["stats"]["repeated_blocks"]
+    frontend.compile(stack, backend="eager")(made, x)
+    assert frontend.counters["stats"]["repeated_blocks"] - before >= 4

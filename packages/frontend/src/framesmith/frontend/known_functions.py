@@ -71,8 +71,12 @@ def answer_is_compiling(tx: TraceContext) -> Tracker:
 def inline_region(
     tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
 ) -> Tracker | PendingCall:
-    """A function marked with `nested_compile_region`: inlined like any other, which is what the mark means in eager."""
-    return function.begin_call(tx, args, kwargs)
+    """A function marked with `nested_compile_region`: a call like an earlier one is repeated, others are inlined."""
+    if tx.call_module is None:
+        return function.begin_call(tx, args, kwargs)
+    return tx.call_module.call_region(
+        tx, function, args, kwargs, lambda: function.begin_call(tx, args, kwargs)
+    )
 
 
 @ROWS.entry(DIRECTIVES, ("framesmith.frontend.api", "compile"))

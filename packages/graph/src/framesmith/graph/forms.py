@@ -4,7 +4,7 @@ A call of a module is repeated from what its fakes show at that moment (`repetit
 was recorded.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -35,26 +35,34 @@ def form_of(tensor: torch.Tensor) -> Form:
 class FormChanges:
     """The changes so far, in order. Tensors are known by their memory: views of one another change together.
 
-    Invariant: `count` grows with each change.
+    Invariant: `count` grows with each change; `inputs` is what it was after the last change of an existing tensor.
     """
 
     count: int
+    inputs: int
     _last: dict[int, int]
 
     @staticmethod
     def none() -> "FormChanges":
         """No change so far."""
-        return FormChanges(0, {})
+        return FormChanges(0, 0, {})
 
-    def note(self, tensors: Sequence[torch.Tensor], before: Sequence[Form] | None) -> None:
-        """An operation has written to some of these tensors; `before` it they had these forms, None if nobody asked."""
+    def note(
+        self, tensors: Sequence[torch.Tensor], before: Sequence[Form] | None, inputs: Set[int] = frozenset()
+    ) -> None:
+        """An operation has written to some of these tensors; `before` it they had these forms, None if nobody asked.
+        `inputs`: the memory of existing tensors."""
         for place, tensor in enumerate(tensors):
             now = form_of(tensor)
             if before is None or not _same(before[place], now):
                 self.count += 1
                 self._last[now.memory] = self.count
+                if now.memory in inputs:
+                    self.inputs = self.count
                 if before is not None:
                     self._last[before[place].memory] = self.count
+                    if before[place].memory in inputs:
+                        self.inputs = self.count
 
     def concern(self, tensors: Iterable[torch.Tensor], since: int) -> bool:
         """Whether one of these tensors has changed since the count was this number."""

@@ -63,6 +63,7 @@ class Inputs:
         self._fakes: dict[Source, object] = {}
         self.ever: list[Input] = []  # with those that were dropped again
         self.versions: dict[Source, int] = {}  # of their fakes at first
+        self.memories: set[int] = set()  # the storages of their fakes
         self.inference: set[int] = set()  # the storages of those made in inference mode
 
     def find(self, source: Source) -> Input | None:
@@ -73,10 +74,13 @@ class Inputs:
         """Add an entry; the source must not have one."""
         assert entry.source not in self._entries, entry.source
         fake = entry.example
-        if isinstance(fake, torch.Tensor) and fake.is_inference():
-            self.inference.add(storage_of(fake))
-        elif isinstance(fake, torch.Tensor):
-            self.versions.setdefault(entry.source, fake._version)
+        if isinstance(fake, torch.Tensor):
+            memory = storage_of(fake)
+            self.memories.add(memory)
+            if fake.is_inference():
+                self.inference.add(memory)
+            else:
+                self.versions.setdefault(entry.source, fake._version)
         self._entries[entry.source] = entry
         self._fakes[entry.source] = fake
         self.ever.append(entry)

@@ -371,7 +371,7 @@ class Recorder:
             forms = list(map(form_of, tensors)) if impure else None
             done = execute(op, target, args, kwargs, tensors, impure, reads)
             if done.impure:
-                self.forms.note(tensors, forms)
+                self.forms.note(tensors, forms, self._inputs.memories)
         self._undo.extend(done.undo)
         if not self.runs_as_captured and open_blocks():
             check_views(operation_name(op, target), done.result, tensors)

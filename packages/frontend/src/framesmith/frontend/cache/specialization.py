@@ -81,7 +81,7 @@ class Policy:
 
         None of a parameter's; one that is marked as static never.
         """
-        if isinstance(tensor, torch.nn.Parameter):
+        if type(tensor) is torch.nn.Parameter or isinstance(tensor, torch.nn.Parameter):
             return DynamicDims.none()
         attributes = getattr(tensor, "__dict__", {})
         marked = {int(dim) for dim in attributes.get(DYNAMIC_MARK, ())}

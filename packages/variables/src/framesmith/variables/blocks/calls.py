@@ -4,23 +4,26 @@
 
 The first call is traced. The second has arguments alike (`operands`), in a state of the trace that is alike (`moments`), and
 a module of which everything that guards say of the first is true (`instances`). So its frames are not executed: the
-operations are recorded again on its tensors.
+operations are recorded again on its tensors. A function that the user marked (`nested_compile_region`) has no parts of its
+own: its arguments alone decide.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
+import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import FakeFailure
 from framesmith.guards.source_index import SourceIndex
-from framesmith.variables.blocks.instances import Instance, adopt, find_instance
+from framesmith.variables.blocks.instances import adopt, find_instance
 from framesmith.variables.blocks.moments import FramesState, Moment, moment_of
 from framesmith.variables.blocks.operands import are_alike, known, tensors_in
 from framesmith.variables.blocks.recordings import Plan, Recording, make_plan, may_repeat_now
 from framesmith.variables.blocks.results import fill, returned_nodes
+from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import PendingCall, PendingFrame, TraceContext, Tracker
 from framesmith.variables.core.base import Arguments, Keywords
 from framesmith.variables.objects.instances import InstanceTracker
@@ -32,14 +35,25 @@ _CANDIDATES: Final = 8
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call. `key`: calls of another one are not like it; `module`: None for a function; `names`: of the last arguments."""
+
+    key: Hashable
+    module: InstanceTracker | None
+    arguments: tuple[Tracker, ...]
+    names: tuple[str, ...]
+
+
+@final
 class BlockCalls:
-    """The calls of modules in one trace, by class."""
+    """The calls of modules in one trace, by class, and those of marked functions."""
 
     def __init__(self, wrapper: Wrapper, frames: FramesState) -> None:
         self._wrapper = wrapper
         self._frames = frames
         self._index = SourceIndex()
-        self._recordings: dict[type, list[Recording]] = {}
+        self._recordings: dict[Hashable, list[Recording]] = {}
         self._plans: dict[Recording, Plan | None] = {}
         self.repeated = 0
 
@@ -54,39 +68,58 @@ class BlockCalls:
         """The call of a module: repeated, or begun by `begin` and noted."""
         if not isinstance(module, InstanceTracker) or module.source is None or module.value is None:
             return begin()
+        call = Call(module.kind, module, (*args, *kwargs.values()), tuple(kwargs))
+        return self._repeat_or_begin(tx, call, begin)
+
+    def call_region(
+        self,
+        tx: TraceContext,
+        function: Tracker,
+        args: Arguments,
+        kwargs: Keywords,
+        begin: Callable[[], Tracker | PendingCall],
+    ) -> Tracker | PendingCall:
+        """The call of a function that the user marked as a region: as that of a module, if its first argument is one."""
+        function = known(function)
+        if not isinstance(function, FunctionTracker):
+            return begin()
+        module = known(args[0]) if args else None
+        if isinstance(module, InstanceTracker) and issubclass(module.kind, torch.nn.Module):
+            if module.source is None or module.value is None:
+                return begin()
+            call = Call((id(function), module.kind), module, (*args[1:], *kwargs.values()), tuple(kwargs))
+        else:
+            call = Call(id(function), None, (*args, *kwargs.values()), tuple(kwargs))
+        found = self._repeat_or_begin(tx, call, begin)
+        assert found is not None
+        return found
+
+    def _repeat_or_begin(self, tx: TraceContext, call: Call, begin: Begin) -> Tracker | PendingCall | None:
         moment = moment_of(tx, self._frames)
         if moment is None:
             return begin()
-        arguments = (*args, *kwargs.values())
-        for recording in self._recordings.get(module.kind, ()):
-            result = self._repeat(tx, recording, moment, module, arguments, tuple(kwargs))
+        for recording in self._recordings.get(call.key, ()):
+            result = self._repeat(tx, recording, moment, call)
             if result is not None:
                 return result
-        recording = Recording(module.source, arguments, tuple(kwargs), moment, _stack(tx))
+        source = None if call.module is None else call.module.source
+        recording = Recording(source, call.arguments, call.names, moment, _stack(tx))
         begun = begin()
         if isinstance(begun, PendingFrame):
-            return replace(begun, on_return=lambda value: self._note_end(tx, module.kind, recording, value))
+            return replace(begun, on_return=lambda value: self._note_end(tx, call.key, recording, value))
         return begun
 
-    def _note_end(self, tx: TraceContext, kind: type, recording: Recording, result: Tracker) -> None:
+    def _note_end(self, tx: TraceContext, key: Hashable, recording: Recording, result: Tracker) -> None:
         """A call returns: from now on it may be repeated."""
         recording.end, recording.result = moment_of(tx, self._frames), result
         if recording.end is not None:
-            recordings = self._recordings.setdefault(kind, [])
+            recordings = self._recordings.setdefault(key, [])
             recordings.insert(0, recording)
             del recordings[_CANDIDATES:]
 
-    def _repeat(
-        self,
-        tx: TraceContext,
-        recording: Recording,
-        moment: Moment,
-        module: InstanceTracker,
-        arguments: tuple[Tracker, ...],
-        names: tuple[str, ...],
-    ) -> Tracker | None:
+    def _repeat(self, tx: TraceContext, recording: Recording, moment: Moment, call: Call) -> Tracker | None:
         """The result of the call, recorded as an earlier one was; None if it is not alike."""
-        pairs = _pairs(recording, arguments, names)
+        pairs = _pairs(recording, call)
         if pairs is None or not recording.begin.allows_repeat(tx, moment):
             return None
         plan = self._plan(tx, recording)
@@ -97,22 +130,23 @@ class BlockCalls:
         nodes = _given_nodes(plan, pairs)
         if nodes is None:
             return None
-        assert module.source is not None
-        instance = find_instance(tx, self._wrapper, plan, module.value, module.source)
-        if instance is None:
-            return None
-        return self._record(tx, instance, pairs, nodes)
+        if call.module is not None:
+            assert call.module.source is not None
+            instance = find_instance(tx, self._wrapper, plan, call.module.value, call.module.source)
+            if instance is None:
+                return None
+            nodes.update(adopt(tx, self._wrapper, instance))
+        return self._record(tx, plan, pairs, nodes)
 
     def _record(
         self,
         tx: TraceContext,
-        instance: Instance,
+        plan: Plan,
         pairs: list[tuple[Tracker, Tracker]],
         nodes: dict[fx.Node, fx.Node],
     ) -> Tracker | None:
-        plan, result = instance.plan, instance.plan.recording.result
+        result = plan.recording.result
         assert result is not None
-        nodes.update(adopt(tx, self._wrapper, instance))
         try:
             own = [node for node in returned_nodes(result) if node not in nodes]
             made = tx.graph.repeat(plan.nodes, nodes, own, (plan.recording.stack, _stack(tx)))
@@ -133,14 +167,13 @@ def _stack(tx: TraceContext) -> str:
     return "" if tx.graph.user_stack is None else tx.graph.user_stack()
 
 
-def _pairs(
-    recording: Recording, arguments: tuple[Tracker, ...], names: tuple[str, ...]
-) -> list[tuple[Tracker, Tracker]] | None:
+def _pairs(recording: Recording, call: Call) -> list[tuple[Tracker, Tracker]] | None:
     """The arguments of an earlier call and the present ones, if they are alike."""
-    if recording.names != names or len(recording.arguments) != len(arguments):
+    if recording.names != call.names or len(recording.arguments) != len(call.arguments):
         return None
     pairs = [
-        (known(first), known(present)) for first, present in zip(recording.arguments, arguments, strict=True)
+        (known(first), known(present))
+        for first, present in zip(recording.arguments, call.arguments, strict=True)
     ]
     return pairs if all(are_alike(first, present) for first, present in pairs) else None
 

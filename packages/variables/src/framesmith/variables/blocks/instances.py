@@ -11,7 +11,7 @@ from framesmith.guards import Family, Guard, Member, Scope, Source
 from framesmith.guards.failure import MISSES
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.guards.sources.rebase import Rebase
-from framesmith.variables.blocks.recordings import Part, Plan
+from framesmith.variables.blocks.recordings import Inside, Part, Plan
 from framesmith.variables.core import TraceContext
 from framesmith.variables.tensors.tensor_inputs import repeat_tensor
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -36,9 +36,9 @@ def find_instance(
 ) -> Instance | None:
     """The module at `source` as another instance of the plan; None if it is not one. No code of the user runs."""
     policy = tx.wrap.policy
-    if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.source)):
+    if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.root)):
         return None
-    scope = Scope({}, {}, {plan.recording.source: module})
+    scope = Scope({}, {}, {plan.recording.root: module})
     read = scope.value_of
     try:
         for source_of_claim, check in plan.checks:
@@ -47,7 +47,7 @@ def find_instance(
         values = tuple([read(part.source) for part in plan.parts])
     except MISSES:
         return None
-    rebase = Rebase(plan.recording.source, source)
+    rebase = Rebase(plan.recording.root, source)
     if not are_distinct_alike(wrapper, plan.parts, values, rebase) or not _are_sizes_fixed(
         tx, plan, rebase, values
     ):
@@ -93,7 +93,9 @@ def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Seque
 def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.Node, fx.Node]:
     """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
     plan, rebase = instance.plan, instance.rebase
-    inside = _Inside(instance.shared)
+    inside = plan.insides.get(instance.shared)
+    if inside is None:
+        inside = plan.insides[instance.shared] = Inside(instance.shared)
     family = _family(plan, instance.shared, inside) if tx.guards.is_apart(instance.source) else None
     if family is not None:
         tx.guards.add_member(Member(family, instance.source, rebase))
@@ -121,32 +123,17 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
     return nodes
 
 
-@final
-class _Inside:
-    """Whether a source is that of a shared part, or is read through one."""
-
-    def __init__(self, shared: frozenset[Source]) -> None:
-        self._found: dict[Source, bool] = dict.fromkeys(shared, True)
-
-    def __call__(self, source: Source) -> bool:
-        found = self._found.get(source)
-        if found is None:
-            base = source.base
-            found = self._found[source] = base is not None and self(base)
-        return found
-
-
-def _family(plan: Plan, shared: frozenset[Source], inside: _Inside) -> Family | None:
+def _family(plan: Plan, shared: frozenset[Source], inside: Inside) -> Family | None:
     """The family of the modules that share these parts with the first one: the claims about all else, if there are any."""
     if shared not in plan.families:
         claims = [guard for guard in plan.guards if guard.source is not None and not inside(guard.source)]
         inputs = [source for source in plan.inputs.values() if not inside(source)]
-        made = Family(plan.recording.source, tuple(claims), tuple(inputs)) if claims else None
+        made = Family(plan.recording.root, tuple(claims), tuple(inputs)) if claims else None
         plan.families[shared] = made
     return plan.families[shared]
 
 
-def _moved(guard: Guard, rebase: Rebase, inside: _Inside) -> Guard | None:
+def _moved(guard: Guard, rebase: Rebase, inside: Inside) -> Guard | None:
     """The guard for the other module; None for what is said of a part that both share."""
     claim = guard.claim
     if isinstance(claim, Claim):
@@ -158,12 +145,12 @@ def _moved(guard: Guard, rebase: Rebase, inside: _Inside) -> Guard | None:
     return Guard.relation(DistinctObjects(tuple(map(rebase, claim.sources))), guard.reason)
 
 
-def _note_facts(tx: TraceContext, instance: Instance, rebase: Rebase, inside: _Inside) -> None:
+def _note_facts(tx: TraceContext, instance: Instance, rebase: Rebase, inside: Inside) -> None:
     """Note for the other module what was read of the first, for the check that guards cover it."""
     facts = tx.guards.facts
     if facts is None:
         return
-    first = instance.plan.recording.source
+    first = instance.plan.recording.root
     for fact in list(facts.facts.values()):
         if (fact.source == first or first in fact.source.ancestors()) and not inside(fact.source):
             facts.note(fact.what, rebase(fact.source), fact.name)

@@ -24,6 +24,7 @@ from framesmith.variables.blocks.moments import Moment
 from framesmith.variables.blocks.operands import known, tensors_in
 from framesmith.variables.blocks.results import can_fill
 from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -31,16 +32,22 @@ from framesmith.variables.wrapping.wrap import Wrapper
 @final
 @dataclass(slots=True, eq=False)
 class Recording:
-    """A call of a module: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
+    """A call of the module at a source, or of a function: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
     `stack`: the user's frames that called it."""
 
-    source: Source
+    source: Source | None
     arguments: tuple[Tracker, ...]
     names: tuple[str, ...]
     begin: Moment
     stack: str
     end: Moment | None = None
     result: Tracker | None = None
+
+    @property
+    def root(self) -> Source:
+        """The source of the module."""
+        assert self.source is not None
+        return self.source
 
 
 @final
@@ -55,13 +62,28 @@ class Part:
 
 
 @final
+class Inside:
+    """Whether a source is that of a shared part, or is read through one."""
+
+    def __init__(self, shared: frozenset[Source]) -> None:
+        self._found: dict[Source, bool] = dict.fromkeys(shared, True)
+
+    def __call__(self, source: Source) -> bool:
+        found = self._found.get(source)
+        if found is None:
+            base = source.base
+            found = self._found[source] = base is not None and self(base)
+        return found
+
+
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """How to repeat a call. `guards` are those below its module, `checks` how their claims are checked, `parts` the objects there, in the order of their paths;
     `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
     graph below the module that uses; `others` the remaining values from outside that it uses; `relations` are those of
     the guards that compare sources; `families` are those of
-    modules that share the same parts with the first one."""
+    modules that share the same parts with the first one, `insides` what is read through these parts."""
 
     recording: Recording
     guards: tuple[Guard, ...]
@@ -73,6 +95,7 @@ class Plan:
     others: frozenset[fx.Node]
     relations: tuple[Guard, ...]
     families: dict[frozenset[Source], Family | None]
+    insides: dict[frozenset[Source], Inside]
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -89,7 +112,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     index.update(tx.guards)
     for source in wrapper.sources():
         index.add(source)
-    below = index.below(recording.source)
+    below = [] if recording.source is None else index.below(recording.source)
     guards = index.guards_on(below)
     if not all(map(_is_readable, below[1:])) or not all(map(_is_movable, guards)):
         return None
@@ -112,7 +135,9 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     checks = tuple(
         (one.source, one.claim.check) for one in guards if one.source and isinstance(one.claim, Claim)
     )
-    return Plan(recording, tuple(guards), checks, tuple(parts), fixed, nodes, inputs, others, relations, {})
+    return Plan(
+        recording, tuple(guards), checks, tuple(parts), fixed, nodes, inputs, others, relations, {}, {}
+    )
 
 
 def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
@@ -121,15 +146,24 @@ def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
 
 
 def _has_other_forms(tx: TraceContext, plan: Plan) -> bool:
-    """Whether an operand has another form than when the call began, or a result another one than when it ended."""
+    """Whether an existing tensor, an operand or a tensor that an existing object holds has another form than when the call
+    began, or a result another one than when it ended."""
     recording, forms = plan.recording, tx.graph.forms
     assert recording.end is not None
-    if forms.count == recording.begin.forms:
+    begun = recording.begin.forms
+    if forms.count == begun:
         return False
-    given = (tensor.node for tensor in tensors_in(recording.arguments))
-    return forms.concern(
-        _fakes((*given, *plan.inputs, *plan.others)), recording.begin.forms
-    ) or forms.concern(_fakes(plan.nodes), recording.end.forms)
+    held = reachable(tx.changes.changed_trackers()).values()
+    operands = (
+        *(tensor.fake for tensor in tensors_in(recording.arguments)),
+        *(one.fake for one in held if isinstance(one, TensorTracker)),
+        *_fakes((*plan.inputs, *plan.others)),
+    )
+    return (
+        forms.inputs > begun
+        or forms.concern(operands, begun)
+        or forms.concern(_fakes(plan.nodes), recording.end.forms)
+    )
 
 
 def _fakes(nodes: Iterable[fx.Node]) -> list[torch.Tensor]:

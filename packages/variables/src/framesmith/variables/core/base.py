@@ -329,7 +329,7 @@ class InlineCall(Protocol):
 
 
 class CallModule(Protocol):
-    """Decides how the call of a module is traced. Implemented by `variables.blocks`."""
+    """Decides how the call of a module, or of a marked function, is traced. Implemented by `variables.blocks`."""
 
     def __call__(
         self,
@@ -340,6 +340,17 @@ class CallModule(Protocol):
         begin: "Callable[[], Tracker | PendingCall | None]",
     ) -> "Tracker | PendingCall | None":
         """The result, if an earlier call of an equal module could be repeated; else what `begin` gives."""
+        ...
+
+    def call_region(
+        self,
+        tx: "TraceContext",
+        function: Tracker,
+        args: Arguments,
+        kwargs: Keywords,
+        begin: "Callable[[], Tracker | PendingCall]",
+    ) -> "Tracker | PendingCall":
+        """The result, if an earlier call of the same function could be repeated; else what `begin` gives."""
         ...
 
 
