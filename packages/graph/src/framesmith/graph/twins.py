@@ -146,13 +146,6 @@ def copy_results(
     return {node: _replaced(node.meta[EXAMPLE], copies.of) for node in found}
 
 
-def is_like_new(fake: torch.Tensor) -> bool:
-    """Whether a fake has memory of its own, all of it, with sizes that are numbers."""
-    return (
-        _is_plain(fake) and fake.storage_offset() == 0 and fake.untyped_storage().nbytes() == _bytes_of(fake)
-    )
-
-
 def is_plain_input(value: torch.Tensor) -> bool:
     """Whether an existing tensor is an ordinary leaf with memory of its own, all of it, and without a gradient so far: its fake
     shows its metadata and no more. A number (no dimensions) is none: its fake may hold its value."""
@@ -211,10 +204,10 @@ class _Copies:
         )
 
     def make(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A new copy, which is a leaf that requires no gradient."""
+        """A new copy of a plain fake, which is a leaf that requires no gradient."""
         place = storage_of(tensor)
         storage = self._storages.get(place)
-        if storage is None and is_like_new(tensor):
+        if storage is None and _fills_its_memory(tensor):
             copy = self._fakes.like(tensor)
         else:
             with _DisableTorchDispatch():
@@ -271,6 +264,11 @@ def _is_plain(fake: torch.Tensor) -> bool:
         and not (fake.is_inference() or fake.is_conj() or fake.is_neg())
         and all(type(number) is int for number in (*fake.shape, *fake.stride(), fake.storage_offset()))
     )
+
+
+def _fills_its_memory(fake: torch.Tensor) -> bool:
+    """Whether a plain fake has memory of its own, all of it."""
+    return fake.storage_offset() == 0 and fake.untyped_storage().nbytes() == _bytes_of(fake)
 
 
 def _bytes_of(fake: torch.Tensor) -> int:
