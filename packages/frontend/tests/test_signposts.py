@@ -10,6 +10,7 @@ from framesmith.frontend.signposts.objects import find_row
 from framesmith.frontend.signposts.questions import exact_topic, near_topic, words_of
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost
+from framesmith.frontend.where import find, questions_of
 from framesmith.graph.break_kinds import (
     DATA_DEPENDENT_OUTPUT,
     DATA_DEPENDENT_SHAPE,
@@ -87,3 +88,22 @@ def test_the_kinds_that_a_row_names_and_where_one_is_raised() -> None:
     assert [*kinds_in(call_print)] == [PRINT_OR_LOG]
     files = [post.file for post in posts_of_kind("print-or-log")]
     assert files[0] == "docs/breaks/print-or-log.md" and files[1].endswith("callables/builtin_functions.py")
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("ord", "core/folding.py"),
+        ("struct.pack", "core/folding.py"),
+        ("str.upper", "core/folding.py"),
+        ("handle_miss", "cache/unit.py"),
+        ("specialization", "cache/specialization.py"),
+    ],
+)
+def test_pure_functions_methods_without_their_class_and_modules_are_found(name, file) -> None:
+    assert any(file in post.text() for post in find(name))
+
+
+def test_an_unknown_name_does_not_hide_a_known_one() -> None:
+    assert questions_of(["list.append", "nothing.of_this_name"]) == ["list.append", "nothing.of_this_name"]
+    assert questions_of(["recompile", "limit"]) == ["recompile limit"]

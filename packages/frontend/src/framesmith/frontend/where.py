@@ -19,7 +19,7 @@ from framesmith.frontend.signposts.breaking import (
     posts_of_call,
     posts_of_kind,
 )
-from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.definitions import definitions, find_inside
 from framesmith.frontend.signposts.objects import find_row, posts_of, real_object, topic_of
 from framesmith.frontend.signposts.questions import exact_topic, near_topic, posts_of_topic, topics_with
 from framesmith.frontend.signposts.ranking import hits
@@ -45,7 +45,8 @@ def find(name: str) -> list[Signpost]:
     found += posts_of_topic(about) if about is not None else []
     if not found:
         found = hits(name, everything)
-        found += [Signpost(name, "defined in", *spot) for spot in definitions().get(name, ())]
+        places = definitions().get(name) or find_inside(name)
+        found += [Signpost(name, "defined in", *place) for place in places]
         about = near_topic(name)
         found = posts_of_topic(about) if about is not None else found
         found += list(_breaks(found)) if len(found) <= MOST_LINES else []
@@ -53,9 +54,13 @@ def find(name: str) -> list[Signpost]:
 
 
 def is_name(name: str) -> bool:
-    """Whether this is exactly a name in a table or of a definition."""
+    """Whether this is exactly a name in a table or of a definition, or has a dot, which words of a question have not."""
     plain = name.removesuffix("()")
-    return plain in definitions() or any(post.name in (plain, f"torch.{plain}") for post in signposts())
+    return (
+        "." in plain.strip(".")
+        or plain in definitions()
+        or any(post.name in (plain, f"torch.{plain}") for post in signposts())
+    )
 
 
 def _of_object(name: str) -> tuple[list[Signpost], Topic | None]:

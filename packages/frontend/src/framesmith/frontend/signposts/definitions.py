@@ -44,6 +44,14 @@ def definitions() -> Mapping[str, tuple[Place, ...]]:
     return {name: tuple(places) for name, places in found.items()}
 
 
+def find_inside(name: str) -> list[Place]:
+    """The places of a method that is named without its class, or of a module."""
+    ending = f".{name}"
+    found = [place for full, places in definitions().items() if full.endswith(ending) for place in places]
+    modules = {file for places in definitions().values() for file, _ in places if Path(file).stem == name}
+    return list(dict.fromkeys([*found, *((file, 1) for file in sorted(modules))]))
+
+
 def _in_file(path: Path) -> Iterator[tuple[str, int]]:
     owner = ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -11,6 +11,7 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost, file_and_line, signpost_at
 from framesmith.guards.class_lookup import resolution_order
+from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.table import Row, row_of
 from framesmith.variables.core.wrap_rules import EXACT
 
@@ -67,6 +68,9 @@ def posts_of(name: str, value: object) -> Iterator[Signpost]:
             if rule is not None:
                 yield signpost_at(name, f"wrapping of existing values, as {base.__name__}", rule)
                 break
+    if row is None and is_pure(REGISTRY.current(), value):
+        yield Signpost(name, "runs while tracing when its operands are known", *definitions()["fold"][0])
+        yield Signpost(name, "is listed as pure, as all such functions are", *definitions()["PURE"][0])
     function = inspect.unwrap(value) if callable(value) else value
     if row is None and isinstance(function, FunctionType):
         yield Signpost(name, "has no row: its Python code is inlined", *file_and_line(function))
