@@ -1,4 +1,4 @@
-"""Copies of instances of subclasses of `OrderedDict` and `defaultdict`: their methods call the class of the instance.
+"""Copies of instances of subclasses of `OrderedDict` and `defaultdict`, and their `|`, which starts from a copy: their methods call the class of the instance.
 
 Source of the rules: Objects/odictobject.c, Modules/_collectionsmodule.c. Dicts of other classes are copied as plain dicts, by
 their tracker in `builtin_types.dicts`.

@@ -1,7 +1,7 @@
 """Iterators that existed before the trace, in mid-course: their next items are read without advancing them.
 
 The position is not guarded, only that enough items remain: a loop that continues after a graph break is not
-compiled again for each iteration. Replay advances the real iterator as far as the trace went. Reading without
+compiled again for each iteration. An existing `map` or `filter` has no state but its parts, which are wrapped. Replay advances the real iterator as far as the trace went. Reading without
 advancing is done by `guards.iterators`.
 """
 

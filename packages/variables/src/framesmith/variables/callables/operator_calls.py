@@ -1,4 +1,4 @@
-"""Binary operators as calls: a method of the user for the left operand runs in its own frame.
+"""Operators and subscripts as calls: a method of the user for an operand runs in its own frame.
 
 A graph break inside `__add__` then leaves a frame to resume, as one inside any other function does.
 """
