@@ -5,6 +5,8 @@ of a builtin type, or by `operator.methodcaller("__len__")`. What the slots do i
 `operations`.
 """
 
+import enum
+import functools
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Final
@@ -16,9 +18,11 @@ from framesmith.variables.callables.type_texts import format_value, repr_of, str
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import callable_name
 from framesmith.variables.operations.binary import METHODS as BINARY
 from framesmith.variables.operations.binary import sequence_base, unsupported_operands
 from framesmith.variables.operations.compare import METHODS as COMPARISONS
@@ -157,11 +161,30 @@ def _row_functions() -> dict[str, RowFunction]:
 
 
 HANDLERS: Final = _row_functions()
+_TEXTS: Final = ("__repr__", "__str__", "__format__", "__hash__")
+_MIXED_IN: Final = (int, float, complex, str, bytes, tuple)
+"""The types of which members of enumerations are instances, too."""
 SEQUENCE_SLOTS: Final = {
     "__add__": _sequence("+"),
     "__mul__": _sequence("*"),
     "__rmul__": _sequence("*"),
 }
+
+
+@functools.cache
+def _own_text(descriptor: Callable[..., object], row_function: RowFunction) -> RowFunction:
+    """The row of `int.__repr__` and the like, which an enumeration of numbers overrides: of a member the text of its number."""
+
+    def text_of(tx: TraceContext, self: Tracker, /, *rest: Tracker) -> Tracker:
+        value = self.realize()
+        if not (isinstance(value, Constant) and isinstance(value.value, enum.Enum)):
+            return row_function(tx, self, *rest)
+        operands = (value, *(operand.realize() for operand in rest))
+        if not foldable_operands(*operands):
+            return self.unsupported(f"calling {callable_name(descriptor)}")
+        return fold(tx, descriptor, operands)
+
+    return text_of
 
 
 def _iterator_types() -> set[type]:
@@ -176,7 +199,10 @@ def register(rows: Rows, kind: type, names: Iterable[str]) -> None:
         descriptor = kind.__dict__.get(name)
         if descriptor is not None:
             sequence = SEQUENCE_SLOTS.get(name) if is_sequence else None
-            rows.call(descriptor, priority=Priority.GENERAL)(sequence or HANDLERS[name])
+            handler = sequence or HANDLERS[name]
+            if name in _TEXTS and kind in _MIXED_IN:
+                handler = _own_text(descriptor, handler)
+            rows.call(descriptor, priority=Priority.GENERAL)(handler)
 
 
 @ROWS.for_each(BUILTIN_TYPES)

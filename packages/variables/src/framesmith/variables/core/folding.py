@@ -20,7 +20,8 @@ from framesmith.guards.words import a_type
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant, has_copies, is_constant_type
 from framesmith.variables.core.enum_tables import guard_table
-from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.raising import new_exception
 from framesmith.variables.core.registry import Table
 
 Builder = Callable[[TraceContext, object], Tracker]
@@ -68,7 +69,10 @@ def fold(
     except GraphBreak:
         raise
     except Exception as error:
-        raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
+        raised = new_exception(tx, type(error), *[from_python(tx, argument) for argument in error.args])
+        for name, held in vars(error).items():  # `re.error` keeps what it found
+            raised.set_attribute(tx, name, from_python(tx, held))
+        raise ObservedException(raised) from None
     # `max`, `str.strip` and others may give an operand back, which is the very object then
     if has_copies(result):
         for operand in operands:
