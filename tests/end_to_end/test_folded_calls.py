@@ -1,5 +1,6 @@
 """C functions that run while tracing: what they raise keeps its attributes, and a member of an enumeration is also its number."""
 
+import collections
 import enum
 import re
 
@@ -9,6 +10,9 @@ from tests.end_to_end.support import check
 
 class Number(int, enum.Enum):
     ONE = 1
+
+
+PAIR = collections.namedtuple("PAIR", "first second")(1, 2)
 
 
 class Text(str, enum.Enum):
@@ -34,6 +38,7 @@ def texts_of_members(number, text, write=int.__repr__):
     return (
         write(number), int.__str__(number), int.__format__(number, "03d"), int.__hash__(number), write(7),
         str.__repr__(text), str.__str__(text), str.__format__(text, ">3"), str.__hash__(text) == hash("a"),
+        write(True), int.__str__(True), bool.__repr__(True), tuple.__repr__(PAIR), object.__str__(PAIR),
         repr(number), str(number), format(number), hash(number) == hash("ONE"), number.__repr__(), int.__add__(number, 2),
     )  # fmt: skip
 

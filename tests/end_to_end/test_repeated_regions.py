@@ -191,3 +191,30 @@ def test_an_operation_of_a_region_that_raises_raises_what_it_raises_eagerly():
     with torch.no_grad():
         check(stack, torch.eye(3), [*good[:3], torch.zeros(3, 3), *good])
         check(stack, torch.eye(3), good)
+
+
+def test_a_region_whose_closure_changes_between_its_calls():
+    def program(x):
+        factor = 1
+
+        @torch.compiler.nested_compile_region
+        def region(y):
+            return (y * factor).sin() + y.cos() - y * factor
+
+        first = region(x)
+        factor = 3
+        return first, region(first), region(x)
+
+    check(program, torch.randn(3))
+
+
+def test_regions_that_a_loop_makes_and_drops():
+    def program(x):
+        found = []
+        for factor in range(1, 6):
+            region = torch.compiler.nested_compile_region(lambda y, k=factor: (y * k).sin() + y.cos() - y * k)
+            found.append(region(x))
+            del region
+        return found
+
+    check(program, torch.randn(3))

@@ -15,6 +15,7 @@ from torch import fx
 
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.graph.breaks import GraphBreak
+from framesmith.guards.class_lookup import defines
 
 # Nodes, constants, and tuples, lists, dicts and slices of these. The containers cannot be spelt recursively
 # without losing the variance that callers need.
@@ -117,7 +118,8 @@ def _other_constant(argument: object) -> object:
 def _is_found_by_name(member: enum.Enum) -> bool:
     """Whether `Class.NAME`, as fx writes a member, gives it: a part of a flag has no name, a descriptor gives something else."""
     name = vars(member).get("_name_")
-    return isinstance(name, str) and getattr(type(member), name, None) is member
+    is_descriptor = defines(type(member), "__get__")  # which looking it up would run
+    return isinstance(name, str) and not is_descriptor and getattr(type(member), name, None) is member
 
 
 def prepare(

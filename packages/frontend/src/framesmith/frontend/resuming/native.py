@@ -243,7 +243,7 @@ class NativeContinuation:
 
     def _get_synthetic_frame(self, depth: int) -> Callable[..., object] | None:
         """What calls the function of a frame under functions with the names and globals of the frames around it, for
-        code that looks at its callers: `namedtuple` takes the module of its class from there. NewObject once."""
+        code that looks at its callers: `namedtuple` takes the module of its class from there. Made once."""
         if depth not in self._synthetic_frames:
             self._synthetic_frames[depth] = make_synthetic_frame(
                 [

@@ -37,7 +37,7 @@ _CANDIDATES: Final = 8
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
-    """One call. `key`: calls of another one are not like it; `module`: None for a function; `names`: of the last arguments."""
+    """One call. `key`: calls of another one are not like it, and it is kept as long as they are; `module`: None for a function; `names`: of the last arguments."""
 
     key: Hashable
     module: InstanceTracker | None
@@ -87,9 +87,9 @@ class BlockCalls:
         if isinstance(module, InstanceTracker) and issubclass(module.kind, torch.nn.Module):
             if module.source is None or module.value is None:
                 return begin()
-            call = Call((id(function), module.kind), module, (*args[1:], *kwargs.values()), tuple(kwargs))
+            call = Call((function, module.kind), module, (*args[1:], *kwargs.values()), tuple(kwargs))
         else:
-            call = Call(id(function), None, (*args, *kwargs.values()), tuple(kwargs))
+            call = Call(function, None, (*args, *kwargs.values()), tuple(kwargs))
         found = self._repeat_or_begin(tx, call, begin)
         assert found is not None
         return found

@@ -5,7 +5,6 @@ of a builtin type, or by `operator.methodcaller("__len__")`. What the slots do i
 `operations`.
 """
 
-import enum
 import functools
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from typing import Final
 
 import torch
 
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.dict_views import VIEW_TYPES
 from framesmith.variables.callables.type_texts import format_value, repr_of, str_of
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -162,8 +162,6 @@ def _row_functions() -> dict[str, RowFunction]:
 
 HANDLERS: Final = _row_functions()
 _TEXTS: Final = ("__repr__", "__str__", "__format__", "__hash__")
-_MIXED_IN: Final = (int, float, complex, str, bytes, tuple)
-"""The types of which members of enumerations are instances, too."""
 SEQUENCE_SLOTS: Final = {
     "__add__": _sequence("+"),
     "__mul__": _sequence("*"),
@@ -172,17 +170,21 @@ SEQUENCE_SLOTS: Final = {
 
 
 @functools.cache
-def _own_text(descriptor: Callable[..., object], row_function: RowFunction) -> RowFunction:
-    """The row of `int.__repr__` and the like, which an enumeration of numbers overrides: of a member the text of its number."""
+def _text_of(kind: type, name: str, row_function: RowFunction) -> RowFunction:
+    """The row of `kind.__repr__` and the like: of a value whose class overrides the method, the text is that of `kind`."""
+    descriptor = kind.__dict__[name]
 
     def text_of(tx: TraceContext, self: Tracker, /, *rest: Tracker) -> Tracker:
         value = self.realize()
-        if not (isinstance(value, Constant) and isinstance(value.value, enum.Enum)):
-            return row_function(tx, self, *rest)
+        if value.python_type is kind or static_lookup(value.python_type, name) is descriptor:
+            return row_function(tx, value, *rest)
         operands = (value, *(operand.realize() for operand in rest))
-        if not foldable_operands(*operands):
-            return self.unsupported(f"calling {callable_name(descriptor)}")
-        return fold(tx, descriptor, operands)
+        if foldable_operands(*operands):
+            return fold(tx, descriptor, operands)
+        part = value.builtin_part_or_self(tx)
+        if part.python_type is not kind:
+            return value.unsupported(f"calling {callable_name(descriptor)}")
+        return row_function(tx, part, *rest)
 
     return text_of
 
@@ -200,8 +202,8 @@ def register(rows: Rows, kind: type, names: Iterable[str]) -> None:
         if descriptor is not None:
             sequence = SEQUENCE_SLOTS.get(name) if is_sequence else None
             handler = sequence or HANDLERS[name]
-            if name in _TEXTS and kind in _MIXED_IN:
-                handler = _own_text(descriptor, handler)
+            if name in _TEXTS:
+                handler = _text_of(kind, name, handler)
             rows.call(descriptor, priority=Priority.GENERAL)(handler)
 
 

@@ -63,7 +63,8 @@ def has_same_layout(tx: TraceContext, input: Tracker, from_: Tracker) -> Tracker
     one, other = input.realize(), from_.realize()
     if not (isinstance(one, TensorTracker) and isinstance(other, TensorTracker)):
         raise GraphBreak(NATIVE_CALL, "torch._has_compatible_shallow_copy_type()")
-    if one.fake.device.type == other.fake.device.type:
+    is_dense = one.fake.layout is torch.strided and other.fake.layout is torch.strided
+    if is_dense and one.fake.device.type == other.fake.device.type:
         return Constant(True)
     raise GraphBreak(TENSOR_INTERNALS, "torch._has_compatible_shallow_copy_type()")
 
