@@ -20,6 +20,12 @@ NATIVE_CALL = _row(
     "Move the call out of the compiled function, register it with torch.library.custom_op, or give a Python "
     "version with substitute_in_graph.",
 )
+SYSTEM_CALL = _row(
+    "system-call",
+    "call that reads or changes something outside of the program",
+    "Files, clocks, processes and the network are no part of a graph, so the call runs at its place, between two graphs.",
+    "Nothing has to be done. For one graph, move the call out of the compiled function, and pass in what it gives.",
+)
 PRINT_OR_LOG = _row(
     "print-or-log",
     "printing, logging or warning",

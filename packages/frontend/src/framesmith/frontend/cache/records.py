@@ -37,16 +37,24 @@ def record_entry(
     history.entries.append(record)
     report_entry(record)
     if built.reason is not None:
-        record_break(history, built.reason, built.location, built.stack)
+        record_break(history, _in_words_of_user(built.reason, names), built.location, built.stack)
     return record
 
 
-def record_shared(history: events.History, built: BuiltEntry, record: events.EntryRecord) -> None:
+def _in_words_of_user(reason: GraphBreak, names: UserNames) -> GraphBreak:
+    """The same graph break, with values named by the expressions of the user's program."""
+    return GraphBreak(reason.kind, names.text(reason.detail), reason.module)
+
+
+def record_shared(
+    history: events.History, built: BuiltEntry, names: UserNames, record: events.EntryRecord
+) -> None:
     """Add an entry that another function was compiled for to the history of one that uses it as well."""
     history.entries.append(replace(record, trace_seconds=0.0, is_shared=True))
     events.counters["stats"]["shared_entries"] += 1
     if built.reason is not None:
-        history.add_break(make_break_record(built.reason, built.location, built.stack))
+        reason = _in_words_of_user(built.reason, names)
+        history.add_break(make_break_record(reason, built.location, built.stack))
 
 
 def record_break(

@@ -382,7 +382,7 @@ class CompiledUnit:
                 )
                 self.dispatcher.add(entry)
                 self._shared.append(shared)
-                record_shared(self._state.history, shared.built, shared.record)
+                record_shared(self._state.history, shared.built, self.names, shared.record)
                 LISTENER.listen()
                 return entry
         return None

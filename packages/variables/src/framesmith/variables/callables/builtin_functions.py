@@ -5,8 +5,8 @@ import builtins
 from dataclasses import replace
 from typing import Final
 
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, PRINT_OR_LOG
+from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph.break_kinds import INTROSPECTION, PRINT_OR_LOG, SYSTEM_CALL
 from framesmith.guards.class_lookup import class_name, defines, static_lookup
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reverse_tuple
@@ -136,16 +136,15 @@ def call_print(tx: TraceContext, *values: Tracker, **options: Tracker) -> Tracke
     raise GraphBreak(PRINT_OR_LOG, "print()")
 
 
-def _breaks(*names: str) -> None:
-    """Add rows that break the graph: the functions need the real interpreter or the outside world."""
-    for name in names:
-        kind = INTROSPECTION if name in ("exec", "eval", "compile", "breakpoint") else NATIVE_CALL
+def _add_break(name: str, kind: BreakKind) -> None:
+    """Add a row that breaks the graph, for a function that needs the real interpreter or the operating system."""
 
-        @ROWS.call(getattr(builtins, name))
-        def refuse(
-            tx: TraceContext, *args: Tracker, _kind: object = kind, _name: str = name, **kwargs: Tracker
-        ) -> Tracker:
-            raise GraphBreak(INTROSPECTION if _kind is INTROSPECTION else NATIVE_CALL, f"{_name}()")
+    @ROWS.call(getattr(builtins, name))
+    def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        raise GraphBreak(kind, f"{name}()")
 
 
-_breaks("input", "open", "exec", "eval", "compile", "breakpoint")
+for _name in ("exec", "eval", "compile", "breakpoint"):
+    _add_break(_name, INTROSPECTION)
+for _name in ("input", "open"):
+    _add_break(_name, SYSTEM_CALL)

@@ -20,7 +20,7 @@ from types import (
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.break_kinds import NATIVE_CALL, SYSTEM_CALL
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     class_name,
@@ -66,6 +66,22 @@ _NEED_RECEIVER: Final = frozenset[object](
 )
 """Methods whose result may be, or hold, their receiver where it is an instance of a subclass, or begins with the name of
 its class. Others copy the content, and a builtin part is all they need."""
+_SYSTEM_MODULES: Final = frozenset(
+    [
+        "_io",
+        "io",
+        "time",
+        "posix",
+        "nt",
+        "_socket",
+        "socket",
+        "select",
+        "_posixsubprocess",
+        "_winapi",
+        "fcntl",
+        "mmap",
+    ]
+)
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
 
 
@@ -88,7 +104,14 @@ def begin_builtin(
     shown = [operand.describe() for operand in (operands if name is None else operands[1:])]
     more = ["..."] if len(shown) > _MOST_SHOWN else []
     listed = ", ".join([*shown[:_MOST_SHOWN], *more])
-    raise GraphBreak(NATIVE_CALL, f"{name or callable_name(function)}({listed})")
+    kind = SYSTEM_CALL if _is_of_system(function) else NATIVE_CALL
+    raise GraphBreak(kind, f"{name or callable_name(function)}({listed})")
+
+
+def _is_of_system(function: object) -> bool:
+    """Whether a C function, or the type whose method it is, belongs to a module that speaks with the operating system."""
+    owner = getattr(function, "__objclass__", function)
+    return getattr(owner, "__module__", None) in _SYSTEM_MODULES
 
 
 def _name_through(function: object, args: Sequence[Tracker]) -> str | None:
