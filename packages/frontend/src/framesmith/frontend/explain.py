@@ -17,6 +17,9 @@ from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeat
 from framesmith.frontend.options import CompileOptions
 from framesmith.guards.words import write_count
 
+MOST_GUARDS = 20
+"""So many guards of an entry `str(explanation)` shows. A model of twelve layers has more than a thousand."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ class Explanation:
         """How many graph breaks there were; those of one kind in one line count once."""
         return len(self.breaks)
 
-    def text(self) -> str:
-        """The whole answer as text."""
+    def text(self, most_guards: int | None = MOST_GUARDS) -> str:
+        """The answer as text, with at most `most_guards` guards of each entry, or all of them for None."""
         captured = f"{write_count(len(self.graphs), 'graph')} with {write_count(self.operators, 'operator')}"
         lines = [
             f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}"
@@ -62,10 +65,18 @@ class Explanation:
             lines.append(
                 f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}:"
             )
-            lines += [f"  {guard}" for guard in entry.guard_lines()]
+            guards = entry.guard_lines()
+            lines += [f"  {guard}" for guard in guards[:most_guards]]
+            if most_guards is not None and len(guards) > most_guards:
+                more = len(guards) - most_guards
+                lines.append(
+                    f"  and {more} more: `.text(most_guards=None)` has all, `.guards` has them as a tuple"
+                )
         return "\n".join(line for line in lines if line)
 
-    __str__ = text
+    def __str__(self) -> str:
+        """The answer as text, without most guards of a large model."""
+        return self.text()
 
 
 def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: object) -> Any:
