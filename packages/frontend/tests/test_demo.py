@@ -21,6 +21,14 @@ def test_a_case_builds_equal_programs_with_separate_state() -> None:
     assert compare.differences(compare.state(first), compare.state(second))
 
 
+def test_the_time_in_graphs_is_not_trace_time() -> None:
+    capture = measure.Capture(timing=True)
+    once = measure.bind(mlp(), measure.FRAMESMITH.compile(mlp().target, capture))
+    seconds = measure.elapsed_outside(capture, once)
+    assert capture.in_graphs > 0 and seconds > 0
+    assert measure.trace_seconds(measure.FRAMESMITH, mlp, repeats=1) > 0
+
+
 def test_eager_agrees_with_itself() -> None:
     first, second = mlp(), mlp()
     assert (

@@ -1,7 +1,7 @@
 """What compiling and calling cost, for framesmith and for torch.compile, in the same process and by the same rule.
 
-Trace time: the first call with a backend that hands the graph back as it is, less the time inside that backend and less
-a later call. Overhead: a call less its bare graphs, that is less the captured `gm.forward` called with the flat inputs
+Trace time: the first call with a backend that hands the graph back as it is, less the time inside that backend, and less
+a later call, both without the time inside their graphs. Overhead: a call less its bare graphs, that is less the captured `gm.forward` called with the flat inputs
 that the call handed to it. Medians of interleaved rounds; seconds throughout.
 """
 
@@ -47,13 +47,17 @@ TORCH = Peer(
 @final
 @dataclass(slots=True)
 class Capture:
-    """A backend that keeps the graphs it is given. With `recording` on, each run of a graph is kept with its inputs."""
+    """A backend that keeps the graphs it is given. With `recording` on, each run of a graph is kept with its inputs; with
+    `timing` on, its time is added to `in_graphs`.
+    """
 
     recording: bool = False
+    timing: bool = False
     graphs: list[fx.GraphModule] = field(default_factory=list)
     runs: list[tuple[Compiled, tuple[object, ...]]] = field(default_factory=list)
     grad_enabled: bool = True
     seconds: float = 0.0
+    in_graphs: float = 0.0
 
     def __call__(self, graph: fx.GraphModule, inputs: Sequence[object]) -> Compiled:
         """Keep the graph; hand back its own forward, or one that records."""
@@ -61,8 +65,21 @@ class Capture:
         self.graphs.append(graph)
         forward: Compiled = graph.forward
         result = self.recorder(forward) if self.recording else forward
+        result = self.timer(result) if self.timing else result
         self.seconds += time.perf_counter() - start
         return result
+
+    def timer(self, forward: Compiled) -> Compiled:
+        """A function that calls the graph and adds the time to `in_graphs`."""
+
+        def run(*inputs: object) -> object:
+            start = time.perf_counter()
+            try:
+                return forward(*inputs)
+            finally:
+                self.in_graphs += time.perf_counter() - start
+
+        return run
 
     def recorder(self, forward: Compiled) -> Compiled:
         """A function that calls the graph, and keeps the call while `recording` is on."""
@@ -115,11 +132,18 @@ def trace_seconds(peer: Peer, build: Callable[[], DemoProgram], repeats: int = 3
     found = []
     for _ in range(repeats):
         peer.reset()
-        program, capture = build(), Capture()
+        program, capture = build(), Capture(timing=True)
         once = bind(program, peer.compile(program.target, capture))
-        first, later = elapsed(once), elapsed(once)
+        first = elapsed_outside(capture, once)
+        later = min(elapsed_outside(capture, once) for _ in range(3))
         found.append(first - later - capture.seconds)
     return statistics.median(found)
+
+
+def elapsed_outside(capture: Capture, function: Call) -> float:
+    """Seconds of a call without those inside its graphs."""
+    before = capture.in_graphs
+    return elapsed(function) - (capture.in_graphs - before)
 
 
 def elapsed(function: Call, loops: int = 1) -> float:
