@@ -1,10 +1,12 @@
 """The one command of this repository: `python dev.py test`, `python dev.py demo`, or any nox session.
 
-Needs Python 3.11 or newer, pip and git. Keeps nox and uv in `.venv-tools` beside this file, then hands over to nox.
+Needs Python 3.11 or newer, pip (or uv) and git. Keeps nox and uv in `.venv-tools` beside this file, then hands over to nox.
 Standard library only.
 """
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -29,10 +31,17 @@ def tools_python() -> Path:
         return python
     print(f"dev.py: installing {' and '.join(REQUIREMENTS)} into {TOOLS.name}", flush=True)
     venv.EnvBuilder(clear=True, with_pip=False, symlinks=os.name != "nt").create(TOOLS)
-    pip = (sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check")
-    subprocess.run([*pip, "install", "--quiet", *REQUIREMENTS], check=True)
+    subprocess.run([*install_command(python), "--quiet", *REQUIREMENTS], check=True)
     stamp.write_text(wanted)
     return python
+
+
+def install_command(python: Path) -> tuple[str, ...]:
+    """What installs packages for another Python: pip, or uv where this Python has no pip."""
+    uv = shutil.which("uv")
+    if importlib.util.find_spec("pip") is None and uv is not None:
+        return (uv, "pip", "install", "--python", str(python))
+    return (sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "install")
 
 
 def nox_arguments(command: str, rest: list[str]) -> list[str]:
@@ -56,7 +65,10 @@ def main(arguments: list[str]) -> int:
     try:
         python = tools_python()
     except subprocess.CalledProcessError as failure:
-        print(f"dev.py: could not install nox and uv (pip ended with {failure.returncode})", file=sys.stderr)
+        print(
+            f"dev.py: could not install nox and uv ({failure.cmd[0]} ended with {failure.returncode})",
+            file=sys.stderr,
+        )
         return 1
     # A session sees what it installs, not what the caller's shell points to.
     environment = {

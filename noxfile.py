@@ -26,7 +26,7 @@ nox.needs_version = ">=2025.5.1"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = True
-nox.options.sessions = ["pythons", "lint", "types", "tests", "e2e", "wheels"]
+nox.options.sessions = ["pythons", "lint", "types", "tests", "e2e", "wheels", "demo_short"]
 
 
 def group(name: str) -> list[str]:
@@ -214,6 +214,14 @@ def demo(session: nox.Session) -> None:
     """The main job: `framesmith demo` on real models."""
     install(session, "frontend", torch_for(PLAN.first), extra="[cli]")
     session.run("framesmith", "demo", *session.posargs, env=QUIET | {"OMP_NUM_THREADS": None})
+
+
+@nox.session(python=FIRST)
+def demo_short(session: nox.Session) -> None:
+    """Two programs of the demo, without what they cost: the README's first command works."""
+    install(session, "frontend", torch_for(PLAN.first), extra="[cli]")
+    programs = ("--only", "Llama", "--only", "loop with a break")
+    session.run("framesmith", "demo", "--no-measure", *programs, env=QUIET | {"OMP_NUM_THREADS": None})
 
 
 @nox.session(python=FIRST, reuse_venv=True)

@@ -16,7 +16,11 @@ ROOT = pages.ROOT
 READMES = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "README.md", *ROOT.glob("packages/*/README.md"))
 )
-PAGES = [*READMES, "CONTRIBUTING.md"]
+PAGES = [
+    *READMES,
+    "CONTRIBUTING.md",
+    *sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md")),
+]
 WITH_CODE = sorted(
     str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md") if readme.blocks(path.read_text())
 )
